@@ -68,6 +68,34 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def theorems(results: dict[str, Any]) -> dict[str, Any]:
+    """Each theorem's bound and what was measured, at the larger number of records."""
+    rows = results["bounds_against_measurements"]
+    last = {(row["theorem"], row["problem"]): row for row in rows}
+    figure, axes = new_figure(8.2, 8.6)
+    for place, row in enumerate(reversed(last.values())):
+        above = row["bound"] >= row["measured"]
+        axes.plot([row["measured"], row["bound"]], [place, place], color=GRID, linewidth=2.0, zorder=1)
+        axes.plot(row["measured"], place, "o", color=BLUE, markersize=5, label="measured" if place == 0 else None)
+        axes.plot(
+            row["bound"],
+            place,
+            "<" if above else ">",
+            color=ORANGE,
+            markersize=6,
+            label="bound" if place == 0 else None,
+        )
+    said = [f"{row['theorem']}: {row['problem']}" for row in reversed(last.values())]
+    _logarithmic(axes, "excess risk")
+    axes.set_yscale("linear")
+    axes.minorticks_off()
+    axes.set_yticks(range(len(said)), said)
+    axes.tick_params(axis="y", labelsize=SMALL - 3)
+    axes.legend(fontsize=SMALL - 2, frameon=False, loc="upper left")
+    heading(axes, "Bounds and measurements", "ε = 1; n = 100 000, of streams 131 072.")
+    return {"theory-bounds": figure}
+
+
 def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
     """Relative error against passes over the data, a panel for each problem; bands from the first to the ninth decile."""
     figure, first = new_figure(8.6, 6.6)
@@ -424,6 +452,7 @@ def _save(figure: Any, name: str, results: str) -> Path:
 
 PICTURES = {
     "theory": theory,
+    "theorems": theorems,
     "coordinate_descent_paper": coordinate_descent_paper,
     "structured_sparsity": structured_sparsity,
     "stream_risk": stream_risk,

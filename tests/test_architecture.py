@@ -53,6 +53,7 @@ ALLOWED = {
     "model_selection": LINEAR | {"curation", "linear_model", "streaming"},
     "audit": UPPER,
     "report": UPPER,
+    "theory": {"geometry", "planning", "solvers", "streaming"},
     "cli": UPPER | {"audit", "report"},
     "__main__": {"cli"},
 }

@@ -130,11 +130,12 @@ class Schedule:
         return np.minimum(np.searchsorted(ends, uniforms(self.updates, STREAM + t)), p - 1)
 
     def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
-        """C_j."""
+        """C_j: of the slopes `C √(M_j/tr M)` for the poster's C, tr M theirs, or `κ √(M_j/β)`; the intercept's own."""
         if self.clip > 0.0:
-            return within_reach(self.clip * np.sqrt(constants / constants.sum()))
-        weight = constants[-1] / (self.smoothness * bend) if intercept else 1.0  # w̄, which M_j contain
-        found = self.reach * np.sqrt(constants / (self.smoothness * weight))
+            found = self.clip * np.sqrt(constants / (constants[: constants.size - intercept].sum() or 1.0))
+        else:
+            weight = constants[-1] / (self.smoothness * bend) if intercept else 1.0  # w̄, which M_j contain
+            found = self.reach * np.sqrt(constants / (self.smoothness * weight))
         if intercept:
             found[-1] = self.middle * math.sqrt(bend)
         return within_reach(found)
