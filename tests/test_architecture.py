@@ -53,8 +53,10 @@ ALLOWED = {
     "model_selection": LINEAR | {"curation", "linear_model", "streaming"},
     "audit": UPPER,
     "report": UPPER,
+    "theory": {"geometry", "planning", "solvers", "streaming"},
     "reproduce": UPPER | {"report"},
     "cli": UPPER | {"audit", "report", "reproduce"},
+    "__main__": {"cli"},
 }
 BOUNDARY = {"curator", "selection", "erm", "queries"}
 OPEN = {"errors", "codec", "foreign", "compiled", "tables", "_version"}

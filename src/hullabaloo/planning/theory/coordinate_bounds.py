@@ -16,7 +16,8 @@ lengthen differences, so that θ_j⁺ lies within |η_j|/M_j of where it would b
 
     E F(w̄) − F* ≤ (p/K) (G⁰ + D⁰/(2s)) + sS ≤ 3pR²/(2K) + S   (s = 1, R² = max(D⁰, G⁰)).
 
-**Two misprints.** The poster prints `R_M = max(‖w⁰ − w*‖_{M⁻¹}, F(w⁰) − F*)`: the norm is ‖·‖_M and R_M² is the larger one (else units do not
+**Three misprints.** Of its clips `C_j = C√(M_j/tr M)` the poster says ‖C_j‖_{M⁻¹} = C, but `Σ C_j²/M_j = pC²/tr M`: the norm is `C√(p/tr M)`, which is
+C where tr M = p alone. (In ‖·‖₂ it is C; `C_j = C√(M_j/p)` would have the norm that is said.) The poster prints `R_M = max(‖w⁰ − w*‖_{M⁻¹}, F(w⁰) − F*)`: the norm is ‖·‖_M and R_M² is the larger one (else units do not
 fit). And for the strongly convex case it prints `(F(w⁰) − F*)/2T` in plain text, which is `/2^T`: with `D⁰ ≤ 2G⁰/μ_M`, and
 `K = 2p(1 + 1/(sμ_M))` updates a round, each round halves G and adds sS, so `G_T ≤ G⁰/2^T + 2sS`. Its noise terms `12K…` and `48pT…` are S
 and 2S at `σ_j² = 12 T K L_j² ln(1/δ)/(nε)²`; Gaussian-DP accounting has `4 T K L_j²/(nμ)²` (replace-one).
@@ -28,7 +29,10 @@ from hullabaloo.solvers.base import Array
 
 
 def weighted_noise(sigma: Array, constants: Array) -> float:
-    """`S = ‖σ‖²_{M⁻¹} = Σ σ_j²/M_j`."""
+    """`S = ‖σ‖²_{M⁻¹} = Σ σ_j²/M_j`.
+
+    Source: 004, Coordinate-wise clipping.
+    """
     return float(np.sum(np.square(sigma) / constants))
 
 
