@@ -33,23 +33,26 @@ if TYPE_CHECKING:
     from hullabaloo.privacy import Budget
     from hullabaloo.release.planner import plan
     from hullabaloo.solvers import (
-        CoordinateDescentSolver, DualFrankWolfeSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver,
-        PreconditionedGradientSolver,
+        AdaptiveGradientSolver, CoordinateDescentSolver, DualFrankWolfeSolver, FrankWolfeSolver, GradientSolver,
+        GreedyCoordinateDescentSolver, GreedySelectionSolver, MirrorDescentSolver, MomentsSolver,
+        ObjectivePerturbationSolver, OutputPerturbationSolver, PreconditionedGradientSolver,
     )
     from hullabaloo.solvers.mirror.oracle import mirror_descent
 
 __all__ = [
-    "BoundedCardinality", "Box", "Budget", "Cardinality", "Categorical", "ConcaveCardinality",
-    "CoordinateDescentSolver", "CustomSetFunction", "Domain", "DualFrankWolfeSolver", "ElasticBall", "ElasticNet",
-    "ElasticNetPenalty", "Evaluation", "FeatureGrid", "FeatureTree", "GreedyCoordinateDescentSolver",
-    "GreedySelectionSolver", "GroupBall", "GroupCover", "GroupLasso", "GroupPenalty", "Huber", "HuberRegressor",
-    "Intervals", "L1Ball", "L1Penalty", "L2Ball", "Lasso", "Ledger", "LinearRegression", "LinearSVC", "Logistic",
-    "LogisticRegression", "LpBall", "MultiTaskRegression", "MultinomialLogistic", "NoPenalty", "NuclearBall",
-    "NuclearPenalty", "Numeric", "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver",
-    "PrivateBounds", "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge",
-    "Squared", "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
-    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate",
-    "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "streaming",
+    "AdaptiveGradientSolver", "BoundedCardinality", "Box", "Budget", "Cardinality", "Categorical",
+    "ConcaveCardinality", "CoordinateDescentSolver", "CustomSetFunction", "Domain", "DualFrankWolfeSolver",
+    "ElasticBall", "ElasticNet", "ElasticNetPenalty", "Evaluation", "FeatureGrid", "FeatureTree",
+    "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver", "GreedySelectionSolver", "GroupBall",
+    "GroupCover", "GroupLasso", "GroupPenalty", "Huber", "HuberRegressor", "Intervals", "L1Ball", "L1Penalty",
+    "L2Ball", "Lasso", "Ledger", "LinearRegression", "LinearSVC", "Logistic", "LogisticRegression", "LpBall",
+    "MirrorDescentSolver", "MomentsSolver", "MultiTaskRegression", "MultinomialLogistic", "NoPenalty",
+    "NuclearBall", "NuclearPenalty", "Numeric", "ObjectivePerturbationSolver", "OutputPerturbationSolver",
+    "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver", "PrivateBounds",
+    "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
+    "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
+    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate", "load",
+    "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "streaming",
 ]
 # fmt: on
 
@@ -75,8 +78,10 @@ _PUBLIC = {
     "privacy": "Budget",
     "release.planner": "plan",
     "solvers": (
-        "CoordinateDescentSolver DualFrankWolfeSolver GreedyCoordinateDescentSolver "
-        "GreedySelectionSolver PreconditionedGradientSolver"
+        "AdaptiveGradientSolver CoordinateDescentSolver DualFrankWolfeSolver FrankWolfeSolver "
+        "GradientSolver GreedyCoordinateDescentSolver GreedySelectionSolver MirrorDescentSolver "
+        "MomentsSolver ObjectivePerturbationSolver OutputPerturbationSolver "
+        "PreconditionedGradientSolver"
     ),
     "solvers.mirror.oracle": "mirror_descent",
 }
