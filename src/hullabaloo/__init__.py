@@ -27,7 +27,8 @@ if TYPE_CHECKING:
         StructuredSparseRegression, compare, load, private_pipeline,
     )
     from hullabaloo.losses import (
-        Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared, SquaredTargets,
+        Huber, Logistic, MarginLoss, MultinomialLogistic, Pinball, Poisson, ResidualLoss, SmoothedHinge, Squared,
+        SquaredTargets, custom_loss,
     )
     from hullabaloo.model_selection import Evaluation, PrivateSearchCV, evaluate
     from hullabaloo.privacy import Budget
@@ -46,12 +47,12 @@ __all__ = [
     "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver", "GreedySelectionSolver", "GroupBall",
     "GroupCover", "GroupLasso", "GroupPenalty", "Huber", "HuberRegressor", "Intervals", "L1Ball", "L1Penalty",
     "L2Ball", "Lasso", "Ledger", "LinearRegression", "LinearSVC", "Logistic", "LogisticRegression", "LpBall",
-    "MirrorDescentSolver", "MomentsSolver", "MultiTaskRegression", "MultinomialLogistic", "NoPenalty",
+    "MarginLoss", "MirrorDescentSolver", "MomentsSolver", "MultiTaskRegression", "MultinomialLogistic", "NoPenalty",
     "NuclearBall", "NuclearPenalty", "Numeric", "ObjectivePerturbationSolver", "OutputPerturbationSolver",
     "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver", "PrivateBounds",
-    "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
+    "PrivateSearchCV", "QuantileRegressor", "ResidualLoss", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
     "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
-    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate", "load",
+    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "custom_loss", "evaluate", "load",
     "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "streaming",
 ]
 # fmt: on
@@ -73,7 +74,10 @@ _PUBLIC = {
         "LogisticRegression MultiTaskRegression PoissonRegressor QuantileRegressor Ridge "
         "StructuredSparseClassifier StructuredSparseRegression compare load private_pipeline"
     ),
-    "losses": "Huber Logistic MultinomialLogistic Pinball Poisson SmoothedHinge Squared SquaredTargets",
+    "losses": (
+        "Huber Logistic MarginLoss MultinomialLogistic Pinball Poisson ResidualLoss SmoothedHinge Squared "
+        "SquaredTargets custom_loss"
+    ),
     "model_selection": "Evaluation PrivateSearchCV evaluate",
     "privacy": "Budget",
     "release.planner": "plan",

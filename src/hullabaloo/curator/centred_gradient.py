@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, sparse_steps
+from hullabaloo.curator.centred_gradient_kernels import NONE, PLAIN, dense_steps, sparse_steps
 from hullabaloo.curator.known import number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
@@ -46,10 +46,10 @@ class UnitSum(NoisySum):
         return norm * self.copies
 
     def partial(
-        self, rows: Rows, theta: Array, view: AffineView, clip_norm: float, code: int = PLAIN, parameter: float = 0.0
+        self, rows: Rows, theta: Array, view: AffineView, clip_norm: float, code: int = PLAIN, about: Array = NONE
     ) -> State:
         """In units of `clip_norm`."""
-        point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (clip_norm, code, parameter)
+        point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (clip_norm, code, about)
         y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
         dense = dense_steps, (point, view.centre, scale, *settings)
         sparse = None if view.centre.any() else (sparse_steps, (point, scale, *settings))
@@ -85,7 +85,7 @@ class CentredGradientQuery(UnitSum):
         return point, view, longest
 
     def partial(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float) -> State:  # type: ignore[override]  # noqa: D102
-        return super().partial(rows, theta, view, clip_norm, int(self.loss.kernel_code), self.loss.kernel_parameter)
+        return super().partial(rows, theta, view, clip_norm, int(self.loss.kernel_code), self.loss.kernel_numbers)
 
     def read(self, noisy: Array, theta: Array, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
         return noisy * (clip_norm / self.records) / view.scale(self.facts)

@@ -169,7 +169,7 @@ class Predictions:
         none, rows = np.zeros(0), self._rows
         y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
         weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
-        loss = (int(code), float(query.loss.kernel_parameter), clipped_at(query.loss, HUGE))
+        loss = (int(code), query.loss.kernel_numbers, clipped_at(query.loss, HUGE))
         table = (*self._columns, z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
         run: Any = dense_descent if self._dense else sparse_descent
 

@@ -9,6 +9,7 @@ from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.data.documents import Format
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses import loss_from_dict
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release
@@ -44,6 +45,8 @@ def save(model: Any, path: Path) -> None:
     own = {name: value for name, value in model.get_params(deep=False).items() if name not in {*parameters, "test_key"}}
     if "structure" in own:
         own["structure"] = structure_to_dict(own["structure"], encoding)
+    if own.get("loss") is not None:
+        own["loss"] = own["loss"].to_dict()
     parameters |= {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
     document: dict[str, Any] = {
         **FORMAT.head,
@@ -91,6 +94,8 @@ def _build(kind: type, document: dict[str, Any]) -> Any:
     }
     if "structure" in given:
         parameters["structure"] = structure_from_dict(given["structure"])
+    if given.get("loss") is not None:
+        parameters["loss"] = loss_from_dict(given["loss"])
     model = kind(**parameters)
     encoding = model._encoding(columns["names"], columns["n_features"])
     release = Release.from_dict(document["release"]).of_width(encoding.facts.width)

@@ -29,6 +29,8 @@ class KernelCode(IntEnum):
     PINBALL = 5
     MULTINOMIAL = 6
     SQUARED_TARGETS = 7
+    RESIDUAL_TABLE = 8
+    MARGIN_TABLE = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,11 @@ class PerRecordLoss(Written, ABC):
     @abstractmethod
     def kernel_parameter(self) -> float:
         """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none."""
+
+    @property
+    def kernel_numbers(self) -> Array:
+        """What compiled kernels read beside the code: the parameter, or a table."""
+        return np.array([self.kernel_parameter], dtype=np.float64)
 
     @property
     @abstractmethod

@@ -48,6 +48,11 @@ class ClippedLoss(Loss):
         return self.loss.kernel_parameter
 
     @property
+    def kernel_numbers(self) -> Array:
+        """φ's."""
+        return self.loss.kernel_numbers
+
+    @property
     def intercept_bounds(self) -> tuple[float, float]:
         """φ's."""
         return self.loss.intercept_bounds

@@ -185,7 +185,7 @@ def is_counts(loss: Loss) -> bool:
 
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
-    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
 
 
 def histograms(problem: Problem, *, whitened: bool) -> int:
@@ -240,7 +240,11 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
     found = rule(problem, common, level, late_level, residual, counts)
     if to.late:
         found |= {"level": 0}
-        if centred(problem) and not residual and loss.kernel_code is not KernelCode.SMOOTHED_HINGE:
+        if (
+            centred(problem)
+            and not residual
+            and loss.kernel_code not in (KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
+        ):
             found |= {"opening": 2 if counts else 1}
     else:
         found |= {"late": 0, "late_reach": 0.0}
