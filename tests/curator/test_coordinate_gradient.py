@@ -88,7 +88,7 @@ def written_out(rows: Rows, query: CoordinateGradientQuery, updates: Updates, ke
     z = z - y if residual else z
     for j in np.flatnonzero(updates.theta):
         z = z + updates.theta[j] * X[:, j]
-    loss = (code, query.loss.kernel_numbers, getattr(query.loss, "clip", kernels.HUGE))
+    loss = (code, np.atleast_1d(query.loss.kernel_parameter), getattr(query.loss, "clip", kernels.HUGE))
     theta, iterates, answers, exact = updates.theta.copy(), [], [], []
     for j in updates.order:
         slope = np.empty(len(X))
@@ -359,13 +359,13 @@ def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) 
         y = np.full(z.size, target)
         found = np.empty(z.size)
         given = (z - y, np.zeros(0)) if residual else (z, y)
-        kernels.slopes((code, loss.kernel_numbers, limit), *given, found)
+        kernels.slopes((code, np.atleast_1d(loss.kernel_parameter), limit), *given, found)
         with np.errstate(over="ignore"):
-            plain = np.array([derivative(code, loss.kernel_numbers, a, target) for a in z])
+            plain = np.array([derivative(code, np.atleast_1d(loss.kernel_parameter), a, target) for a in z])
         assert found == pytest.approx(np.clip(plain, -limit, limit), rel=1e-13, abs=1e-14)
     odd = np.array([math.nan, math.inf, -math.inf])
     found = np.empty(3)
-    kernels.slopes((code, loss.kernel_numbers, limit), odd, np.ones(3), found)
+    kernels.slopes((code, np.atleast_1d(loss.kernel_parameter), limit), odd, np.ones(3), found)
     assert (np.abs(found[1:]) <= limit).all()
     weight, none = np.full(3, 2.0), np.zeros(0)
     for heavy in (none, weight):  # whatever x is, undefined products count as 0

@@ -63,7 +63,7 @@ def test_doubled_slopes_are_the_table_s_own_to_thirty_digits() -> None:
     """Against fractions, at knots and a hair beside them, where the tail of a doubled number decides."""
     from fractions import Fraction
 
-    table = SKEWED.kernel_numbers
+    table = SKEWED.kernel_parameter
     s, start, step = SKEWED.slopes, Fraction(SKEWED.start), Fraction(SKEWED.step)
     rng = np.random.default_rng(3)
     points = [(t, tail) for t in SKEWED.knots[[0, 1, 50, -2, -1]] for tail in (0.0, 1e-20, -1e-20)]
@@ -158,7 +158,7 @@ def test_a_table_is_plain_numbers_of_the_library_s_own() -> None:
     assert stranger(SKEWED, HINGE) is None
     assert foreign(SKEWED, HINGE) is None
     with pytest.raises(ValueError, match="read-only"):
-        SKEWED.kernel_numbers[0] = 1.0
+        SKEWED.kernel_parameter[0] = 1.0
 
 
 def test_a_loss_of_another_argument_is_refused_before_anything_is_read() -> None:

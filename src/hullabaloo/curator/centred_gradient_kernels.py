@@ -1,6 +1,6 @@
 """Kernels of the centred queries: sums of shortened per-record gradients on a lattice, and the lengths that are shortened.
 
-In both, a record is `u = D(x − m)` with a public centre m and public weights D, and `code` may be `PLAIN`: φ' ≡ 1. `numbers` are a loss's `kernel_numbers`.
+In both, a record is `u = D(x − m)` with a public centre m and public weights D, and `code` may be `PLAIN`: φ' ≡ 1. `numbers` are a loss's parameter or table.
 """
 
 import math
@@ -13,8 +13,6 @@ from hullabaloo.curator.kernels import add_cells, product
 from hullabaloo.losses.kernels import bend, derivative
 
 PLAIN = -1
-NONE = np.zeros(1)
-"""Its numbers."""
 SHORTEST = 1e-200
 """Squared lengths below this count as 0: above, a sum of squares is accurate to its last digits."""
 

@@ -101,6 +101,11 @@ def refuse_strangers(what: str, remedy: str, *values: object) -> None:
         )
 
 
+def kernel_numbers(loss: PerRecordLoss) -> Array:
+    """What kernels read of a loss beside its code: its one parameter, or its table."""
+    return np.array(loss.kernel_parameter, dtype=np.float64, ndmin=1)
+
+
 def numbers(value: npt.ArrayLike) -> Array:
     """A plain array of doubles, copied: NumPy takes what `__array__` gives as a copy, whoever else holds it."""
     found = np.array(value, dtype=np.float64, order="C")

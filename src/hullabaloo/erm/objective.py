@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.known import kernel_numbers
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
 from hullabaloo.erm.shape import Shape
@@ -92,7 +93,7 @@ class ScalarObjective(Objective):
         self.y, self.code, self.numbers = (
             np.ascontiguousarray(rows.Y[:, 0]),
             int(loss.kernel_code),
-            loss.kernel_numbers,
+            kernel_numbers(loss),
         )
 
     def at(self, theta: Array, z: Array) -> Local:  # noqa: D102

@@ -115,7 +115,7 @@ def table_of(model: Any, kind: type[Loss], of: str) -> Loss:
         InvalidParameter: it is something else.
     """
     if type(model.loss) is kind:
-        return model.loss  # type: ignore[no-any-return]
+        return model.loss
     raise InvalidParameter(
         f"The loss of a {type(model).__name__} is None or a table of the {of}, but {found(model.loss)} was given. Nothing was read or charged. Pass "
         f"hb.custom_loss(function, of={of!r}, name=...); the library's own losses have estimators of their own, such as hb.HuberRegressor."

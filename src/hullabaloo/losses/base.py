@@ -74,13 +74,8 @@ class PerRecordLoss(Written, ABC):
 
     @property
     @abstractmethod
-    def kernel_parameter(self) -> float:
-        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none."""
-
-    @property
-    def kernel_numbers(self) -> Array:
-        """What compiled kernels read beside the code: the parameter, or a table."""
-        return np.array([self.kernel_parameter], dtype=np.float64)
+    def kernel_parameter(self) -> float | Array:
+        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table."""
 
     @property
     @abstractmethod

@@ -43,14 +43,9 @@ class ClippedLoss(Loss):
         return self.loss.kernel_code
 
     @property
-    def kernel_parameter(self) -> float:
+    def kernel_parameter(self) -> float | Array:
         """φ's."""
         return self.loss.kernel_parameter
-
-    @property
-    def kernel_numbers(self) -> Array:
-        """φ's."""
-        return self.loss.kernel_numbers
 
     @property
     def intercept_bounds(self) -> tuple[float, float]:

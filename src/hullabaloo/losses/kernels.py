@@ -4,47 +4,23 @@ import math
 
 from hullabaloo.compiled import njit
 
-(
-    SQUARED,
-    LOGISTIC,
-    HUBER,
-    SMOOTHED_HINGE,
-    POISSON,
-    PINBALL,
-    MULTINOMIAL,
-    SQUARED_TARGETS,
-    RESIDUAL_TABLE,
-    MARGIN_TABLE,
-) = range(10)
+SQUARED, LOGISTIC, HUBER, SMOOTHED_HINGE, POISSON, PINBALL, MULTINOMIAL, SQUARED_TARGETS = range(8)
+RESIDUAL_TABLE, MARGIN_TABLE = 8, 9
 
 
 @njit(cache=True, nogil=True, inline="always")
 def table_slope(table, t):  # type: ignore[no-untyped-def]
     """g'(t) of `losses/tabulated.py`: the first knot, the step, and the slopes at the knots, linear between them; NaN of NaN."""
-    place = (t - table[0]) / table[1]
-    if math.isnan(place):
-        return place
-    if place <= 0.0:
-        return table[2]
-    if place >= table.size - 3:
-        return table[table.size - 1]
-    i = int(place)
+    if math.isnan(t):
+        return t
+    place = min(max((t - table[0]) / table[1], 0.0), table.size - 3.0)
+    i = min(int(place), table.size - 4)
     return table[2 + i] + (place - i) * (table[3 + i] - table[2 + i])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def table_bend(table, t):  # type: ignore[no-untyped-def]
-    """g''(t), from the right at knots."""
-    place = (t - table[0]) / table[1]
-    if not 0.0 <= place < table.size - 3:
-        return 0.0
-    i = int(place)
-    return (table[3 + i] - table[2 + i]) / table[1]
-
-
-@njit(cache=True, nogil=True, inline="always")
 def derivative(code, numbers, z, y):  # type: ignore[no-untyped-def]  # noqa: PLR0911 - one line for each loss
-    """φ'(z, y) of the losses of one prediction, NaN for another code; the formulas of `losses/`, whose `kernel_numbers` these are."""
+    """φ'(z, y) of the losses of one prediction, NaN for another code; the formulas of `losses/`, of their `kernel_parameter` or table."""
     if code == SQUARED:
         return z - y
     if code == LOGISTIC:
@@ -59,9 +35,7 @@ def derivative(code, numbers, z, y):  # type: ignore[no-untyped-def]  # noqa: PL
         return 1.0 - numbers[0] if z > y else (-numbers[0] if z < y else 0.0)
     if code == RESIDUAL_TABLE:
         return table_slope(numbers, z - y)
-    if code == MARGIN_TABLE:
-        return y * table_slope(numbers, y * z)
-    return math.nan
+    return y * table_slope(numbers, y * z) if code == MARGIN_TABLE else math.nan
 
 
 @njit(cache=True, nogil=True, inline="always")

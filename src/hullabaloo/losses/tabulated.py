@@ -41,9 +41,8 @@ class TabulatedLoss(Loss):
     start: float
     step: float
     slopes: tuple[float, ...]
-    kernel_numbers: Array = field(init=False, repr=False, compare=False)
+    kernel_parameter: Array = field(init=False, repr=False, compare=False)  # start, step and slopes
     ARGUMENT: ClassVar[str]
-    kernel_parameter = 0.0
 
     def __post_init__(self) -> None:
         given = np.array(self.slopes, dtype=np.float64)
@@ -71,7 +70,12 @@ class TabulatedLoss(Loss):
         numbers = np.concatenate([[start, step], given])
         numbers.flags.writeable = False
         settle(
-            self, label=_label(self.label), start=start, step=step, slopes=tuple(given.tolist()), kernel_numbers=numbers
+            self,
+            label=_label(self.label),
+            start=start,
+            step=step,
+            slopes=tuple(given.tolist()),
+            kernel_parameter=numbers,
         )
 
     @property
@@ -86,7 +90,7 @@ class TabulatedLoss(Loss):
     @property
     def knots(self) -> Array:
         """Where g' is given."""
-        return self.start + self.step * np.arange(len(self.slopes))
+        return self.start + self.step * np.arange(len(self.slopes), dtype=np.float64)
 
     @property
     def lowest(self) -> float:
@@ -303,10 +307,10 @@ def custom_loss(
     h = math.ldexp(1.0, math.frexp(step)[1] - 1)
     count = math.ceil(reach / h)
     if value is None:
-        knots = h * np.arange(-count, count + 1)
+        knots: Array = h * np.arange(-count, count + 1, dtype=np.float64)
         slopes = _called(function, knots, name)
     else:
-        knots = h * np.arange(-count - 1, count + 2)
+        knots = h * np.arange(-count - 1, count + 2, dtype=np.float64)
         heights = _called(function, knots, name)
         slopes, knots = (heights[2:] - heights[:-2]) / (2.0 * h), knots[1:-1]
     falls, largest = -np.diff(slopes), float(np.abs(slopes).max())
