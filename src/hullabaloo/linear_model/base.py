@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -253,6 +253,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             sibling.set_params(selection=selection)
         SelectionRule.of(sibling.selection, sibling.selection_level)
         held, pulled = chosen(sibling, self.encoding_)
+        refuse_unknown(held, pulled)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
         sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
@@ -284,9 +285,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         saved.save(self, path_of(path))
 
     @classmethod
-    def load(cls, path: str | Path) -> "PrivateLinearModel":
-        """Read a saved model; gives the estimator class that wrote it."""
-        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls)
+    def load(cls, path: str | Path, *, known: Iterable[type] = ()) -> "PrivateLinearModel":
+        """Read a saved model; gives the estimator class that wrote it. `known`: see `hb.load`."""
+        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
         return model
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
@@ -296,7 +297,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
 
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
-        refuse_unknown(constraint, penalty)
+        refuse_unknown(constraint, penalty, self.solver)
         loss = self._loss(encoding)
         SelectionRule.of(self.selection, self.selection_level)
         share, errors = inference_share(self.inference), one_of("errors", self.errors, ERRORS)

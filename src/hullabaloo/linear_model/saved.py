@@ -1,5 +1,7 @@
 """Saved models: versioned JSON that holds parameters, the release and its statement, and never a record."""
 
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,14 @@ from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import label_of
+from hullabaloo.structure.own import (
+    PenaltyNotLoaded,
+    SetNotLoaded,
+    SolverNotLoaded,
+    by_name,
+    own_from_dict,
+    own_to_dict,
+)
 from hullabaloo.structure.structure_files import (
     penalty_in_file,
     set_in_file,
@@ -33,9 +43,11 @@ def save(model: Any, path: Path) -> None:
     parameters: dict[str, Any] = {
         "budget": model.budget.to_dict(),
         "domain": model.domain.to_dict(),
-        "constraint": shape_to_dict(model.constraint, encoding),
-        "penalty": shape_to_dict(model.penalty, encoding),
-        "solver": solver_to_dict(model.solver),
+        **{
+            name: own_to_dict(shape, partial(shape_to_dict, shape, encoding))
+            for name, shape in (("constraint", model.constraint), ("penalty", model.penalty))
+        },
+        "solver": own_to_dict(model.solver, partial(solver_to_dict, model.solver)),
         "neighbours": str(Neighbours.parse(model.neighbours)),
         "fit_intercept": bool(model.fit_intercept),
         "ledger": model.release_.statement.ledger,
@@ -63,13 +75,21 @@ def save(model: Any, path: Path) -> None:
     FORMAT.write(document, path)
 
 
-def load(path: str | Path, expected: type | None = None) -> Any:
-    """Read a saved model; refuses what it does not know rather than guessing."""
+def load(path: str | Path, expected: type | None = None, *, known: Iterable[type] = ()) -> Any:
+    """Read a saved model; refuses what it does not know rather than guessing.
+
+    Args:
+        path: the file that `model.save` wrote.
+        expected: the estimator that it has to be of; None for any.
+        known: classes of sets, penalties, set functions and solvers of your own that the model was fitted with. A file holds no code and none is
+            imported by a name in one: without its class such a model predicts as before, and says what is missing where it is fitted again.
+    """
+    classes = by_name(known)
 
     def build(document: dict[str, Any]) -> Any:
         kind = KINDS.get(str(document.get("estimator")))
         if kind is not None and expected in (None, kind):
-            return _build(kind, document)
+            return _build(kind, document, classes)
         wanted = "a known estimator" if expected is None else f"a {expected.__name__}"
         raise InvalidParameter(
             f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
@@ -79,15 +99,15 @@ def load(path: str | Path, expected: type | None = None) -> Any:
     return FORMAT.read(path, build)
 
 
-def _build(kind: type, document: dict[str, Any]) -> Any:
+def _build(kind: type, document: dict[str, Any], known: dict[str, type]) -> Any:
     given, columns = document["parameters"], document["columns"]
     parameters = {
         **given,
         "budget": Budget.from_dict(given["budget"]),
         "domain": Domain.from_dict(given["domain"]),
-        "constraint": set_in_file(given["constraint"]),
-        "penalty": penalty_in_file(given["penalty"]),
-        "solver": solver_from_dict(given["solver"]),
+        "constraint": own_from_dict(given["constraint"], known, SetNotLoaded, set_in_file),
+        "penalty": own_from_dict(given["penalty"], known, PenaltyNotLoaded, penalty_in_file),
+        "solver": own_from_dict(given["solver"], known, SolverNotLoaded, solver_from_dict),
         **{
             name: given[name] for name in ("neighbours", "fit_intercept", "ledger", "dataset")
         },  # none of them is guessed

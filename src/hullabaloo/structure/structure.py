@@ -17,6 +17,7 @@ from hullabaloo.geometry.submodular.norm import singletons
 from hullabaloo.geometry.width import Width
 from hullabaloo.release.parameters import found, positive
 from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name, columns_of_feature
+from hullabaloo.structure.own import NotLoaded
 
 Group = Sequence[str | int]
 Groups = Mapping[str, Group] | Sequence[Group] | None
@@ -314,3 +315,5 @@ def refuse_unknown(*shapes: object) -> None:
             shape.function, NotInFile
         ):
             shape.function.refuse()
+        if isinstance(shape, NotLoaded):
+            shape.refuse()
