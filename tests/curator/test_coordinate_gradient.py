@@ -52,6 +52,8 @@ LOSSES: list[Loss] = [
     Logistic(),
     Poisson(),
     SmoothedHinge(0.5),
+    custom_loss(lambda r: math.exp(r) - r, of="residual", name="linex", reach=3.0),
+    custom_loss(lambda m: math.exp(-m), of="margin", name="exponential", reach=3.0),
     ClippedLoss(Squared(), 0.4),
     ClippedLoss(Poisson(), 0.4),
 ]
@@ -374,7 +376,7 @@ def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) 
             assert kernels.rounded(*shares[0]) == 0.0
             assert kernels.unrounded(*shares[0]) == 0.0
             assert all(abs(kernels.rounded(*each)) <= 2.0**37 for each in shares)
-    kernels.slopes((99, 0.0, 1.0), odd, np.ones(3), found)  # a loss that kernels do not know
+    kernels.slopes((99, np.zeros(1), 1.0), odd, np.ones(3), found)  # a loss that kernels do not know
     assert not found.any()
 
 

@@ -83,7 +83,7 @@ class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SolverNotLoaded(NotLoaded, Solver):  # type: ignore[misc]  # its name is its own, not its class's
+class SolverNotLoaded(NotLoaded, Solver):
     """In place of a solver."""
 
     def plan(self, problem: Problem, prices: Any, allowance: Any) -> Plan:  # noqa: D102
