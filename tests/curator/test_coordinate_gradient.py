@@ -27,7 +27,7 @@ from hullabaloo.geometry import (
     separable_form,
     with_free_intercept,
 )
-from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared
+from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared, custom_loss
 from hullabaloo.losses.kernels import derivative
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours

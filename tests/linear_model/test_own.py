@@ -132,7 +132,9 @@ def data() -> tuple[Any, Any]:
 
 def fitted(**more: Any) -> Any:
     domain = hb.Domain(features={"a": (0, 10), "b": (0, 10)}, target=(-4, 4), indicators=False)
-    return hb.LinearRegression(budget=hb.Budget(5.0, 1e-6), domain=domain, test_key=bytes(32), inference=False, **more).fit(*data())
+    return hb.LinearRegression(
+        budget=hb.Budget(5.0, 1e-6), domain=domain, test_key=bytes(32), inference=False, **more
+    ).fit(*data())
 
 
 @pytest.mark.parametrize("case", CASES)
