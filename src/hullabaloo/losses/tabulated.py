@@ -40,7 +40,7 @@ class TabulatedLoss(Loss):
     label: str
     start: float
     step: float
-    slopes: tuple[float, ...]
+    slopes: tuple[float, ...] = field(repr=False)
     kernel_parameter: Array = field(init=False, repr=False, compare=False)  # start, step and slopes
     ARGUMENT: ClassVar[str]
 
