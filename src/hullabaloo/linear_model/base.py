@@ -209,7 +209,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         points: list[Array] | None = None if callback is None else []
         domain, _, _ = self._declared()
         warn_of_column(len(domain.targets), y, stacklevel=3)
-        source = domain.open(X)
+        source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
         fitted = fit(self._task(encoding), source, y, sample_weight, encoding, points)
         self._finish(fitted.release, encoding, fitted.named)

@@ -1,6 +1,7 @@
 """Private classifiers: declared classes, decisions, labels in the user's own type, and probabilities learned together or apart."""
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -208,7 +209,8 @@ class LinearSVC(PrivateClassifier):
     facts. The classes are declared, `Domain(classes=[...])`.
 
     Two parameters more:
-        smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation.
+        smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation. 0 is the plain hinge (to
+            2e-9), for methods that need subgradients only: the gradient solvers, mirror descent and "auto".
         loss: a convex function of the margin yz to be minimised in its place, `hb.custom_loss(..., of="margin")`, which tabulates a function of
             yours before anything is charged. None for the hinge.
 
@@ -222,8 +224,10 @@ class LinearSVC(PrivateClassifier):
     def _loss(self, encoding: Encoding) -> AnyLoss:
         if self.loss is not None:
             return table_of(self, MarginLoss, "margin")
+        if isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool) and self.smoothing == 0:
+            return SmoothedHinge(2.0 * SHARPEST)
         return SmoothedHinge(
-            positive("smoothing", self.smoothing, "half the width of the rounded corner", lowest=SHARPEST)
+            positive("smoothing", self.smoothing, "half the width of the rounded corner, or 0", lowest=SHARPEST)
         )
 
     def _unit(self) -> str:

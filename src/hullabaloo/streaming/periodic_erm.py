@@ -201,7 +201,8 @@ class PeriodicERM(Around, PrivateStream):
             "own": {
                 name: repr(value)
                 for name, value in estimator.get_params(deep=False).items()
-                if name not in _COMMON and not (name == "loss" and value is None)  # as states from before it were written
+                if name not in _COMMON
+                and not (name == "loss" and value is None)  # as states from before it were written
             },
             "rule": self.rule,
             **(
