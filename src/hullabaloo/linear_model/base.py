@@ -25,6 +25,7 @@ from hullabaloo.inference.refit import refit
 from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
+from hullabaloo.linear_model.own import refuse_missing
 from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
 from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
@@ -253,7 +254,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             sibling.set_params(selection=selection)
         SelectionRule.of(sibling.selection, sibling.selection_level)
         held, pulled = chosen(sibling, self.encoding_)
-        refuse_unknown(held, pulled)
+        refuse_missing(held, pulled)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
         sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
@@ -297,7 +298,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
 
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
-        refuse_unknown(constraint, penalty, self.solver)
+        refuse_unknown(constraint, penalty)
+        refuse_missing(constraint, penalty, self.solver)
         loss = self._loss(encoding)
         SelectionRule.of(self.selection, self.selection_level)
         share, errors = inference_share(self.inference), one_of("errors", self.errors, ERRORS)

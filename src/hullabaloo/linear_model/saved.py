@@ -11,12 +11,7 @@ from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.data.documents import Format
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import loss_from_dict
-from hullabaloo.planning.named import solver_from_dict, solver_to_dict
-from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release import Release
-from hullabaloo.release.estimator import label_of
-from hullabaloo.structure.own import (
+from hullabaloo.linear_model.own import (
     PenaltyNotLoaded,
     SetNotLoaded,
     SolverNotLoaded,
@@ -24,6 +19,11 @@ from hullabaloo.structure.own import (
     own_from_dict,
     own_to_dict,
 )
+from hullabaloo.losses import loss_from_dict
+from hullabaloo.planning.named import solver_from_dict, solver_to_dict
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release import Release
+from hullabaloo.release.estimator import label_of
 from hullabaloo.structure.structure_files import (
     penalty_in_file,
     set_in_file,

@@ -17,7 +17,6 @@ from hullabaloo.geometry.submodular.norm import singletons
 from hullabaloo.geometry.width import Width
 from hullabaloo.release.parameters import found, positive
 from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name, columns_of_feature
-from hullabaloo.structure.own import NotLoaded
 
 Group = Sequence[str | int]
 Groups = Mapping[str, Group] | Sequence[Group] | None
@@ -315,5 +314,3 @@ def refuse_unknown(*shapes: object) -> None:
             shape.function, NotInFile
         ):
             shape.function.refuse()
-        if isinstance(shape, NotLoaded):
-            shape.refuse()

@@ -41,6 +41,13 @@ class NotLoaded:
         return json.loads(self.written)  # type: ignore[no-any-return]
 
 
+def refuse_missing(*things: object) -> None:
+    """Refuse to fit with what was saved and whose class was not passed."""
+    for thing in things:
+        if isinstance(thing, NotLoaded):
+            thing.refuse()
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class SetNotLoaded(NotLoaded, geometry.ConvexSet):
