@@ -178,6 +178,44 @@ def test_other_records_the_second_time_release_nothing(kept: int, change: str, t
     assert len(ledger.charges("records")) == 1
 
 
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+@pytest.mark.parametrize("when", range(5))
+def test_what_a_reader_says_when_it_fails_is_never_heard(
+    when: int, neighbours: str, table: pa.Table, tmp_path: Path
+) -> None:
+    """Whenever it fails, when the schema is asked for, records are counted, or read: no text of its own, no cause, no context."""
+    calls = [0]
+
+    def read() -> Iterator[pa.RecordBatch]:
+        calls[0] += 1
+        yield table.slice(0, 500).to_batches()[0]
+        if calls[0] > when:
+            raise ValueError("SECRET 1234")
+
+    def fits() -> None:
+        for _ in range(when + 1):
+            FITS["moments"]().set_params(budget=ONE, neighbours=neighbours).fit(hb.scan(read, keep_bytes=0))
+
+    with pytest.raises(OSError, match="could not be read") as caught:
+        fits()
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "SECRET" not in str(error)
+        assert not isinstance(error, ValueError)
+        error = error.__cause__ or error.__context__
+    place = tmp_path / "odd.csv"
+    place.write_text("a,b,g,years,y\n" + "0,0,u,1,0\n" * 200_000 + "SECRET,0,u,1,0\n")
+    with pytest.raises(OSError, match="could not be read"):
+        FITS["moments"]().set_params(budget=ONE).fit(hb.scan(dataset.dataset(place, format="csv")))
+
+
+def test_a_reader_that_can_be_read_once_is_found_out(table: pa.Table) -> None:
+    """Counted, it gives n records, and then none: noise alone is not released as a model of n records."""
+    reader = table.to_reader()
+    with pytest.raises(ChangedTable):
+        FITS["moments"]().set_params(budget=ONE).fit(hb.scan(lambda: reader))
+
+
 def test_batches_of_another_schema_stop_the_fit(table: pa.Table) -> None:
     others = table.drop_columns(["unused"])
     source = hb.scan(lambda: iter([*table.slice(0, 500).to_batches(), *others.slice(500).to_batches()]))
@@ -249,7 +287,7 @@ def test_every_sum_and_nothing_else_can_be_asked_of_parts() -> None:
         ([[1.0]], "again and again"),
         (lambda: [1, 2], "record batches"),
         (lambda: iter([]), "record batches"),
-        (lambda: None, "record batches"),
+        (lambda: None, "could not be read"),
     ],
 )
 def test_what_is_no_source_is_refused(source: Any, says: str) -> None:

@@ -29,18 +29,20 @@ class PartedRows:
 
     **Guarantee.** A part is what `Encoding.encode` makes of some of the records, so a row is a function of its record alone; sums over parts are
     exact (`curator/exact.py`), hence those of the whole table, whatever the parts are and in whichever order they come. Before an answer
-    to any question but the first is made, the number of rows and the sum of their hashes are compared with those of the first.
+    to any question but the first is made, the number of rows and the sum of their hashes are compared with those of the first; the number of the first with
+    that which was counted beforehand, where it is public.
 
     Args:
         read: encoded parts, from the beginning; at least one, perhaps empty.
         width: the number of encoded columns.
         keep: bytes of encoded parts up to which all of them are kept after the first question.
+        counted: the number of rows where it is known, so that the first question is compared, too.
     """
 
-    __slots__ = ("_keep", "_read", "_seen", "_views", "_whole", "width")
+    __slots__ = ("_counted", "_keep", "_read", "_seen", "_views", "_whole", "width")
 
-    def __init__(self, read: Callable[[], Iterator[Rows]], width: int, keep: int) -> None:
-        self._read, self.width, self._keep = read, width, keep
+    def __init__(self, read: Callable[[], Iterator[Rows]], width: int, keep: int, counted: int | None = None) -> None:
+        self._read, self.width, self._keep, self._counted = read, width, keep, counted
         self._views: tuple[Callable[[Rows], Rows], ...] = ()
         self._seen: list[tuple[int, int]] = []  # one for all views, as is what is kept
         self._whole: list[Rows] = []
@@ -70,6 +72,8 @@ class PartedRows:
             held += rows.X.nbytes + rows.Y.nbytes
             kept = [*kept, rows] if held <= self._keep else []
             yield rows
+        if self._counted not in (None, count):
+            raise ChangedTable
         if not self._seen:
             self._seen.append((count, checksum))
             self._whole += kept
@@ -78,7 +82,7 @@ class PartedRows:
 
     def seen(self, view: Callable[[Rows], Rows], width: int) -> "PartedRows":
         """The same rows through a public map of single rows."""
-        other = PartedRows(self._read, width, self._keep)
+        other = PartedRows(self._read, width, self._keep, self._counted)
         other._views, other._seen, other._whole = (*self._views, view), self._seen, self._whole
         return other
 
@@ -129,4 +133,4 @@ def rows_of(encoding: Encoding, table: Any, y: Any = None, weight: Any = None) -
         if nothing:
             yield encoding.encode(RecordTable([()] * len(source.schema.types), source.schema.names, 0), y)
 
-    return PartedRows(parts, encoding.facts.width, source.keep_bytes)
+    return PartedRows(parts, encoding.facts.width, source.keep_bytes, source.counted)

@@ -1,6 +1,7 @@
 """Tables that are read in parts, anew for every question, and never held whole: files larger than memory, results of queries."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, final
 
@@ -36,12 +37,15 @@ class ScannedTable(Table):
 
     def __init__(self, source: Parts, batch_rows: int, keep_bytes: int) -> None:
         self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
+        self.counted = None
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
         """See ``Table``; of a CSV file or a query it takes a pass."""
-        return self._source.n_rows
+        if self.counted is None:
+            self.counted = self._source.n_rows
+        return self.counted
 
     def parts(self, names: Sequence[str] | None = None) -> Iterator[Table]:
         """The parts, from the beginning; only columns of these names are read where the format allows it."""
@@ -59,11 +63,7 @@ class _Batches:
 
     def __init__(self, batches: Callable[[], Any]) -> None:
         self._batches = batches
-        source = batches()
-        declared = getattr(source, "schema", None)
-        if declared is None:
-            first = next(iter(source), None) if isinstance(source, Iterable) else None
-            declared = getattr(first, "schema", None)
+        declared = _unheard(lambda: _schema_of(batches()))
         fields = None if declared is None or not _is_arrow(declared) else list(declared)
         if fields is None:
             raise SchemaError(
@@ -82,16 +82,36 @@ class _Batches:
         return sum(part.n_rows for part in self.parts_of(None, MOST))
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
-        source = self._batches()
-        for batch in source.to_batches() if hasattr(source, "to_batches") else source:
+        batches = _unheard(lambda: _iterator(self._batches()))
+        while (batch := _unheard(lambda: next(batches, None))) is not None:
             if not _is_arrow(batch) or not batch.schema.equals(self._arrow, check_metadata=False):
                 raise TornTable
             for start in range(0, batch.num_rows, rows):
-                try:
-                    part = ArrowTable(batch.slice(start, rows))
-                except SchemaError:  # a broken container, found while records are read
-                    raise TornTable from None
-                yield part
+                yield _unheard(partial(ArrowTable, batch.slice(start, rows)))
+
+
+def _schema_of(source: Any) -> Any:
+    declared = getattr(source, "schema", None)
+    return declared if declared is not None else getattr(next(iter(source), None), "schema", None)
+
+
+def _iterator(source: Any) -> Iterator[Any]:
+    return iter(source.to_batches() if hasattr(source, "to_batches") else source)
+
+
+def _unheard(ask: Callable[[], Any]) -> Any:
+    """What somebody's reader or query gives; what it says when it fails may quote a record, so nothing of that goes on, not as a context either.
+
+    Raises:
+        TornTable: it failed.
+    """
+    try:
+        found, failed = ask(), False
+    except Exception:
+        failed = True
+    if failed:
+        raise TornTable
+    return found
 
 
 def _is_arrow(thing: Any) -> bool:
