@@ -7,7 +7,7 @@ not pay for what they might have been. Steps, travel, cuts and both phases: `sch
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, final
 
@@ -21,7 +21,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
-from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale, centred
+from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.schedule import (
     BINS,
     FINE_BINS,
@@ -44,8 +44,6 @@ UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
 USUAL_LINK = 2.0
 """How far logarithms of odds and of counts may lie from their mean (1.5 costs gain on bank marketing, 3 nothing); a residual target lies about as far as gradients
 are cut, over a record's typical length: 0.8 to 2 standard deviations on California, diamonds, costs and rare levels."""
-WIDEST, LARGEST = 2_000, 500_000_000
-"""Columns up to which the covariance is formed, and cells up to which records are kept as the covariance shows them: 4 GB."""
 
 
 class MeasuredGradientSolver(Solver, ABC):
@@ -76,7 +74,7 @@ class MeasuredGradientSolver(Solver, ABC):
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)
             queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
-            queries += [steps(to.part(0), LEVEL_LATE)] if problem.intercept else []
+            queries += [steps(to.part(0), LEVEL_LATE)] if problem.intercept or led(problem) else []
             queries += [steps(to.part(2), 1), steps(to.part(3), path.late)]
         reason = self._reason(path, problem)
         return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
@@ -91,8 +89,8 @@ class MeasuredGradientSolver(Solver, ABC):
             point, later = descent.second_phase(point)
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
-        if not centred(problem):
-            return Solution(theta, trace=told, coordinates=view)
+        if not centred(problem) or led(problem):
+            return Solution(theta, trace=told, coordinates=view.linear)
         usual = min(trace["gradients cut at"] / view.length, 1.0) if is_residual(descent.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
         return Solution(theta, trace=told, coordinates=view, marginals=marginals)
@@ -163,6 +161,8 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL, self.uneven)
+        if led(problem):
+            return Coordinates.along_mean(seen.centre, np.eye(len(seen.centre)), seen.typical, seen.typical)
         return Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
@@ -215,7 +215,15 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
         floor = path.floor(clip_norm, len(seen.centre))
-        return Coordinates.whitened(covariance, seen.centre, floor, intercept=problem.intercept)
+        found = Coordinates.whitened(covariance, seen.centre, floor, intercept=problem.intercept)
+        if led(problem):
+            assert found.matrix is not None
+            return replace(
+                Coordinates.along_mean(seen.centre, found.matrix, found.typical, 1.0),
+                steepest=found.steepest,
+                gain=found.gain,
+            )
+        return found
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
         return {"columns above the floor": float(view.gain.sum())}

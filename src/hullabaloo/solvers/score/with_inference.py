@@ -22,7 +22,7 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges
-from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred
+from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score import spread
@@ -315,7 +315,7 @@ class _Scores:
         if known is not None and known.matrix is not None:
             return replace(known, matrix=known.matrix * math.sqrt(heaviest))
         if known is None:
-            bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
+            bound = reach(problem)
             seen = PrivateLocationScale.bought(
                 problem,
                 self.curator,
@@ -329,7 +329,13 @@ class _Scores:
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
         floor = _floor(settings["first_noise"] * R**2 / heaviest, self.slopes)
-        return Coordinates.whitened(covariance / heaviest, known.centre, floor, intercept=problem.intercept)
+        found = Coordinates.whitened(covariance / heaviest, known.centre, floor, intercept=problem.intercept)
+        if led(problem):
+            assert found.matrix is not None
+            return replace(
+                Coordinates.along_mean(known.centre, found.matrix, found.typical, 1.0), gain=found.gain
+            ).linear
+        return found
 
 
 def _floor(noise: float, size: int) -> float:
