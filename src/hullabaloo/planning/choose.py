@@ -211,7 +211,7 @@ def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, flo
         return f". {leader.solver.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
     why = "tables that wide mostly depend on few columns"
     if best.rehearsed:
-        why = "there is no intercept, and so no centre to find"
+        why = "no centre is looked for under a set or penalty without an intercept"
         if best.solver.name in ADAPTIVE:
             why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
     return f". By its line {leader.solver.name} does better, but {best.solver.name} is counted as {times:.2g} times better: {why}"
