@@ -126,12 +126,15 @@ class Descent:
             mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
         return mean, {"gradients cut at": cut, "boldness": share}
 
-    def second_phase(self, start: Array) -> tuple[Array, dict[str, float]]:
-        """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured."""
+    def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:
+        """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.
+
+        They are never cut shorter than they were (at `cut`): a walk that biases more takes back what was gained.
+        """
         path, view, q = self.path, self.view, self.view.slopes
         noise = path.result_noise
         grid = edges(LONG_GRADIENTS * self.natural, FINE_BINS - 1)
-        clip_norm = self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid)
+        clip_norm = max(self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid), cut)
         grid = edges(LONG_RECORDS * view.typical, FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
