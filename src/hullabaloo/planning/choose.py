@@ -7,7 +7,7 @@ from dataclasses import replace
 from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
-from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed
+from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed, stages
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
@@ -33,6 +33,10 @@ SET_FORMULA = "frank_wolfe"
 """Where formulas decide, tables are wide: of many columns few matter more often than not, and the greedy selection is taken at up to
 `SPARSE_FAVOUR` times the others' prediction, if cells are declared: its scores are as noisy as a cell may be large. Frank–Wolfe's formula, made
 for a known radius, counts as many times less."""
+
+CONSTANT, HOPEFUL, SAFE = "constant", 0.5, 1.2
+"""The solver of the intercept alone; the score up to which another promises enough that it is not offered; and how many times better it counts
+than rehearsed, as two draws of noise tell no more than that where little is kept."""
 
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
@@ -89,6 +93,7 @@ def _with_inference(
 def solvers_for(problem: Problem) -> dict[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
     known = dict(SOLVERS)
+    known.pop(CONSTANT)
     if _slow(structure_of(problem)):
         known.pop(LABORIOUS, None)
     if not isinstance(problem.penalty, SubmodularPenalty):
@@ -131,8 +136,18 @@ def forecasts(
         able.pop("moments", None)
     found = _consistent(problem, propose(problem, prices, allowance, able))
     if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
-        found = rehearsed(found, problem, exact(problem, prices), perform)
+        scenes = stages(problem, exact(problem, prices), perform)
+        found = rehearsed(found, scenes, perform)
+        if allowance.is_private and all(one.plan is None or one.expected > HOPEFUL for one in found):
+            found += rehearsed(_constant(problem, prices, allowance), scenes, perform)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
+
+
+def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
+    """The intercept alone, where there is one."""
+    one: Solver = SOLVERS[CONSTANT]
+    able = {CONSTANT: SeparateTargetsSolver(one) if separate(problem) else one}
+    return [found for found in propose(problem, prices, allowance, able) if found.plan is not None]
 
 
 def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:
@@ -167,10 +182,10 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
         cells = problem.norm_l2 >= CELLS_DECLARED * problem.norm_linf
         return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
     if problem.loss.kernel_code == KernelCode.POISSON:
-        return {}
+        return {CONSTANT: SAFE}
     if not centred(problem):
         return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
-    found = dict.fromkeys(ADAPTIVE, FAVOUR)
+    found = dict.fromkeys(ADAPTIVE, FAVOUR) | {CONSTANT: SAFE}
     free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
     if free and isinstance(problem.loss, Loss):
         s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
@@ -194,6 +209,8 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"
+    elif best.solver.name == CONSTANT:
+        why = "no solver is expected to do better with this budget"
     elif best.rehearsed:
         why = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
     else:
@@ -212,7 +229,9 @@ def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, flo
     why = "tables that wide mostly depend on few columns"
     if best.rehearsed:
         why = "no centre is looked for under a set or penalty without an intercept"
-        if best.solver.name in ADAPTIVE:
+        if best.solver.name == CONSTANT:
+            why = "noise decides between them, and it promises nothing that it does not keep"
+        elif best.solver.name in ADAPTIVE:
             why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
     return f". By its line {leader.solver.name} does better, but {best.solver.name} is counted as {times:.2g} times better: {why}"
 
