@@ -1,6 +1,6 @@
 """The best constant prediction and nothing else: what a budget can pay for where noise would drown every slope."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -23,13 +23,13 @@ USUAL_LEVEL = 0.5
 
 
 @final
+@dataclass(frozen=True, slots=True)
 class ConstantSolver(Solver):
     """The intercept alone, all slopes 0.
 
     **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, at the allowance's price; slopes are public.
     """
 
-    __slots__ = ()
     name: ClassVar[str] = "constant"
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
