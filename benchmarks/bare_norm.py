@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import share_kept, small
-from benchmarks.share_kept import EPSILONS, ROWS, Split
+from benchmarks.share_kept import EPSILONS, Split
 from benchmarks.share_tables import TABLES
-from hullabaloo import Domain
+from hullabaloo import Domain, LinearRegression, LogisticRegression
 from hullabaloo.privacy import Neighbours
 
-SPLITS, DRAWS = 4, 4
+SPLITS, DRAWS, ROWS = 2, 2, 20_000
 TUNING, REPORTED = tuple(sorted(TABLES)[::2]), tuple(sorted(TABLES)[1::2])
-METHODS = ("auto", "gradient", "objective_perturbation")
 
 
 def fingerprint() -> dict[str, Any]:
@@ -30,16 +29,14 @@ def fingerprint() -> dict[str, Any]:
     X, y, c = small.table()
     ball = X / np.sqrt(X.shape[1])
     about: dict[str, Any] = {"budget": small.BUDGET, "test_key": small.KEY, "fit_intercept": False, "inference": False}
-    import hullabaloo as hb
-
-    numbers = hb.LinearRegression(domain=Domain(row_norm=1.0, target=(-1, 1)), **about).fit(ball, y)
-    classes = hb.LogisticRegression(domain=Domain(row_norm=1.0, classes=[0, 1]), **about).fit(ball, c)
+    numbers = LinearRegression(domain=Domain(row_norm=1.0, target=(-1, 1)), **about).fit(ball, y)
+    classes = LogisticRegression(domain=Domain(row_norm=1.0, classes=[0, 1]), **about).fit(ball, c)
     return {"numbers": small.seen(numbers), "classes": small.seen(classes)}
 
 
 def run(
     names: list[str] | None = None,
-    solvers: tuple[str, ...] = METHODS,
+    solvers: tuple[str, ...] = ("auto",),
     splits: int = SPLITS,
     draws: int = DRAWS,
     rows: int = ROWS,
@@ -49,11 +46,6 @@ def run(
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = [line for lines in pool.map(_measure, asked) for line in lines]
     return {"rows at most": rows, "splits": splits, "draws": draws, "tables": found, "summary": summary(found)}
-
-
-def quick(names: list[str] | None = None, solvers: tuple[str, ...] = ("auto",)) -> dict[str, Any]:
-    """Two splits and two draws of at most 20 000 rows."""
-    return run(names, solvers, splits=2, draws=2, rows=20_000)
 
 
 def measure(name: str, solvers: tuple[str, ...], splits: int, draws: int, rows: int) -> Iterator[dict[str, Any]]:
@@ -105,7 +97,7 @@ def _measure(asked: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    result = quick(solvers=tuple(sys.argv[1:]) or ("auto",))
+    result = run(solvers=tuple(sys.argv[1:]) or ("auto",))
     for line in result["tables"]:
         print(
             f"{line['table']:14s} {line['epsilon']:4g} {line['neighbours']:13s} {line['asked']:22s} {line['solver']:22s} "

@@ -38,7 +38,9 @@ def test_declared_columns_are_worth_little(solver: str, y: np.ndarray) -> None:
         return float(np.mean((z - Z) ** 2)) if y is Y else float(np.mean(np.logaddexp(0.0, -(2 * y - 1) * z)))
 
     bare = fit(solver, BALL, y, hb.Domain(row_norm=1.0, **target(y)))
-    declared = fit(solver, F, y, hb.Domain(features=dict.fromkeys("abc", (-1, 1)), indicators=False, **target(y)), intercept=True)
+    declared = fit(
+        solver, F, y, hb.Domain(features=dict.fromkeys("abc", (-1, 1)), indicators=False, **target(y)), intercept=True
+    )
     none, best = lost(np.full(N, Z.mean())), lost(Z if y is Y else 4.0 * Z)
     assert (lost(bare) - lost(declared)) / (none - best) <= 0.06
     assert (none - lost(bare)) / (none - best) >= 0.9

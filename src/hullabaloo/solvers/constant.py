@@ -44,7 +44,9 @@ class ConstantSolver(Solver):
             )
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
-            raise CapabilityError("The set does not hold 0, so no member of it predicts a constant. Use another solver.")
+            raise CapabilityError(
+                "The set does not hold 0, so no member of it predicts a constant. Use another solver."
+            )
         inner = _solver(problem).plan(_level(problem), prices.restricted(0), allowance)
         return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
 
@@ -81,6 +83,4 @@ def _solver(problem: Problem) -> Solver:
 
 def _level(problem: Problem) -> Problem:
     """The problem of the constant column alone."""
-    return replace(
-        problem, dimension=1, norm_l1=1.0, norm_l2=1.0, norm_linf=1.0, constraint=None, penalty=NoPenalty()
-    )
+    return replace(problem, dimension=1, norm_l1=1.0, norm_l2=1.0, norm_linf=1.0, constraint=None, penalty=NoPenalty())

@@ -149,7 +149,8 @@ class Descent:
             start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] / 2.0))
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
-            float(gradient @ gradient) - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
+            float(gradient @ gradient)
+            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
         )
         doubt = q * (noise * clip_norm) ** 2 / AVERAGED
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
