@@ -93,7 +93,7 @@ def _with_inference(
 def solvers_for(problem: Problem) -> dict[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
     known = dict(SOLVERS)
-    known.pop(CONSTANT)
+    known.pop(CONSTANT, None)
     if _slow(structure_of(problem)):
         known.pop(LABORIOUS, None)
     if not isinstance(problem.penalty, SubmodularPenalty):
@@ -145,8 +145,9 @@ def forecasts(
 
 def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
     """The intercept alone, where there is one."""
-    one: Solver = SOLVERS[CONSTANT]
-    able = {CONSTANT: SeparateTargetsSolver(one) if separate(problem) else one}
+    able = {name: one for name, one in SOLVERS.items() if name == CONSTANT}
+    if separate(problem):
+        able = {name: SeparateTargetsSolver(one) for name, one in able.items()}
     return [found for found in propose(problem, prices, allowance, able) if found.plan is not None]
 
 
