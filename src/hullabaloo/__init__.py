@@ -11,7 +11,7 @@ from hullabaloo._version import __version__
 # fmt: off
 # isort: off
 if TYPE_CHECKING:
-    from hullabaloo import model_selection, report, streaming
+    from hullabaloo import model_selection, report, streaming, theory
     from hullabaloo.audit import audit
     from hullabaloo.bounds import PrivateBounds, private_bounds
     from hullabaloo.data import Categorical, Domain, Numeric
@@ -51,12 +51,12 @@ __all__ = [
     "Squared", "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
     "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate",
     "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "scan",
-    "streaming",
+    "streaming", "theory",
 ]
 # fmt: on
 
 _PUBLIC = {
-    "": "model_selection report streaming",
+    "": "model_selection report streaming theory",
     "audit": "audit",
     "bounds": "PrivateBounds private_bounds",
     "data": "Categorical Domain Numeric",

@@ -85,8 +85,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     Parameters (all keyword-only, the same for every estimator, stored untouched):
         budget: `hb.Budget(epsilon, delta)`, what the fit may spend; no default.
         domain: `hb.Domain(...)`, what is declared about the rows without looking at them; no default.
-        constraint: a convex set on the unit domain, such as `hb.L1Ball(1.0)`; excludes `penalty`.
-        penalty: a convex penalty on the unit domain, such as `hb.L1Penalty(0.01)`; excludes `constraint`.
+        constraint: a convex set on the unit domain, such as `hb.L1Ball(1.0)`.
+        penalty: a convex penalty on the unit domain, such as `hb.L1Penalty(0.01)`. Both may be given: a squared l2 penalty with every set, a
+            penalty of single coefficients with a Box, a norm with an L2Ball, the l1 norm with an L1Ball; solvers that cannot say so.
         solver: "auto", which chooses from public facts before any data is read; or "moments" (squared loss), "gradient",
             "adaptive_gradient", "preconditioned_gradient", "coordinate_descent" and "greedy_coordinate_descent" (penalties and boxes),
             "greedy_selection" (few of many columns), "mirror_descent" and "frank_wolfe" (sets only), "dual_frank_wolfe" (structured

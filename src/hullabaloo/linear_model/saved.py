@@ -94,6 +94,10 @@ def _build(kind: type, document: dict[str, Any]) -> Any:
     model = kind(**parameters)
     encoding = model._encoding(columns["names"], columns["n_features"])
     release = Release.from_dict(document["release"]).of_width(encoding.facts.width)
+    if "unit" in (given.get("errors"), release.score and release.score.errors) and model.domain.unit is None:
+        raise InvalidParameter(
+            "The file says that errors are clustered by a unit, and its domain declares none. It was changed after it was written; restore the original file."
+        )
     model._adopt(release, encoding, bool(columns["named"]))
     model._fitted()  # what a summary could not say was changed
     return model

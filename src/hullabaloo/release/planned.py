@@ -24,7 +24,7 @@ from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, WithInference
-from hullabaloo.solvers.score.with_inference import SHARE, refusal
+from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
 """Solvers whose paper prints how much noise they take."""
@@ -156,17 +156,15 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     itself = MomentsSolver.name == name_of(asked) and errors in ("auto", "homoskedastic")
     if itself or not context.allowance.is_private:  # releases that tell errors themselves
         return asked, ""
-    why = refusal(context.problem, context.prices, context.allowance, share)
+    why, helps = refusal(context.problem, context.prices, context.allowance, share)
     if task.calibration is Calibration.PAPER:
-        why = "the noise is that of a paper, which prints none of it"
+        why, helps = "the noise is that of a paper, which prints none of it", ""
     if not why and not isinstance(asked, str) and type(asked) not in {type(one) for one in SOLVERS.values()}:
-        why = "the solver is one's own, and may take or leave answers that are meant for them"
-    if why and wanted != "auto":
-        raise CapabilityError(
-            f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."
-        )
+        why, helps = "the solver is one's own, and may take or leave answers that are meant for them", ""
+    if wanted != "auto":
+        refuse(why, helps)
     if why:
-        return asked, f"No errors are told: {why}."
+        return asked, f"No errors are told: {why}. {helps}".strip()
     return WithInference(asked, share, errors), ""
 
 
@@ -238,6 +236,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         offset_bound=facts.offset_bound,
         max_weight=facts.max_weight,
         records_per_unit=facts.records_per_unit,
+        weighted=not facts.alike,
     )
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.quadratic import QuadraticSolver
 from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
 from hullabaloo.solvers.loop import proximal
 
 Array = npt.NDArray[np.float64]
@@ -31,6 +32,8 @@ class Coordinates:
         matrix: A, (q, q); None for the identity; W, (p, p) with q = p − 1, where the coordinate along the mean comes last.
         gain: `Λ₊/(Λ₊ + λ)`, the variance of each coordinate of u, (q,); empty where A is the identity.
         mean: m, where the coordinate along it comes last in place of a constant column; the centre is 0 then.
+        mean_weight: w̄, over which gradients are those of records of mean weight 1.
+        counted: over which numbers of records are shares.
     """
 
     centre: Array
@@ -39,30 +42,38 @@ class Coordinates:
     intercept: bool
     matrix: Array | None = None
     gain: Array = field(default_factory=lambda: np.empty(0))
+    mean_weight: float = 1.0
+    counted: float = 1.0
     mean: Array | None = None
 
     @classmethod
-    def plain(cls, centre: Array, typical: float, *, intercept: bool) -> "Coordinates":
+    def plain(cls, seen: PrivateLocationScale, *, intercept: bool) -> "Coordinates":
         """A = I; a covariance has no eigenvalue above the records' mean square."""
-        return cls(centre, typical, typical**2, intercept)
+        weights = seen.mean_weight, seen.counted
+        return cls(seen.centre, seen.typical, seen.typical**2, intercept, None, np.empty(0), *weights)
 
     @classmethod
-    def whitened(cls, covariance: Array, centre: Array, floor: float, *, intercept: bool) -> "Coordinates":
-        """Whiten by a noisy covariance VΛVᵀ, its negative eigenvalues taken as 0, down to the floor λ > 0."""
-        values, vectors = np.linalg.eigh(covariance)
+    def whitened(
+        cls, covariance: Array, seen: "PrivateLocationScale | Coordinates", floor: float, *, intercept: bool
+    ) -> "Coordinates":
+        """Whiten by a noisy covariance w̄VΛVᵀ, its negative eigenvalues taken as 0, down to the floor λ > 0."""
+        values, vectors = np.linalg.eigh(covariance / seen.mean_weight)
         values = np.maximum(values, 0.0)
         gain = values / (values + floor)
         typical, steepest = float(np.sqrt(max(gain.sum(), 0.25))), max(float(gain.max()), 0.25)
         matrix = np.ascontiguousarray(vectors / np.sqrt(values + floor))
-        return cls(centre, typical, steepest, intercept, matrix, gain)
+        return cls(seen.centre, typical, steepest, intercept, matrix, gain, seen.mean_weight, seen.counted)
 
     @classmethod
-    def along_mean(cls, centre: Array, matrix: Array, typical: float, spread: float) -> "Coordinates":
+    def along_mean(
+        cls, seen: "PrivateLocationScale | Coordinates", matrix: Array, typical: float, spread: float
+    ) -> "Coordinates":
         """`Wᵀx = (u, s)`: y = Aᵀx turned so that its mean ν = Aᵀm lies along the last axis, `s = ⟨y, ν⟩/(‖ν‖ √(‖ν‖² + spread²))`.
 
         The mean of u is 0, as if records were centred, and s is about 1 where the mean is long against the records' spread along it: a constant
         column, or a sum of columns that is nearly one, lies in it. Nothing is left out: W is a matrix of full rank.
         """
+        centre = seen.centre
         mean = matrix.T @ centre
         size = float(np.linalg.norm(mean))
         turned, last = matrix.copy(), np.zeros(len(centre))
@@ -71,7 +82,14 @@ class Coordinates:
         if float(axis @ axis) > 0.0:  # the reflection that takes the mean's direction to the last axis
             turned -= np.outer(matrix @ axis, 2.0 / float(axis @ axis) * axis)
         turned[:, -1] /= math.hypot(size, spread)
-        return cls(np.zeros(len(centre) - 1), typical, typical**2, True, np.ascontiguousarray(turned), mean=centre)
+        found = cls(np.zeros(len(centre) - 1), typical, typical**2, True, np.ascontiguousarray(turned), mean=centre)
+        return replace(found, mean_weight=seen.mean_weight, counted=seen.counted)
+
+    def along(self, seen: "PrivateLocationScale | Coordinates") -> "Coordinates":
+        """Of whitened coordinates those whose last is along the mean."""
+        assert self.matrix is not None
+        turned = Coordinates.along_mean(seen, self.matrix, self.typical, 1.0)
+        return replace(turned, steepest=self.steepest, gain=self.gain)
 
     @property
     def linear(self) -> "Coordinates":
@@ -79,7 +97,7 @@ class Coordinates:
         if self.mean is None:
             return self
         if not self.gain.size:
-            return Coordinates.plain(self.mean, self.typical, intercept=False)
+            return replace(self, centre=self.mean, intercept=False, matrix=None, mean=None)
         return replace(self, centre=np.zeros(len(self.mean)), intercept=False, mean=None)
 
     @property
@@ -149,7 +167,8 @@ class Coordinates:
         return np.append(slopes, [level] * self.intercept)
 
     def nearest(self, problem: Problem, step: float) -> Callable[[Array], Array] | None:
-        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)` over θ in C, as coefficients of u; None without a set and a penalty."""
+        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)/w̄` over θ in C, as coefficients of u; None without a set and a penalty."""
+        step /= self.mean_weight
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             return None
         if self.matrix is None:

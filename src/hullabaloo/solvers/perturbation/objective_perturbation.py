@@ -125,12 +125,12 @@ class ObjectivePerturbationSolver(Solver):
         function = structure_of(problem)
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])
-        if isinstance(problem.feasible, Projectable):
-            theta = problem.feasible.project(theta)
-        elif isinstance(problem.penalty, HasElasticForm):
+        if isinstance(problem.penalty, HasElasticForm):
             kinks = problem.penalty.elastic_weights(problem.dimension - problem.intercept)[0]
             slopes = theta[: kinks.size]
             slopes[(kinks > 0.0) & (np.abs(slopes) <= ZERO * plan.settings["output_sigma"])] = 0.0
+        if isinstance(problem.feasible, Projectable):
+            theta = problem.feasible.project(theta)
         return Solution(theta=theta[:, None])
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
