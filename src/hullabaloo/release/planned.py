@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from hullabaloo.data import Domain, Encoding, TargetScale
@@ -23,7 +23,8 @@ from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
-from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, WithInference
+from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, Watched, WithInference
+from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
@@ -82,8 +83,9 @@ class PlannedFit:
         """What the fit declares."""
         return self.bought.budget
 
-    def solve(self, curator: Answers) -> Solution:
-        """Carry the plan out."""
+    def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
+        """Carry the plan out; `points` takes the iterates."""
+        curator = curator if points is None else Watched(curator, self.problem, points)
         try:
             solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
@@ -321,13 +323,21 @@ class Fitted:
     named: bool
 
 
-def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:
-    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
+def fit(
+    task: Task,
+    table: Any,
+    target: Any = None,
+    weight: Any = None,
+    encoding: Encoding | None = None,
+    points: list[Array] | None = None,
+) -> Fitted:
+    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already, and `points` takes the iterates."""
     request = task.request
     source = request.domain.open(table, parts=True)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     check_parts(encoding, source, target, weight)
     planned = prepare(task, encoding, source.n_rows if request.count_is_public else None, parted=source.parted)
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
-    done = run_release(request, encoding, planned.bought, planned.solve, source, target, weight, detail=detail)
+    solve = partial(planned.solve, points=points)
+    done = run_release(request, encoding, planned.bought, solve, source, target, weight, detail=detail)
     return Fitted(planned.release(done.found, done.statement), planned, named=source.schema.names is not None)

@@ -200,7 +200,7 @@ def is_counts(loss: Loss) -> bool:
 
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
-    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
 
 
 def histograms(problem: Problem, *, whitened: bool) -> int:
@@ -251,7 +251,8 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
     found = _rule(problem, common, whitened=whitened)
     if to.late:
         found |= {"level": 0}
-        if centred(problem) and not is_residual(loss) and loss.kernel_code is not KernelCode.SMOOTHED_HINGE:
+        bent = loss.kernel_code in (KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
+        if centred(problem) and not is_residual(loss) and not bent:
             found |= {"opening": 2 if is_counts(loss) else 1}
     else:
         found |= {"late": 0, "late_reach": 0.0}

@@ -153,7 +153,7 @@ def clip_for(problem: Problem) -> float:
         return 1.0 if problem.intercept else 0.5
     if isinstance(problem.loss, Huber):
         return float(problem.loss.h)
-    return 1.0
+    return min(1.0, problem.loss.constants(math.inf, 1.0).lipschitz)
 
 
 def smoothness_of(problem: Problem, clip: float) -> float:
