@@ -90,7 +90,11 @@ def quick(names: list[str] | None = None, solvers: tuple[str, ...] = ("auto",)) 
 
 def measure(name: str, solvers: tuple[str, ...], splits: int, draws: int, rows: int) -> Iterator[dict[str, Any]]:
     """The lines of one table."""
-    table, kept = TABLES[name], [split(TABLES[name], number, rows) for number in range(splits)]
+    return lines(name, [split(TABLES[name], number, rows) for number in range(splits)], solvers, draws)
+
+
+def lines(name: str, kept: list[Split], solvers: tuple[str, ...], draws: int) -> Iterator[dict[str, Any]]:
+    """A line for every epsilon, relation and solver."""
     for epsilon in EPSILONS:
         for neighbours in Neighbours:
             for solver in solvers:
@@ -98,7 +102,7 @@ def measure(name: str, solvers: tuple[str, ...], splits: int, draws: int, rows: 
                 shares, chosen = _shares(kept, epsilon, neighbours, solver, draws)
                 yield {
                     "table": name,
-                    "kind": "classification" if table.is_classification else "regression",
+                    "kind": "classification" if TABLES[name].is_classification else "regression",
                     "records": kept[0].n,
                     "columns": kept[0].rows.X.shape[1],
                     "constant": float(np.mean([one.constant for one in kept])),

@@ -38,7 +38,7 @@ ESTIMATORS = {
 }  # fmt: skip
 STREAMS = {"IncrementalRegression", "PeriodicERM", "SketchedRegression"}
 SOLVERS = {
-    "adaptive_gradient", "coordinate_descent", "dual_frank_wolfe", "frank_wolfe", "gradient", "greedy_coordinate_descent",
+    "adaptive_gradient", "constant", "coordinate_descent", "dual_frank_wolfe", "frank_wolfe", "gradient", "greedy_coordinate_descent",
     "greedy_selection", "mirror_descent", "moments", "objective_perturbation", "output_perturbation", "preconditioned_gradient", "with_inference",
 }  # fmt: skip
 STRATEGIES = {"buffered", "dense", "hybrid", "square_root", "tree"}

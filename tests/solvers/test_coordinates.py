@@ -67,3 +67,24 @@ def test_the_nearest_point_of_a_set_is_in_the_metric_of_the_coordinates() -> Non
     assert nearest is not None
     assert view.coefficients(nearest(view.inverse @ [1.0, -2.0])) == pytest.approx([0.0, -1.1], abs=1e-6)
     assert view.nearest(problem(table(p=2)), 1.0) is None
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_the_coordinate_along_the_mean_stands_in_for_a_constant_column(long: bool) -> None:
+    rng = np.random.default_rng(7)
+    X = np.column_stack([rng.normal(size=(4_000, 3)) * [0.3, 0.1, 0.02] + 0.5 * long, np.full(4_000, 0.2 * long)])
+    seen_from = PrivateLocationScale(X.mean(axis=0), 0.3)
+    round_ = Coordinates.whitened(np.cov(X.T), seen_from, 1e-6, intercept=False).along(seen_from)
+    for view in (round_, Coordinates.along_mean(seen_from, np.eye(4), 0.3, 0.3)):
+        assert view.matrix is not None
+        assert (view.slopes, view.intercept) == (3, True)
+        seen, point = X @ view.matrix, rng.normal(size=4)
+        assert X @ view.coefficients(point) == pytest.approx(seen @ point, abs=1e-9)
+        assert np.linalg.matrix_rank(view.matrix) == 4, "no direction is left out"
+        assert np.abs(seen.mean(axis=0)[:3]).max() <= 1e-9 * np.abs(view.matrix).max()
+        assert np.mean(seen[:, 3] ** 2) <= 1.01
+        assert view.linear.intercept is False
+    if long:  # the constant column is found: nothing varies along it
+        assert round_.matrix is not None
+        seen = X @ round_.matrix
+        assert seen[:, 3].std() <= 0.01 * seen[:, 3].mean()

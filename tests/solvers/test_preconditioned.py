@@ -16,6 +16,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, Poisson, SmoothedHinge
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, PreconditionedGradientSolver, Problem
+from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.schedule import GradientSchedule
 from tests.solvers.tables import Table, least_squares, prices, problem, solve, table
 
@@ -206,3 +207,32 @@ def test_quiet_tables_get_a_second_phase_more_room_and_more_travel() -> None:
     assert quiet.late_reach > loud.reach
     assert quiet.around > loud.around == 1.0
     assert quiet.floor(1.0, 4) < loud.floor(1.0, 4)
+
+
+class Overheard:
+    """A curator whose questions about gradients are kept by their clips."""
+
+    def __init__(self, curator: Curator, clips: list[float]) -> None:
+        self.curator, self.clips = curator, clips
+
+    def answer(self, name: str, *given: object, **named: object) -> object:
+        if name == "centred_gradient":
+            self.clips.append(float(named["clip_norm"]))  # type: ignore[arg-type]
+        return self.curator.answer(name, *given, **named)
+
+    def projected(self, matrix: np.ndarray) -> "Overheard":
+        return Overheard(self.curator.projected(matrix), self.clips)
+
+
+def test_the_second_phase_never_cuts_shorter_than_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long gradients of few records hide in the noise of its histogram: a clip read off it may be far too short."""
+    monkeypatch.setattr(Descent, "unbiased_clip", lambda *_: 1e-3)
+    data = classes()
+    asked = replace(problem(data), loss=Logistic())
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(1.0))
+    path, clips = GradientSchedule(**plan.settings), list[float]()
+    assert path.late
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32)))  # type: ignore[arg-type]
+    SOLVER.run(asked, plan, Overheard(curator, clips))  # type: ignore[arg-type]
+    first = clips[path.opening + path.first]
+    assert min(clips[-path.late :]) >= first * (1.0 - 1e-12)

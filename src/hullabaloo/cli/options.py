@@ -26,6 +26,7 @@ ESTIMATORS = {
 SOLVERS = (
     "auto", "moments", "gradient", "adaptive-gradient", "preconditioned-gradient", "coordinate-descent", "greedy-selection",
     "greedy-coordinate-descent", "mirror-descent", "frank-wolfe", "dual-frank-wolfe", "objective-perturbation", "output-perturbation",
+    "constant",
 )  # fmt: skip
 LONG_CHOICES = {"estimator": tuple(ESTIMATORS), "solver": SOLVERS}
 ALSO = {"price": ("--dry-run",)}

@@ -17,14 +17,14 @@ from hullabaloo.errors import InvalidParameter
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineView:
-    """`u = (x_s − m, a)` for a record x = (x_s, 1), or `u = x − m` without an intercept.
+    """`u = D(x − m)`, D the identity but for the weight a of the last column: the constant one, or what stands in its place.
 
     A function of public facts and earlier releases, never of records: the queries that take one are private for each of its
     values.
 
     Attributes:
         centre: m, of shape (p,), 0 at the intercept.
-        intercept_weight: a > 0, how heavily the constant column weighs; 1 without an intercept.
+        intercept_weight: a > 0, how heavily the last column weighs.
     """
 
     centre: Array
@@ -32,10 +32,7 @@ class AffineView:
 
     def scale(self, about: RowFacts) -> Array:
         """The weight of each column, (p,)."""
-        scale = np.ones(about.width)
-        if about.intercept:
-            scale[-1] = self.intercept_weight
-        return scale
+        return np.append(np.ones(about.width - 1), self.intercept_weight)
 
 
 def public_view(centre: Any, intercept_weight: Any, about: RowFacts) -> AffineView:
@@ -46,9 +43,7 @@ def public_view(centre: Any, intercept_weight: Any, about: RowFacts) -> AffineVi
     """
     view = AffineView(public_centre(centre, about.width), number(intercept_weight))
     if not 0.0 < view.intercept_weight < np.inf:
-        raise InvalidParameter(
-            f"The constant column's weight must be positive and finite, not {view.intercept_weight!r}."
-        )
+        raise InvalidParameter(f"The last column's weight must be positive and finite, not {view.intercept_weight!r}.")
     return view
 
 

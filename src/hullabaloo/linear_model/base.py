@@ -94,7 +94,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         solver: "auto", which chooses from public facts before any data is read; or "moments" (squared loss), "gradient",
             "adaptive_gradient", "preconditioned_gradient", "coordinate_descent" and "greedy_coordinate_descent" (penalties and boxes),
             "greedy_selection" (few of many columns), "mirror_descent" and "frank_wolfe" (sets only), "dual_frank_wolfe" (structured
-            penalties), "objective_perturbation", "output_perturbation"; or a solver with options of your own, such as `hb.GreedySelectionSolver(selected=8)`.
+            penalties), "objective_perturbation", "output_perturbation", "constant" (the intercept alone); or a solver with options of your own, such as `hb.GreedySelectionSolver(selected=8)`.
         neighbours: "replace-one" (default; the number of rows is public) or "add-or-remove" (it is hidden).
         fit_intercept: whether a constant column is added; the intercept is never penalised.
         ledger: `hb.Ledger(url)` or its URL; None leaves the fit unrecorded, and the statement says so first.

@@ -206,11 +206,8 @@ def can_rehearse(problem: Problem) -> bool:
     return problem.dimension * problem.targets <= (WIDEST_OWN if own else WIDEST_REHEARSAL)
 
 
-def rehearsed(
-    proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform
-) -> list[Forecast]:
+def rehearsed(proposals: list[Forecast], scenes: list[Stage], perform: Perform) -> list[Forecast]:
     """The proposals with what their plans did on the synthetic tables."""
-    scenes = stages(problem, exact, perform)
     found = []
     for one in proposals:
         if one.plan is not None:

@@ -24,6 +24,7 @@ SOLVERS: Mapping[str, solvers.Solver] = MappingProxyType(
             solvers.DualFrankWolfeSolver(),
             solvers.ObjectivePerturbationSolver(),
             solvers.OutputPerturbationSolver(),
+            solvers.ConstantSolver(),
         )
     }
 )

@@ -31,8 +31,8 @@ class Scenario:
         explained: share of the target's variance that the best linear model explains; for classes, what makes log-odds of
             variance `explained/(1 − explained)·π²/3`, the same share of a latent logistic variable.
         decay: eigenvalues of the second moments fall like `j^−decay`.
-        centre: share of the rows' mean square that their mean makes up, where an intercept is fitted: declared bounds are
-            seldom symmetric around the records.
+        centre: share of the rows' mean square that their mean makes up: declared bounds are seldom symmetric around the records,
+            and of prepared rows a constant column is often one.
         filled: mean square of a row over that of its declared bound.
         number: which stream of numbers to use.
         rarity: of counts, how many times as large the declared bound is as the mean: bounds are declared for the worst
@@ -100,12 +100,9 @@ def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> A
         v /= np.linalg.norm(v)
         X -= 2.0 * np.outer(X @ v, v)
     room = math.sqrt(max(problem.norm_l2**2 - problem.intercept, 1e-12))
-    if problem.intercept:
-        X *= math.sqrt((1.0 - scenario.centre) * scenario.filled) * room
-        middle = np.where(uniforms(slopes, 90 + scenario.number) < 0.5, -1.0, 1.0)
-        X += middle * math.sqrt(scenario.centre * scenario.filled / slopes) * room
-    else:
-        X *= room
+    X *= math.sqrt((1.0 - scenario.centre) * scenario.filled) * room
+    middle = np.where(uniforms(slopes, 90 + scenario.number) < 0.5, -1.0, 1.0)
+    X += middle * math.sqrt(scenario.centre * scenario.filled / slopes) * room
     np.clip(X, -problem.norm_linf, problem.norm_linf, out=X)
     X *= np.minimum(1.0, room / np.maximum(np.linalg.norm(X, axis=1), 1e-300))[:, None]
     return X
@@ -176,7 +173,7 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
     code = problem.loss.kernel_code
     chance = np.column_stack([uniforms(rows, 500 + 10 * scenario.number + column) for column in range(k)])
     if code in TWO_CLASSES:
-        odds = signal - (1.0 if problem.intercept else 0.0)  # the rarer class has about a quarter
+        odds = signal - 1.0  # the rarer class has about a quarter
         return np.where(chance < 1.0 / (1.0 + np.exp(-odds)), 1.0, -1.0)
     if code == KernelCode.MULTINOMIAL:
         winner = np.argmax(signal - np.log(-np.log(chance)), axis=1)
@@ -190,8 +187,7 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
     from scipy.special import ndtri
 
     noise = math.sqrt(max(TARGET_VARIANCE - float(np.var(signal)), 0.0))
-    middle = 0.1 if problem.intercept else 0.0
-    return np.asarray(np.clip(middle + signal + noise * ndtri(chance), -1.0, 1.0), dtype=np.float64)
+    return np.asarray(np.clip(0.1 + signal + noise * ndtri(chance), -1.0, 1.0), dtype=np.float64)
 
 
 Members = npt.NDArray[np.bool_]

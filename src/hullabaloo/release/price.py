@@ -10,6 +10,7 @@ from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
+from hullabaloo.planning.choose import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import bound_lines
@@ -193,6 +194,9 @@ def _expectation(prepared: PlannedFit) -> str:
     if not prepared.task.budget.is_private:
         return "the non-private optimum: no noise is drawn and nothing is protected"
     problem = prepared.problem
+    if prepared.plan.solver == CONSTANT:
+        where, constant = words(problem)
+        return f"no slope is released, so what is not {constant} is lost: for {where}, noise of this budget would drown every slope"
     formula = _risk(prepared, problem.records, 1.0)
     risk, best, how = prospect(prepared, formula)
     where, constant = words(problem)

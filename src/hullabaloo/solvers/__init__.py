@@ -7,6 +7,7 @@ from hullabaloo.solvers.base import Problem as Problem
 from hullabaloo.solvers.base import QueryPrices as QueryPrices
 from hullabaloo.solvers.base import Solution as Solution
 from hullabaloo.solvers.base import Solver as Solver
+from hullabaloo.solvers.constant import ConstantSolver as ConstantSolver
 from hullabaloo.solvers.coordinate.coordinate_descent import CoordinateDescentSolver as CoordinateDescentSolver
 from hullabaloo.solvers.coordinate.greedy_coordinate_descent import (
     GreedyCoordinateDescentSolver as GreedyCoordinateDescentSolver,

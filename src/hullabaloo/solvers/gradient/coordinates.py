@@ -1,7 +1,8 @@
 """Coordinates in which noisy gradients are asked for: records from a released centre, as they are or whitened by a released covariance."""
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -21,13 +22,16 @@ Array = npt.NDArray[np.float64]
 class Coordinates:
     """`u = Aᵀ(x_s − m)`, A = I or `V(Λ₊ + λI)^{-1/2}`; a point is the coefficients of u and, last, the prediction at the centre.
 
+    Without a constant column the coordinate along the mean can take its place (`along_mean`): u and it are `Wᵀx`, x = θ's own columns.
+
     Attributes:
         centre: m, (q,).
         typical: typical length of u.
         steepest: the largest eigenvalue of u's covariance, as far as shortened records tell.
         intercept: whether a constant column comes last.
-        matrix: A, (q, q); None for the identity.
+        matrix: A, (q, q); None for the identity; W, (p, p) with q = p − 1, where the coordinate along the mean comes last.
         gain: `Λ₊/(Λ₊ + λ)`, the variance of each coordinate of u, (q,); empty where A is the identity.
+        mean: m, where the coordinate along it comes last in place of a constant column; the centre is 0 then.
         mean_weight: w̄, over which gradients are those of records of mean weight 1.
         counted: over which numbers of records are shares.
     """
@@ -40,6 +44,7 @@ class Coordinates:
     gain: Array = field(default_factory=lambda: np.empty(0))
     mean_weight: float = 1.0
     counted: float = 1.0
+    mean: Array | None = None
 
     @classmethod
     def plain(cls, seen: PrivateLocationScale, *, intercept: bool) -> "Coordinates":
@@ -58,6 +63,42 @@ class Coordinates:
         typical, steepest = float(np.sqrt(max(gain.sum(), 0.25))), max(float(gain.max()), 0.25)
         matrix = np.ascontiguousarray(vectors / np.sqrt(values + floor))
         return cls(seen.centre, typical, steepest, intercept, matrix, gain, seen.mean_weight, seen.counted)
+
+    @classmethod
+    def along_mean(
+        cls, seen: "PrivateLocationScale | Coordinates", matrix: Array, typical: float, spread: float
+    ) -> "Coordinates":
+        """`Wᵀx = (u, s)`: y = Aᵀx turned so that its mean ν = Aᵀm lies along the last axis, `s = ⟨y, ν⟩/(‖ν‖ √(‖ν‖² + spread²))`.
+
+        The mean of u is 0, as if records were centred, and s is about 1 where the mean is long against the records' spread along it: a constant
+        column, or a sum of columns that is nearly one, lies in it. Nothing is left out: W is a matrix of full rank.
+        """
+        centre = seen.centre
+        mean = matrix.T @ centre
+        size = float(np.linalg.norm(mean))
+        turned, last = matrix.copy(), np.zeros(len(centre))
+        last[-1] = 1.0
+        axis = last - mean / size if size > 0.0 else np.zeros(len(centre))
+        if float(axis @ axis) > 0.0:  # the reflection that takes the mean's direction to the last axis
+            turned -= np.outer(matrix @ axis, 2.0 / float(axis @ axis) * axis)
+        turned[:, -1] /= math.hypot(size, spread)
+        found = cls(np.zeros(len(centre) - 1), typical, typical**2, True, np.ascontiguousarray(turned), mean=centre)
+        return replace(found, mean_weight=seen.mean_weight, counted=seen.counted)
+
+    def along(self, seen: "PrivateLocationScale | Coordinates") -> "Coordinates":
+        """Of whitened coordinates those whose last is along the mean."""
+        assert self.matrix is not None
+        turned = Coordinates.along_mean(seen, self.matrix, self.typical, 1.0)
+        return replace(turned, steepest=self.steepest, gain=self.gain)
+
+    @property
+    def linear(self) -> "Coordinates":
+        """The same, the coordinate along the mean one among others; where nothing is whitened, records from their mean."""
+        if self.mean is None:
+            return self
+        if not self.gain.size:
+            return replace(self, centre=self.mean, intercept=False, matrix=None, mean=None)
+        return replace(self, centre=np.zeros(len(self.mean)), intercept=False, mean=None)
 
     @property
     def slopes(self) -> int:
@@ -89,7 +130,7 @@ class Coordinates:
         """The records as u; where A is the identity as they are, and every query takes the centre away."""
         if self.matrix is None:
             return curator
-        return curator.projected(self.whole if self.intercept else self.matrix)
+        return curator.projected(self.whole if self.intercept and self.mean is None else self.matrix)
 
     @property
     def whole(self) -> Array:
@@ -111,6 +152,9 @@ class Coordinates:
 
     def coefficients(self, point: Array) -> Array:
         """θ, (p,)."""
+        if self.mean is not None:
+            assert self.matrix is not None
+            return np.asarray(self.matrix @ point)
         slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
         return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
 

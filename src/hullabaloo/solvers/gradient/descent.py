@@ -31,6 +31,8 @@ QUIET_ENOUGH, LEAST_CLIP = 0.1, 1.5
 """The intercept's noise over a usual residual at the end of the first phase, and the least clip over it."""
 STEEP = 3.0
 """How many times the curvature at a level the mean curvature may be where predictions vary around it."""
+EVIDENT = 3.0
+"""Standard deviations above the mean of pure noise from which a gradient speaks for the second phase's walk: chance alone does in one fit of a hundred."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
@@ -126,12 +128,15 @@ class Descent:
             mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
         return mean, {"gradients cut at": cut, "boldness": share}
 
-    def second_phase(self, start: Array) -> tuple[Array, dict[str, float]]:
-        """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured."""
+    def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:
+        """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.
+
+        They are never cut shorter than they were (at `cut`): a walk that biases more takes back what was gained.
+        """
         path, view, q = self.path, self.view, self.view.slopes
         noise = path.result_noise
         grid = edges(LONG_GRADIENTS * self.natural, FINE_BINS - 1)
-        clip_norm = self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid)
+        clip_norm = max(self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid), cut)
         grid = edges(LONG_RECORDS * view.typical, FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
@@ -144,7 +149,8 @@ class Descent:
             start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] / 2.0))
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
-            float(gradient @ gradient) - (q + math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
+            float(gradient @ gradient)
+            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
         )
         doubt = q * (noise * clip_norm) ** 2 / AVERAGED
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0

@@ -7,6 +7,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.gradient.histogram import edges, evened, quantile
@@ -18,9 +20,33 @@ TINY = 1e-9
 """Weight of the constant column where the lengths of records are measured: it must not lengthen them."""
 
 
+WIDEST, LARGEST = 2_000, 500_000_000
+"""Columns, and cells, up to which records are kept as a matrix shows them: 4 GB."""
+
+
+def led(problem: Problem) -> bool:
+    """Whether, without a constant column, the coordinate along the records' mean takes its place (`Coordinates.along_mean`).
+
+    Not under sets and penalties, whose projections such coordinates would make dear, nor for counts, whose rates need a true constant,
+    nor for weighted records, whose mean weight only a constant column tells.
+    """
+    p, counts = problem.dimension, problem.loss.kernel_code is KernelCode.POISSON
+    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and not problem.weighted
+    return not problem.intercept and free and not counts and 1 < p <= WIDEST and p * problem.records <= LARGEST
+
+
 def centred(problem: Problem) -> bool:
-    """Whether means are bought: an intercept takes up what a centre leaves."""
-    return problem.intercept and problem.dimension > 1
+    """Whether means are bought: an intercept takes up what a centre leaves, or the coordinate along them does."""
+    return (problem.intercept and problem.dimension > 1) or led(problem)
+
+
+def reach(problem: Problem) -> float:
+    """Bound of ‖x_s‖₂, the constant column left out."""
+    return (
+        math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6))
+        if problem.intercept and problem.dimension > 1
+        else problem.norm_l2
+    )
 
 
 @final
@@ -59,8 +85,9 @@ class PrivateLocationScale:
         centre, mean_weight = np.zeros(slopes), 1.0
         if centred(problem):
             means = curator.answer("means")
-            mean_weight = _mean_weight(problem, float(means[-1]), mean_noise)
-            centre, mean_noise = means[:-1] / mean_weight, mean_noise / mean_weight
+            if problem.intercept:
+                mean_weight = _mean_weight(problem, float(means[-1]), mean_noise)
+            centre, mean_noise = means[:slopes] / mean_weight, mean_noise / mean_weight
             noise, size = slopes * mean_noise**2, float(centre @ centre)
             centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)

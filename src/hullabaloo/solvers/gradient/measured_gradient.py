@@ -20,7 +20,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
-from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale, centred
+from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.schedule import (
     BINS,
     FINE_BINS,
@@ -44,8 +44,6 @@ UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
 USUAL_LINK = 2.0
 """How far logarithms of odds and of counts may lie from their mean (1.5 costs gain on bank marketing, 3 nothing); a residual target lies about as far as gradients
 are cut, over a record's typical length: 0.8 to 2 standard deviations on California, diamonds, costs and rare levels."""
-WIDEST, LARGEST = 2_000, 500_000_000
-"""Columns up to which the covariance is formed, and cells up to which records are kept as the covariance shows them: 4 GB."""
 
 
 class MeasuredGradientSolver(Solver, ABC):
@@ -76,7 +74,7 @@ class MeasuredGradientSolver(Solver, ABC):
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)
             queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
-            queries += [steps(to.part(0), LEVEL_LATE)] if problem.intercept else []
+            queries += [steps(to.part(0), LEVEL_LATE)] if problem.intercept or led(problem) else []
             queries += [steps(to.part(2), 1), steps(to.part(3), path.late)]
         reason = self._reason(path, problem)
         return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
@@ -89,11 +87,11 @@ class MeasuredGradientSolver(Solver, ABC):
         descent, level = Descent(problem, path, view, view.seen(curator)).opened()
         point, trace = descent.first_phase(level)
         if path.late:
-            point, later = descent.second_phase(point)
+            point, later = descent.second_phase(point, trace["gradients cut at"])
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
-        if not centred(problem):
-            return Solution(theta, trace=told, coordinates=view, mean_weight=view.mean_weight)
+        if not centred(problem) or led(problem):
+            return Solution(theta, trace=told, coordinates=view.linear, mean_weight=view.mean_weight)
         usual = min(trace["gradients cut at"] / view.length, 1.0) if is_residual(descent.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
         return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
@@ -164,6 +162,8 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL, self.uneven)
+        if led(problem):
+            return Coordinates.along_mean(seen, np.eye(len(seen.centre)), seen.typical, seen.typical)
         return Coordinates.plain(seen, intercept=problem.intercept)
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
@@ -216,7 +216,8 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
-        return Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
+        found = Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
+        return found.along(seen) if led(problem) else found
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
         return {"columns above the floor": float(view.gain.sum())}

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
-from hullabaloo.solvers.gradient.location_scale import centred
+from hullabaloo.solvers.gradient.location_scale import centred, reach
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 BINS, FINE_BINS = 11, 25
@@ -245,7 +245,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "covariance_noise": noise_of("covariance", to.covariance),
         "smoothness": smoothness,
         "slope": slope,
-        "bound": math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2,
+        "bound": reach(problem),
         "room": ROOM * problem.max_weight * problem.records_per_unit,
     }
     found = _rule(problem, common, whitened=whitened)

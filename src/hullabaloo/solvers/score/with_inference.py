@@ -22,7 +22,7 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges
-from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred
+from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score import spread
@@ -337,7 +337,7 @@ class _Scores:
         if known is not None and known.matrix is not None:
             return known
         if known is None:
-            bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
+            bound = reach(problem)
             seen = PrivateLocationScale.bought(
                 problem,
                 self.curator,
@@ -351,7 +351,8 @@ class _Scores:
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
         floor = _floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
-        return Coordinates.whitened(covariance, known, floor, intercept=problem.intercept)
+        found = Coordinates.whitened(covariance, known, floor, intercept=problem.intercept)
+        return found.along(known).linear if led(problem) else found
 
 
 def _floor(noise: float, size: int) -> float:

@@ -1,0 +1,55 @@
+"""The intercept alone: it comes close to the best constant, holds back where noise hides it, and is what "auto" takes where slopes would drown."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import Box
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Allowance, Budget
+from hullabaloo.solvers import ConstantSolver
+from tests.solvers.tables import prices, problem, table
+
+RNG = np.random.default_rng(5)
+N = 500
+X = RNG.uniform(-1.0, 1.0, (N, 20))
+Y = np.clip(0.3 + 0.3 * RNG.normal(size=N), -1.0, 1.0)
+C = (RNG.uniform(size=N) < 0.25).astype(int)
+
+
+def model(y: np.ndarray, epsilon: float, solver: str) -> Any:
+    kind: Any = hb.LinearRegression if y is Y else hb.LogisticRegression
+    about: dict[str, Any] = {"target": (-1, 1)} if y is Y else {"classes": [0, 1]}
+    domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(20)}, indicators=False, **about)
+    known = {"inference": False, "test_key": TestKey(bytes(32)), "neighbours": "replace-one"}
+    return kind(budget=hb.Budget(epsilon, 1e-6), domain=domain, solver=solver, **known)
+
+
+@pytest.mark.parametrize("y", [Y, C], ids=["numbers", "classes"])
+def test_it_comes_close_to_the_best_constant(y: np.ndarray) -> None:
+    """Fixed keys; the tolerance is six standard deviations of the noise."""
+    best = y.mean() if y is Y else np.log(y.mean() / (1.0 - y.mean()))
+    fitted = model(y, 3.0, "constant").fit(X, y)
+    assert not np.any(fitted.coef_)
+    assert float(np.ravel(fitted.intercept_)[0]) == pytest.approx(best, abs=0.06 if y is Y else 0.5)
+    hidden = model(y, 0.002, "constant").fit(X, y)
+    assert abs(float(np.ravel(hidden.intercept_)[0])) <= 0.4, "what noise hides is taken for the middle of the range"
+
+
+def test_auto_takes_it_where_slopes_would_drown() -> None:
+    poor, rich = (model(C, epsilon, "auto").price(N) for epsilon in (0.02, 3.0))
+    assert (poor.solver, rich.solver != "constant") == ("constant", True)
+    assert "no slope is released" in poor.expectation
+    assert "constant" in str(model(C, 0.02, "auto").fit(X, C).summary())
+
+
+def test_it_refuses_what_has_no_constant() -> None:
+    for asked, data, why in (
+        (problem(table(p=3)), table(p=3), "needs no data"),
+        (problem(table(p=3, intercept=True), constraint=Box(0.5, 1.0)), table(p=3, intercept=True), "does not hold 0"),
+    ):
+        with pytest.raises(CapabilityError, match=why):
+            ConstantSolver().plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6)))
