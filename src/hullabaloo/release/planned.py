@@ -324,6 +324,8 @@ def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding
     request = task.request
     source = request.domain.open(table)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
+    if task.calibration is Calibration.EXACT:  # a paper's noise is declared as what it guarantees
+        request.refuse_hopeless()
     planned = prepare(task, encoding, source.n_rows if request.count_is_public else None)
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
     done = run_release(request, encoding, planned.bought, planned.solve, source, target, weight, detail=detail)
