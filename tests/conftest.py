@@ -26,6 +26,7 @@ class TookTooLong(BaseException):
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["HULLABALOO_CACHE"] = "off"  # what other runs, or patched code, have measured decides nothing here
     sampling.FAST = config.getoption("markexpr") == "not slow"
 
 

@@ -102,6 +102,21 @@ def test_one_default_fit_uses_a_dataset_up_under_every_filter(tmp_path: Path, ru
         model(ledger=ledger, dataset="d", solver=solver, budget=hb.Budget(0.01, 1e-9)).fit(X, y)
 
 
+def test_what_every_plan_would_be_refused_for_is_refused_before_planning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit that is not the dataset's, a budget that is not left."""
+    monkeypatch.setattr("hullabaloo.release.planned.prepare", None)
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'l.db'}")
+    ledger.create("persons", BUDGET, unit="person")
+    ledger.create("small", hb.Budget(BUDGET.epsilon / 2, BUDGET.delta))
+    X, y = data()
+    for dataset, refusal in (("persons", RelationRefused), ("small", BudgetExhausted)):
+        with pytest.raises(refusal):
+            model(ledger=ledger, dataset=dataset).fit(X, y)
+        assert ledger.charges(dataset) == ()
+
+
 def test_ten_tenths_fit_and_an_eleventh_does_not(ledger: hb.Ledger) -> None:
     X, y = data()
     for _ in range(10):

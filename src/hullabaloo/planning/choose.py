@@ -7,7 +7,7 @@ from dataclasses import replace
 from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
-from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed, stages
+from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
@@ -59,16 +59,23 @@ WIDEST = 16_384
 
 
 def choose(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, asked: str | Solver, perform: Perform | None = None
+    problem: Problem,
+    prices: QueryPrices,
+    allowance: Allowance,
+    asked: str | Solver,
+    perform: Perform | None = None,
+    kept: Kept | None = None,
 ) -> tuple[Solver, Plan]:
     """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
+
+    `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
 
     Raises:
         InvalidParameter: no solver of that name.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
     if isinstance(asked, WithInference):
-        return _with_inference(problem, prices, allowance, asked, perform)
+        return _with_inference(problem, prices, allowance, asked, perform, kept)
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":
@@ -77,16 +84,27 @@ def choose(
         return solver, solver.plan(problem, prices, allowance)
     if not allowance.is_private:
         return exact(problem, prices)
-    best = best_of(forecasts(problem, prices, allowance, perform), weights(problem, prices, allowance))
+    found, times = _proposed(problem, prices, allowance), weights(problem, prices, allowance)
+    if perform is not None and _can_rehearse(problem, found, 2):
+        kept = {} if kept is None else kept
+        about = problem, exact(problem, prices), perform, kept
+        found = contested(found, *about, times, EQUAL)
+        found += rehearsed(_constant(problem, prices, allowance, found), *about)
+    best = best_of(found, times)
     assert best.plan is not None
     return best.solver, best.plan
 
 
 def _with_inference(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, asked: WithInference, perform: Perform | None
+    problem: Problem,
+    prices: QueryPrices,
+    allowance: Allowance,
+    asked: WithInference,
+    perform: Perform | None,
+    kept: Kept | None,
 ) -> tuple[Solver, Plan]:
     """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others for its kind of errors."""
-    inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform)
+    inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept)
     if inner.name == "moments" and asked.errors in ("auto", "homoskedastic"):
         return inner, inner.plan(problem, prices, allowance)
     solver = replace(asked, solver=inner)
@@ -128,30 +146,45 @@ def exact(problem: Problem, prices: QueryPrices) -> tuple[Solver, Plan]:
 
 
 def forecasts(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, perform: Perform | None, *, fewest: int = 2
+    problem: Problem,
+    prices: QueryPrices,
+    allowance: Allowance,
+    perform: Perform | None,
+    *,
+    fewest: int = 2,
+    kept: Kept | None = None,
 ) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
     Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
     """
-    able = solvers_for(problem)
-    if problem.dimension > WIDEST:
-        able.pop("moments", None)
-    found = _consistent(problem, propose(problem, prices, allowance, able))
-    if perform is not None and can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest:
-        scenes = stages(problem, exact(problem, prices), perform)
-        found = rehearsed(found, scenes, perform)
-        if allowance.is_private and all(one.plan is None or one.expected > HOPEFUL for one in found):
-            found += rehearsed(_constant(problem, prices, allowance), scenes, perform)
+    found = _proposed(problem, prices, allowance)
+    if perform is not None and _can_rehearse(problem, found, fewest):
+        about = problem, exact(problem, prices), perform, kept
+        found = rehearsed(found, *about)
+        found += rehearsed(_constant(problem, prices, allowance, found), *about)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
-def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
-    """The intercept alone, where there is one."""
+def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
+    able = solvers_for(problem)
+    if problem.dimension > WIDEST:
+        able.pop("moments", None)
+    return _consistent(problem, propose(problem, prices, allowance, able))
+
+
+def _can_rehearse(problem: Problem, found: list[Forecast], fewest: int) -> bool:
+    return can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest
+
+
+def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
+    """The intercept alone, where there is one and no other promises much."""
+    if not allowance.is_private or any(one.plan is not None and one.expected <= HOPEFUL for one in found):
+        return []
     able = {name: one for name, one in SOLVERS.items() if name == CONSTANT}
     if separate(problem):
         able = {name: SeparateTargetsSolver(one) for name, one in able.items()}
-    return [found for found in propose(problem, prices, allowance, able) if found.plan is not None]
+    return [one for one in propose(problem, prices, allowance, able) if one.plan is not None]
 
 
 def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:

@@ -6,13 +6,18 @@ that a mean over a thousand rows has the noise of a mean over the declared numbe
 whatever its set, loss and noise.
 """
 
+import hashlib
+import heapq
+import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasProximalForm, SubmodularBall
 from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
@@ -23,10 +28,14 @@ from hullabaloo.solvers.base import Array
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
 """Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
 
+Kept = MutableMapping[str, float]
+"""What was measured of one problem, by a digest of plan, scenario and draw: `Rehearsals` looks there first."""
+
 CELLS = 100_000
 FEWEST_ROWS = 400
 MOST_ROWS = 2_000
 DRAWS = 2
+EVERY_SCENARIO = (*SCENARIOS, SILENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +73,92 @@ def rows_for(problem: Problem) -> int:
     return min(problem.records, wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class _Posed:
+    """What a stage is made from; of `exact`, a solver with a plan that draws no noise, only the problem matters."""
+
+    problem: Problem
+    scenario: Scenario
+    perform: Perform
+    exact: tuple[Solver, Plan] = field(compare=False)
+
+    def stage(self) -> Stage:
+        problem, table = self.problem, synthetic_table(self.problem, self.scenario, self.problem.records)
+        best, constant = self.perform(problem, *self.exact, table, 0).theta, _constant(problem, table)
+        return Stage(
+            problem, self.scenario, table, objective(problem, table, best), objective(problem, table, constant)
+        )
+
+
+_stage = lru_cache(maxsize=6)(_Posed.stage)
+"""The same for every budget and number of records: made once."""
+
+
 def stages(problem: Problem, exact: tuple[Solver, Plan], perform: Perform) -> list[Stage]:
     """The scenarios' tables; `exact` is a solver with a plan that draws no noise."""
-    made = []
-    for scenario in (*SCENARIOS, SILENCE):
-        table = synthetic_table(problem, scenario, rows_for(problem))
-        small = replace(problem, records=table.X.shape[0])
-        best, constant = perform(small, *exact, table, 0).theta, _constant(small, table)
-        made.append(Stage(small, scenario, table, objective(small, table, best), objective(small, table, constant)))
-    return made
+    rehearsals = Rehearsals(problem, exact, perform, {})
+    return [rehearsals.stage(scenario) for scenario in EVERY_SCENARIO]
 
 
-def rehearse(stage: Stage, solver: Solver, plan: Plan, perform: Perform, draws: int = DRAWS) -> Rehearsed:
-    """Carry a plan out `draws` times."""
-    thetas = [perform(stage.problem, solver, plan, stage.table, draw).theta for draw in range(1, draws + 1)]
-    risks = [max(objective(stage.problem, stage.table, theta) - stage.optimum, 0.0) for theta in thetas]
-    constant = max(stage.constant - stage.optimum, 0.0)
-    return Rehearsed(stage.scenario.name, math.fsum(risks) / draws, min(risks), max(risks), constant)
+@dataclass(frozen=True, slots=True, eq=False)
+class Rehearsals:
+    """What plans do on the synthetic tables of one problem, each draw carried out when it is asked for, unless `kept` holds its number.
+
+    Whatever `kept` holds, plans stay what they are: it decides at most which of them is taken.
+    """
+
+    problem: Problem
+    exact: tuple[Solver, Plan]
+    perform: Perform
+    kept: Kept
+
+    def stage(self, scenario: Scenario) -> Stage:
+        """The scenario's table."""
+        posed = _Posed(replace(self.problem, records=rows_for(self.problem)), scenario, self.perform, self.exact)
+        try:
+            return _stage(posed)
+        except TypeError:  # a set that holds an array
+            return posed.stage()
+
+    def constant(self, scenario: Scenario) -> float:
+        """What the best constant prediction loses."""
+
+        def measured() -> float:
+            stage = self.stage(scenario)
+            return max(stage.constant - stage.optimum, 0.0)
+
+        return self._looked_up(f"constant/{scenario.name}", measured)
+
+    def risk(self, scenario: Scenario, one: "Forecast", draw: int) -> float:
+        """What a draw of its plan loses."""
+        assert one.plan is not None
+        solver, plan = one.solver, one.plan
+
+        def measured() -> float:
+            stage = self.stage(scenario)
+            theta = self.perform(stage.problem, solver, plan, stage.table, draw).theta
+            return max(objective(stage.problem, stage.table, theta) - stage.optimum, 0.0)
+
+        if foreign(solver) is not None:  # whose code may be another tomorrow
+            return measured()
+        return self._looked_up(f"{_digest(solver, plan)}/{scenario.name}/{draw}", measured)
+
+    def rehearse(self, scenario: Scenario, one: "Forecast", draws: int = DRAWS) -> Rehearsed:
+        """Carry its plan out `draws` times."""
+        risks = [self.risk(scenario, one, draw) for draw in range(1, draws + 1)]
+        constant = self.constant(scenario)
+        return Rehearsed(scenario.name, math.fsum(risks) / draws, min(risks), max(risks), constant)
+
+    def _looked_up(self, key: str, measured: Callable[[], float]) -> float:
+        if key not in self.kept:
+            self.kept[key] = measured()
+        return self.kept[key]
+
+
+def _digest(solver: Solver, plan: Plan) -> str:
+    """Of what a plan does: its queries, its settings and its solver's options."""
+    told = [repr(solver), {**plan.to_dict(), "reason": ""}]
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=repr).encode()).hexdigest()[:32]
 
 
 def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
@@ -206,12 +284,52 @@ def can_rehearse(problem: Problem) -> bool:
     return problem.dimension * problem.targets <= (WIDEST_OWN if own else WIDEST_REHEARSAL)
 
 
-def rehearsed(proposals: list[Forecast], scenes: list[Stage], perform: Perform) -> list[Forecast]:
+def rehearsed(
+    proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept | None = None
+) -> list[Forecast]:
     """The proposals with what their plans did on the synthetic tables."""
-    found = []
-    for one in proposals:
-        if one.plan is not None:
-            *tried, silent = (rehearse(scene, one.solver, one.plan, perform) for scene in scenes)
-            one = replace(one, rehearsed=tuple(tried), silent=silent)  # noqa: PLW2901
-        found.append(one)
+    rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept)
+    return [one if one.plan is None else _completed(rehearsals, one) for one in proposals]
+
+
+def contested(
+    proposals: list[Forecast],
+    problem: Problem,
+    exact: tuple[Solver, Plan],
+    perform: Perform,
+    kept: Kept,
+    weights: Mapping[str, float],
+    within: float,
+) -> list[Forecast]:
+    """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`.
+
+    The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
+    far bounds its score from below. Always the plan of the lowest bound is carried out further.
+    """
+    rehearsals = Rehearsals(problem, exact, perform, kept)
+    order = [(scenario, draw) for scenario in EVERY_SCENARIO for draw in range(1, DRAWS + 1)]
+    smallest = min(rehearsals.constant(scenario) for scenario in SCENARIOS)
+    scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in SCENARIOS} | {
+        SILENCE.name: max(smallest, 1e-300)
+    }
+    found, least = [one if one.plan is None else replace(one, predicted=math.inf) for one in proposals], math.inf
+    waiting = [(0.0, 0, place) for place, one in enumerate(found) if one.plan is not None]
+    while waiting:
+        bound, done, place = heapq.heappop(waiting)
+        if bound > (1.0 + within) * least * (1.0 + 1e-9):
+            break
+        one = found[place]
+        weight = weights.get(one.solver.name, 1.0)
+        if done == len(order):
+            found[place] = _completed(rehearsals, one)
+            least = min(least, found[place].expected / weight)
+            continue
+        scenario, draw = order[done]
+        lost = rehearsals.risk(scenario, one, draw) / scale[scenario.name] / DRAWS / len(EVERY_SCENARIO)
+        heapq.heappush(waiting, (bound + lost / weight, done + 1, place))
     return found
+
+
+def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:
+    *tried, silent = (rehearsals.rehearse(scenario, one) for scenario in EVERY_SCENARIO)
+    return replace(one, rehearsed=tuple(tried), silent=silent)

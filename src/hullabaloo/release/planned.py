@@ -1,6 +1,7 @@
 """A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -14,12 +15,14 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose, exact
-from hullabaloo.planning.forecasts import Perform, Rehearsed, can_rehearse, rehearse, stages
+from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
+from hullabaloo.planning.synthetic import SCENARIOS
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
@@ -119,6 +122,10 @@ class PlanContext:
         """How plans are tried out."""
         return rehearsal(self.prices.facts)
 
+    def remembered(self) -> AbstractContextManager[dict[str, float]]:
+        """What was measured before, and is kept."""
+        return remembered(self.problem, self.prices.facts, self.allowance)
+
 
 def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlannedFit:
     """Plan a fit from public facts; draws nothing, reads nothing, charges nothing. `parted`: of a table that is read in parts."""
@@ -196,7 +203,8 @@ def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
 
 @lru_cache(maxsize=256)
 def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
-    return choose(context.problem, context.prices, context.allowance, asked, context.perform)
+    with context.remembered() as kept:
+        return choose(context.problem, context.prices, context.allowance, asked, context.perform, kept)
 
 
 def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlanContext:
@@ -299,14 +307,15 @@ def replanned(planned: PlannedFit, *, records: int, spend: float) -> float:
     return planned.solver.predicted_risk(problem, planned.solver.plan(problem, prices, planned.allowance.scaled(spend)))
 
 
-def tried_out(planned: PlannedFit, draws: int = 4) -> tuple[Rehearsed, ...]:
-    """What the plan does on the synthetic tables of its domain; empty where that would take long."""
+def tried_out(planned: PlannedFit, draws: int = 4) -> Rehearsed | None:
+    """What the plan does on the synthetic table of weak signal; None where that would take long."""
     problem, facts = planned.problem, planned.encoding.facts
     if not (planned.allowance.is_private and can_rehearse(problem)):
-        return ()
-    perform = rehearsal(facts)
-    scenes = stages(problem, exact(problem, PricedQueries(facts, problem.neighbours, problem.records)), perform)
-    return tuple(rehearse(scene, planned.solver, planned.plan, perform, draws) for scene in scenes)
+        return None
+    ideal = exact(problem, PricedQueries(facts, problem.neighbours, problem.records))
+    with remembered(problem, facts, planned.allowance) as kept:
+        rehearsals = Rehearsals(problem, ideal, rehearsal(facts), kept)
+        return rehearsals.rehearse(SCENARIOS[0], Forecast(planned.solver, planned.plan), draws)
 
 
 def allowance(task: Task) -> Allowance:
@@ -336,6 +345,8 @@ def fit(
     source = request.domain.open(table, parts=True)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     check_parts(encoding, source, target, weight)
+    if task.calibration is Calibration.EXACT:  # a paper's noise is declared as what it guarantees
+        request.refuse_hopeless()
     planned = prepare(task, encoding, source.n_rows if request.count_is_public else None, parted=source.parted)
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
     solve = partial(planned.solve, points=points)

@@ -143,7 +143,8 @@ def planned_task(
 
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
-    found = forecasts(posed.problem, posed.prices, posed.allowance, posed.perform, fewest=1)
+    with posed.remembered() as kept:
+        found = forecasts(posed.problem, posed.prices, posed.allowance, posed.perform, fewest=1, kept=kept)
     weighed = weights(posed.problem, posed.prices, posed.allowance)
     taken = best_of(found, weighed)
     stated = budget.kind == "dp" and budget.is_private

@@ -34,9 +34,8 @@ def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float, str]
 
     Source: 000, Equation (1); 002, Equation (1).
     """
-    if prepared.problem.loss.kernel_code != KernelCode.SQUARED:
-        for one in tried_out(prepared):
-            return one.risk, max(one.constant, 1e-12), "rehearsed"
+    if prepared.problem.loss.kernel_code != KernelCode.SQUARED and (one := tried_out(prepared)) is not None:
+        return one.risk, max(one.constant, 1e-12), "rehearsed"
     return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED, "by formula"
 
 

@@ -13,7 +13,7 @@ from hullabaloo.data import Domain
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose
 from hullabaloo.release import PrivacyStatement
 
 TORN = (
@@ -96,6 +96,14 @@ class ReleaseRequest:
         """The budget, in the ledger's filter."""
         rule = None if self.ledger is None or self.dataset is None else self.ledger.dataset(self.dataset).filter
         return Allowance(copy(self.budget), rule, calibration)  # a solver is shown it
+
+    def refuse_hopeless(self) -> None:
+        """Raise, before anything is planned, what the ledger says to a charge of this budget, unit and relation whatever is planned.
+
+        The question is of a release that costs nothing, under the declared budget: what refuses it refuses every plan.
+        """
+        if self.ledger is not None and self.dataset is not None and self.budget.is_private:
+            self.ledger.check(self.dataset, compose(), budget=self.budget, **self._named())
 
     def charge(self, event: Event, budget: Budget, detail: Mapping[str, Any]) -> Charge | None:
         """Charge the ledger, if there is one; when this returns the charge is durable.

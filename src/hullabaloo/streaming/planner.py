@@ -14,7 +14,7 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import exact
-from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed, stages
+from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.parameters import whole
@@ -353,8 +353,7 @@ def _tried(encoding: Encoding, problem: Problem, prices: QueryPrices, allowance:
     if refusal is not None:
         raise refusal
     if can_rehearse(problem):
-        trial = rehearsal(encoding.facts)
-        found = rehearsed(found, stages(problem, exact(problem, prices), trial), trial)
+        found = rehearsed(found, problem, exact(problem, prices), rehearsal(encoding.facts))
     return found[0]
 
 

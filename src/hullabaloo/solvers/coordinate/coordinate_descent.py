@@ -7,7 +7,7 @@ curvature along coordinate j, and is declared or released. The rule of T, K, s a
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar, final
 
 import numpy as np
@@ -68,7 +68,7 @@ class CoordinateDescentSolver(Solver):
     updates: int | None = None
     clip: float | None = None
     centre: bool | None = None
-    max_passes: int | None = MOST_PASSES
+    max_passes: int | None = field(default=MOST_PASSES, repr=False)
 
     name: ClassVar[str] = "coordinate_descent"
 

@@ -7,7 +7,7 @@ is the point of C nearest to zero, so that models on the l1 ball have at most T 
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -76,7 +76,7 @@ class FrankWolfeSolver(Solver):
     clip: float | None = None
     steps: int | None = None
     form: Literal["auto", "polytope", "general"] = "auto"
-    max_passes: int | None = MOST_PASSES
+    max_passes: int | None = field(default=MOST_PASSES, repr=False)
     name: ClassVar[str] = "frank_wolfe"
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ of Ψ: from elsewhere the range of Ψ does not bound the distance to go.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar, final
 
 import numpy as np
@@ -111,7 +111,7 @@ class MirrorDescentSolver(Solver):
     """
 
     clip: float | None = None
-    max_passes: int | None = MOST_PASSES
+    max_passes: int | None = field(default=MOST_PASSES, repr=False)
     rule: str = "auto"
     name: ClassVar[str] = "mirror_descent"
 
