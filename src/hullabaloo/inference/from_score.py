@@ -28,6 +28,10 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
+NEAR = 0.5
+"""How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part
+of the errors, and is known to that order only. The coefficients are otherwise held by a set or penalty, or far from their optimum."""
+
 
 class FromScore:
     """The estimate of one target's coefficients, of least norm where encoded columns always add up to the same."""
@@ -48,6 +52,7 @@ class FromScore:
             sampling *= model.encoding.facts.records_per_unit
         sampling += (DOUBT_SCORE * found.excess) ** 2 / q * np.eye(q)
         self.moved = self._moved(step)
+        self.far = not isinstance(model.loss, Squared) and self.moved > NEAR
         if not isinstance(model.loss, Squared):
             values, vectors = np.linalg.eigh(found.curvature)
             bend = (vectors * np.maximum(values, 0.0)) @ vectors.T
@@ -94,6 +99,8 @@ class FromScore:
         """Of `functions @ θ`, functions (m, p)."""
         told = self.law.intervals(functions @ self.map, quantile, own)
         at = functions @ self.project @ self.found.point
+        if self.far:
+            return Intervals(*np.full((5, len(functions)), np.nan))
         own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
         if self.intercept:  # of a prediction such a column is a part as it is released
             own_of_faint &= functions[:, -1] == 0.0

@@ -34,7 +34,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
             **{name: part for name, part in release.plan.items() if name != "selection"},
             "refit": {"features": features},
         },
-        score=None,
+        scores=(),
         privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
         sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
         trace=solution.trace,

@@ -34,6 +34,7 @@ from hullabaloo.tables import (
 
 WIDEST = 100
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
+TOO_FAR = "the coefficients are too far from their estimates"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
 TIDY = {"name": "term", "low": "conf_low", "high": "conf_high"}
 
@@ -208,8 +209,9 @@ def rows_of(
         weights = None if combinations is None else np.array(list(combinations.values()))
         numbers = _numbers(model, known, k, confidence, weights)
         values = values if weights is None else weights @ values
+        far = known.told[k].reason and TOO_FAR if known.told else ""
         for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
-            untold = why if known.told and math.isnan(line[-1]) else ""
+            untold = far or why if known.told and math.isnan(line[-1]) else ""
             rows.append(
                 Row(target, name, float(value), **dict(zip(NUMBERS, map(float, line), strict=True)), reason=untold)
             )
@@ -333,4 +335,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
             "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it, and that shortening does not move "
             "them all one way: a column that few records decide, with a long tail or nearly a sum of others, can be further off than its interval says."
         )
-    yield identified.named([(row.name, row.reason) for row in rows if row.reason])
+    yield known.reason
+    several = len(facts.targets) > 1
+    untold = [row for row in rows if row.reason and row.reason != TOO_FAR]
+    yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])
