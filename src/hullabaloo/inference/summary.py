@@ -13,15 +13,15 @@ from hullabaloo.data import ClassTarget, Encoding
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
+from hullabaloo.inference.fit_quality import quality
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
 from hullabaloo.inference.intervals import Inference, check_confidence, freedom, inference, quantile, records_of, tell
 from hullabaloo.inference.significance import adjusted, p_values, z_against
 from hullabaloo.inference.wald import slopes, told_of
-from hullabaloo.losses import Logistic, Poisson, Squared
+from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
-from hullabaloo.solvers import explained
 from hullabaloo.tables import (
     Printed,
     dataframe,
@@ -289,15 +289,8 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
     if known.told:
         yield "Covariance type", known.errors + ", with privacy noise" * statement.budget.is_private
-    moments = release.moments
-    if not single:
-        return
-    if moments is not None and isinstance(model.loss, Squared) and len(moments.gram) == encoding.facts.width:
-        ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
-        of = explained(moments, release.theta[:, 0], target=0, intercept=encoding.facts.intercept, ridge=ridge)
-        if math.isfinite(of.standard_error):
-            yield "R²", f"{of.r2:.4f} ± {of.standard_error:.2g}"
-    if known.told:
+    yield from quality(model)
+    if known.told and single:
         test = slopes(model, known.told[0], encoding.facts.targets[0])
         if not test.reason and some:
             yield (
