@@ -70,7 +70,7 @@ class Inference:
 
 def inference(model: FittedModel) -> Inference:
     """Everything that the release tells; a function of the release alone."""
-    if model.release.plan.get("starts from the model before"):
+    if model.release.plan.get("starts from the model before") and not model.release.scores:
         reason = (
             "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
         )
@@ -127,8 +127,8 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
 
 def records_of(model: FittedModel) -> float:
     """The number of records as it is publicly known, or as a stream has it by now."""
-    release = model.release
-    return release.statement.records if release.moments is None else release.moments.records
+    held = model.release.moments or model.release.score
+    return model.release.statement.records if held is None else held.records
 
 
 def freedom(model: FittedModel, told: TargetInference) -> float:

@@ -317,6 +317,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         yield (
             "Errors hold sampling and privacy noise; z and P take the noise as it is where the coefficient is 0, so that tests and intervals agree."
         )
+    if model.release.statement.horizon is not None:
+        yield "Each release's intervals are its own: of all releases together, or of one chosen by what it shows, more miss than they say."
     score, facts = model.release.score, model.encoding.facts
     if score is not None and facts.records_per_unit > 1 and score.errors in ("robust", "homoskedastic"):
         yield (

@@ -331,7 +331,7 @@ class Release:
             p, q = columns, found.score.size
             shapes += [(found.matrix, (p, q)), (found.point, (p,)), (found.scale, (q,)), (found.score, (q,))]
             shapes += [(one, (q, q)) for one in (found.curvature, found.spread)]
-            found.check(self.statement.records)
+            found.check(self.statement.records, self.statement.horizon is not None)
         if self.theta.ndim != 2 or any(one.shape != shape or not np.isfinite(one).all() for one, shape in shapes):
             raise ValueError("shapes")
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):
