@@ -55,7 +55,7 @@ GROUPS = (
         "Exact sums and the door",
         "Each record's part is bounded and rounded on a lattice, sums are exact in any order, and an answer leaves with its noise, as often as it was bought.",
         "curator",
-        "curator exact gradient gradient_kernels kernels known moments shortened_moments query norm_histogram second_moments centred_gradient centred_gradient_kernels views",
+        "curator exact gradient gradient_kernels kernels known moments shortened_moments query norm_histogram centred_gradient centred_gradient_kernels views",
     ),
     Group(
         1,
@@ -95,7 +95,14 @@ GROUPS = (
         "Sums that go on",
         "Coordinate updates that keep predictions between answers, continual sums, private scores, the draws of a search.",
         "curator",
-        "coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score stream stream_kernels",
+        "coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score second_moments stream stream_kernels",
+    ),
+    Group(
+        2,
+        "Tables in parts",
+        "Every record of a table that is read in parts is in one part, at every reading.",
+        "data",
+        "parts parts_kernels scan",
     ),
     Group(
         2,

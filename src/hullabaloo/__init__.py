@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hullabaloo.audit import audit
     from hullabaloo.bounds import PrivateBounds, private_bounds
     from hullabaloo.data import Categorical, Domain, Numeric
+    from hullabaloo.data.scan import scan
     from hullabaloo.geometry import (
         BoundedCardinality, Box, Cardinality, ConcaveCardinality, CustomSetFunction, ElasticBall, ElasticNetPenalty,
         GroupBall, GroupCover, GroupPenalty, Intervals, L1Ball, L1Penalty, L2Ball, LpBall, NoPenalty, NuclearBall,
@@ -49,7 +50,8 @@ __all__ = [
     "PrivateBounds", "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge",
     "Squared", "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
     "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate",
-    "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "streaming",
+    "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "scan",
+    "streaming",
 ]
 # fmt: on
 
@@ -58,6 +60,7 @@ _PUBLIC = {
     "audit": "audit",
     "bounds": "PrivateBounds private_bounds",
     "data": "Categorical Domain Numeric",
+    "data.scan": "scan",
     "geometry": (
         "BoundedCardinality Box Cardinality ConcaveCardinality CustomSetFunction ElasticBall "
         "ElasticNetPenalty GroupBall GroupCover GroupPenalty Intervals L1Ball L1Penalty L2Ball LpBall "

@@ -16,7 +16,7 @@ from hullabaloo.curator.shortened_moments import CovarianceQuery, GradientMoment
 from hullabaloo.data.source import RowFacts
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.selection.quantiles import QuantilesQuery
 from hullabaloo.selection.select import SelectQuery
@@ -37,11 +37,12 @@ FIELDS = {kind: [(one.name, one.type) for one in fields(kind)] for kind in QUERI
 
 @dataclass(frozen=True, slots=True)
 class PricedQueries:
-    """The queries of one table's declared domain, relation and public number of records."""
+    """The queries of one table's declared domain, relation and public number of records; `parted`, of one that is read in parts."""
 
     facts: RowFacts
     neighbours: Neighbours
     records: int
+    parted: bool = False
 
     def price(self, name: str, /, *, count: int = 1, **about: Any) -> Any:
         """The query of that name for `count` answers; what else it is made of are the fields of its class.
@@ -56,8 +57,16 @@ class PricedQueries:
                 f"The query {name!r} was asked for with {sorted(about)}, but there are {', '.join(sorted(QUERIES))}; it takes "
                 f"{', '.join(own) or 'nothing'} and count. Name one of them, with what it is made of."
             )
+        self._check_parts(kind)
         held = {key: tuple(value) if type(value) is list else value for key, value in about.items()}
         return kind(self.facts, self.neighbours, self.records, count, **held)
+
+    def _check_parts(self, kind: type[Query]) -> None:
+        if self.parted and not kind.in_parts:
+            raise CapabilityError(
+                f"The query {kind.name!r} needs all records at hand, and the table is read in parts. Nothing was charged. Use a method that adds up over "
+                "records, such as solver='moments', 'adaptive_gradient' or 'preconditioned_gradient', or pass a table in memory."
+            )
 
     def own(self, query: object) -> Query | None:
         """The query as it is made here: of its class, this table's bounds, plain numbers, and copies of the shapes and losses that it was made of.
@@ -66,7 +75,7 @@ class PricedQueries:
         fields is in it, and its price is worked out from them alone.
         """
         kind: Any = next((one for one in QUERIES.values() if one is type(query)), None)
-        if kind is None:
+        if kind is None or (self.parted and not kind.in_parts):
             return None
         given = dict(vars(query))
         facts, records = self._facts(given.get("facts")), given.get("records")

@@ -63,6 +63,17 @@ def test_fit_card_and_predict(run: Run, tmp_path: Path, kind: str) -> None:
         assert all(map(float, labels))
 
 
+def test_a_file_is_fitted_in_parts(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, TARGETS["huber"][0])
+    words = ["--domain", "domain.toml", "--solver", "moments", *BUDGET, "--in-parts"]
+    done = run("fit", "table.csv", *words, "--out", "model.json")
+    assert done.code == 0, done.err
+    assert "read in parts" in done.out
+    refused = run("fit", "table.csv", *words, "--out", "other.json", "--solver", "objective-perturbation")
+    assert refused.code == 1
+    assert "read in parts" in refused.err
+
+
 def test_probabilities_stand_beside_the_label(run: Run, tmp_path: Path) -> None:
     prepared(tmp_path, TARGETS["logistic"][0])
     words = ["--domain", "domain.toml", "--estimator", "logistic", "--solver", "objective-perturbation", *BUDGET]

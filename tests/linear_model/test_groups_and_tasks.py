@@ -141,6 +141,23 @@ def test_without_noise_several_targets_are_optimal_on_the_nuclear_ball() -> None
     assert np.abs(gradient[-1]).max() < 1e-6
 
 
+@pytest.mark.parametrize("solver", ["moments", "gradient", "frank_wolfe", "output_perturbation", "mirror_descent"])
+def test_the_slopes_of_one_target_may_be_a_matrix(solver: str) -> None:
+    """Trace regression: without noise at the optimum of the nuclear ball over slopes in rows of three; noisy fits stay inside it."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (2_000, 6))
+    y = X @ np.outer([1.0, -0.5], [0.4, 0.2, -0.3]).ravel() + 0.1 * rng.standard_normal(2_000)
+    domain = hb.Domain({f"pixel {j}": (-1, 1) for j in range(6)}, target=(-2, 2), indicators=False)
+    ball = hb.NuclearBall(0.1, columns=3)
+    model = hb.LinearRegression(domain=domain, constraint=ball, solver=solver, budget=FREE).fit(X, y)
+    rows, theta = model.encoding_.encode(X, y), model.release_.theta
+    gradient = rows.X.T @ (rows.X @ theta - rows.Y) / len(y)
+    gap = float(gradient[:-1].ravel() @ theta[:-1].ravel() + ball.support(-gradient[:-1].ravel()))
+    assert gap <= (1e-2 if solver in {"mirror_descent", "frank_wolfe"} else 1e-6) * float(np.mean(rows.Y**2))
+    noisy = model.set_params(budget=BUDGET, test_key=KEY, inference=False).fit(X, y).release_.theta
+    assert ball.contains(noisy[:-1].ravel() * (1.0 - 1e-9))
+
+
 def test_several_targets_under_noise(tmp_path: Path) -> None:
     frame, new = table(20_000), table(100, seed=1)
     model = hb.MultiTaskRegression(budget=BUDGET, domain=TWO, solver="mirror_descent", test_key=KEY).fit(frame)

@@ -264,7 +264,7 @@ TWO = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target={"y": (0, 1), "z": (
     ("model", "says"),
     [
         (hb.MultiTaskRegression(domain=TWO, constraint=hb.NuclearBall(1.0, columns=3)), "matrix of 2"),
-        (hb.Ridge(domain=TWO, penalty=hb.NuclearPenalty(0.1, columns=2)), "matrix of 1.*MultiTaskRegression"),
+        (hb.Ridge(domain=TWO, penalty=hb.NuclearPenalty(0.1, columns=3)), "2 encoded columns.*MultiTaskRegression"),
         (hb.LinearRegression(domain=TWO, solver="moments", calibration="paper"), "follows no paper's formula"),
         (hb.LogisticRegression(domain=TWO, solver="gradient", calibration="paper"), "learns classes"),
         (

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import hullabaloo as hb
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -406,3 +406,49 @@ def test_a_stream_model_is_named_where_another_is_expected(tmp_path: Path) -> No
     stream(budget=ONE).fit(X, y).model_at().save(tmp_path / "model.json")
     with pytest.raises(ValueError, match=r"hb\.streaming\.load"):
         hb.load(tmp_path / "model.json")
+
+
+# ---- the noise that the paper prints --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [hb.streaming.IncrementalRegression, hb.streaming.SketchedRegression])
+@pytest.mark.parametrize(("epsilon", "horizon", "every"), [(1.0, 400, 1), (0.3, 4096, 64)])
+def test_the_papers_noise_is_that_of_its_formula_and_costs_what_it_costs(
+    cls: Any, epsilon: float, horizon: int, every: int
+) -> None:
+    """σ² = 2 log₂²(T)Δ₂² ln(2/δ')/ε'² on the diagonal of x xᵀ and on x y, and μ² = (levels)(√2 (1 + κ²))²/σ². Source: 003, Algorithm 4."""
+    paper = {"budget": hb.Budget(epsilon, 1e-8), "calibration": "paper", "constraint": hb.L1Ball(1.0)}
+    made = cls(domain=DOMAIN, horizon=horizon, every=every, **paper, test_key=KEY)
+    X, y = table(horizon)
+    release = made.fit(X, y).model_at().release_
+    steps = horizon // every
+    printed = math.sqrt(2.0 * math.log(4e8)) * math.log2(steps) * 2.0 * 2.0 / epsilon
+    assert release.plan["settings"]["sigma"] == pytest.approx(printed, rel=1e-6)
+    mu = math.sqrt(2.0) * 1.5 * math.sqrt(math.floor(math.log2(steps)) + 1) / printed
+    assert made.statement_.event.gdp_mu() == pytest.approx(mu, rel=1e-3)
+    assert made.statement_.budget.admits(made.statement_.event)
+    if (
+        cls is hb.streaming.IncrementalRegression
+    ):  # a sketch's moments are not kept; B² = 4: three columns on [−1, 1] and the intercept
+        sums = math.sqrt(np.bitwise_count(steps)) * printed / horizon
+        assert release.moments.gram_noise == pytest.approx(4.0 * sums, rel=1e-3)
+        assert release.moments.cross_noise == pytest.approx(2.0 * sums, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mechanism": "hybrid"},
+        {"window": 100},
+        {"half_life": 100.0},
+        {"horizon": None, "every": 10},
+        {"budget": hb.Budget.gdp(0.3)},
+        {"budget": hb.Budget(1.0, 0.0)},
+        {"every": 400},
+        {"calibration": "printed"},
+    ],
+)
+def test_what_the_papers_formula_does_not_cover_is_refused_before_the_charge(wrong: dict[str, Any]) -> None:
+    made = stream(**{"budget": ONE, "calibration": "paper", **wrong})
+    with pytest.raises(HullabalooError, match="paper"):
+        made.fit(*table(400))

@@ -31,6 +31,8 @@ SKETCHES = {
     "sparse rows": Sketch(P, 8, 1, max_nonzeros=6),
     "inside": Sketch(P, 8, 2, inside=L1Ball(1.5)),
     "all columns": Sketch(P, P),
+    "unscaled": Sketch(P, 8, rescaled=False),
+    "sparse matrix": Sketch(P, 8, column_nonzeros=3),
 }
 
 
@@ -241,3 +243,27 @@ def test_rows_and_sets_of_other_widths_are_refused() -> None:
         Sketch(10, 3).facts(ABOUT)
     with pytest.raises(InvalidParameter, match="Use the same"):
         Sketch(10, 3, inside=hb.Box([0.0] * 4, [1.0] * 4))
+
+
+def test_a_sparse_matrix_has_the_law_that_it_states() -> None:
+    """Each column: s entries ±1/√s at uniform places, so E ΦᵀΦ = I; 20 000 columns, each bound is over 5 standard deviations."""
+    phi = Sketch(20_000, 16, 5, column_nonzeros=4).matrix
+    assert set(np.unique(np.abs(phi))) == {0.0, 0.5}
+    assert ((phi != 0).sum(axis=0) == 4).all()
+    assert np.abs((phi != 0).mean(axis=1) - 0.25).max() < 5.5 * math.sqrt(0.25 * 0.75 / 20_000)
+    assert np.abs(np.sign(phi).sum(axis=1)).max() < 5.5 * math.sqrt(5_000)
+
+
+def test_unscaled_rows_are_the_product_itself_until_it_is_too_long() -> None:
+    given, bound = rows(intercept=False), ABOUT.norm_l2
+    given = replace(given, X=given.X / np.maximum(np.linalg.norm(given.X, axis=1, keepdims=True), 1e-9))
+    found, product = Sketch(P, 8, rescaled=False).rows(given, ABOUT).X, given.X @ Sketch(P, 8).matrix.T
+    lengths = np.linalg.norm(product, axis=1, keepdims=True)
+    assert found == pytest.approx(product * np.minimum(1.0, bound / np.maximum(lengths, 1e-300)), abs=1e-12)
+    assert (lengths > bound).any()
+    assert (lengths < bound).any()
+
+
+def test_the_papers_sketch_is_written_as_it_always_was() -> None:
+    assert Sketch(10, 3).to_dict() == {"columns": 10, "size": 3, "seed": 0, "max_nonzeros": None, "inside": None}
+    assert Sketch(10, 3, rescaled=False, column_nonzeros=2).to_dict()["column_nonzeros"] == 2

@@ -12,6 +12,7 @@ from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
     from hullabaloo.data import Domain
+    from hullabaloo.data.scan import ScannedTable
     from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.privacy import Budget
@@ -188,6 +189,13 @@ def places(*paths: Path | None) -> None:
             raise InvalidParameter(
                 f"{path} was given where a file is to be written, and is an address with a password."
             )
+
+
+def in_parts(path: str | Path, domain: "Domain") -> "ScannedTable":
+    """The table in a file, to be read in parts."""
+    from hullabaloo.data.scan import scan
+
+    return scan(path, quoted_line_breaks=domain.quoted_line_breaks)
 
 
 def existing(path: Path, what: str) -> str:

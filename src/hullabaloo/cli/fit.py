@@ -29,6 +29,7 @@ def fit(
     model: ModelOptions,
     ledger: LedgerOptions,
     confidence: float = 0.95,
+    in_parts: bool = False,
     overwrite: bool = False,
     json_: bool = False,
 ) -> None:
@@ -41,6 +42,7 @@ def fit(
     Args:
         out FILE: Where the released model is saved (JSON).
         confidence LEVEL: Level of the intervals that are shown.
+        in_parts: Read the file (Parquet, a folder of them, or CSV) in parts, anew for each question: for files larger than memory.
     """
     build.output(out, overwrite, lost="a release that was paid for")
     build.level(confidence)
@@ -50,7 +52,7 @@ def fit(
     path = build.existing(source, "table")
     output = Output("fit", json_)
     with output.working(ORDER):
-        made.fit(path, build.target(declared, target))
+        made.fit(build.in_parts(path, declared) if in_parts else path, build.target(declared, target))
     save(out, made.save, "The release was made", "fitting")
     _say(output, made, made, out, terms, confidence)
 

@@ -34,7 +34,7 @@ SUFFIXES = {
 }  # fmt: skip
 SCHEMES = ("redis://", "rediss://", "unix://")
 SHARED = ("set_", "penalty", "intercept")
-OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule")
+OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule", "calibration")
 """Options of one method or another, named as the parameters that they set."""
 
 
@@ -55,6 +55,7 @@ class StreamOptions(NamedTuple):
         rule: periodic: how often it is fitted where --every is auto.
         sketch_size M: sketched: the numbers that a record is kept as.
         max_nonzeros S: sketched: records with more nonzero columns count for nothing.
+        calibration: incremental, sketched: paper: the noise that the method's paper prints, with what it really guarantees; else the least.
     """
 
     horizon: int | None = None
@@ -64,6 +65,7 @@ class StreamOptions(NamedTuple):
     rule: Literal["convex", "strongly-convex", "width"] | None = None
     sketch_size: int | None = None
     max_nonzeros: int | None = None
+    calibration: Literal["exact", "paper"] | None = None
     set_: str | None = None
     penalty: str | None = None
     intercept: bool = True

@@ -5,6 +5,7 @@ Validate → plan here; the estimator charges the process's event through its jo
 
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import Event
-from hullabaloo.privacy.allowance import DRAWS
+from hullabaloo.privacy.allowance import DRAWS, Calibration
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.privacy.schedule import Schedule
@@ -32,6 +33,9 @@ from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""
+
+PAPER_SCALE = 1.0 / math.sqrt(2.0)
+"""κ at which one release of `a aᵀ`, `a = (x, κy)`, has as much noise on `x y` as on the diagonal of `x xᵀ`."""
 
 Solve = Callable[[NoisyMoments, Problem], Solution]
 
@@ -124,16 +128,55 @@ def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
 
 def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
     """What the running moments of rows of these facts cost and how they are encoded; draws nothing, reads nothing."""
+    printed = task.calibration is Calibration.PAPER and task.budget.is_private
+    sigma = printed_sigma(task, facts) if printed else 0.0
+    mechanism, scale = ("tree", PAPER_SCALE) if printed else (task.mechanism, TARGET_SCALE)
     about = (facts, task.neighbours, task.records, task.schedule)
-    query = plan_stream(*about, task.mechanism, task.decay, task.window_steps, target_scale=TARGET_SCALE)
-    samples = max(DRAWS, query.length)
-    query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task).filter))
+    query = plan_stream(*about, mechanism, task.decay, task.window_steps, target_scale=scale)
+    if printed:
+        query = query.priced(query.sensitivity / sigma)
+    else:
+        samples = max(DRAWS, query.length)
+        query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task).filter))
     if task.budget.is_private and not task.budget.admits(query.event):
         raise BudgetError(
             f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
             "or read. This is a fault of the planner; please report it."
         )
     return query
+
+
+def printed_sigma(task: StreamTask, facts: RowFacts) -> float:
+    """σ of a node as the paper prints it, `σ² = 2 log₂²(T) Δ₂² ln(2/δ')/ε'²`, Δ₂ = 2, ε' = ε/2, δ' = δ/2, for rows of norm at most 1.
+
+    The paper runs two trees: of `x y`, and of all d² cells of `x xᵀ`, of which `(Q + Qᵀ)/2` is a function that keeps all it tells. That pair has
+    the noise of one release of `a aᵀ`, `a = (x, y/√2)`, in isometric coordinates: σ on the diagonal, σ/√2 beside it, `(σ/√2)/(1/√2)` on
+    `x y`. So one tree of that stream with this σ is the paper's pair (and `y²` with it), and what it costs is counted exactly.
+    Source: 003, Algorithm 2; 003, Algorithm 3; 003, Algorithm 4.
+
+    Raises:
+        InvalidParameter: another mechanism, forgetting, a single release, several targets, or a budget without ε and δ > 0.
+    """
+    budget, steps = task.budget, task.schedule.steps
+    if task.mechanism not in ("auto", "tree") or task.window is not None or task.half_life is not None:
+        raise InvalidParameter(
+            "calibration='paper' is the tree mechanism over all records, as the paper prints it; another mechanism, a window or a half-life was "
+            "asked together with it. Leave these out, or leave calibration='exact'."
+        )
+    if (
+        budget.kind != "dp"
+        or not budget.delta > 0.0
+        or task.schedule.horizon is None
+        or steps < 2
+        or len(facts.targets) > 1
+    ):
+        raise InvalidParameter(
+            "calibration='paper' takes its noise from a formula in ε, δ > 0, a horizon and at least two releases, for one target; what was given "
+            f"is the budget {budget.describe()}, {steps} releases and {len(facts.targets)} targets. Pass budget=hb.Budget(1.0, 1e-8) and horizon=…, for "
+            "example, or leave calibration='exact'."
+        )
+    epsilon, delta, diameter = budget.epsilon / 2.0, budget.delta / 2.0, 2.0 * facts.max_weight
+    return math.sqrt(2.0 * math.log(2.0 / delta)) * math.log2(steps) * diameter / epsilon
 
 
 @final

@@ -31,15 +31,18 @@ class Sketch:
         seed: names Φ; a public whole number, chosen without looking at records.
         max_nonzeros: records with more nonzero slopes count as `(x, y) = (0, 0)`; None keeps all.
         inside: records whose slopes are outside this set count as `(0, 0)`; None keeps all.
+        rescaled: whether rows keep their length, `x̃ = x ‖x‖/‖Φx‖`; else `x̃ = x`, and rows that Φ lengthens beyond the bound are clipped to it.
+        column_nonzeros: s, so many entries ±1/√s in each column of Φ, the others 0; None for normal entries.
 
     **Guarantee.** Precondition: rows within their facts. Claim: each new row is a function of its own record and public
     numbers, is finite, and obeys `facts(…)`: slopes no longer than the old ones can be, intercept and target as before or
     all 0. So neighbouring streams stay neighbouring, and a query of the new facts keeps its sensitivity. Replacing a record
     by `(0, 0)` costs a moments query `‖aaᵀ‖_F = ‖a‖² ≤ 1+κ²`, which is below its `√2(1+κ²)`. Proof: the row kernel adds up a
-    record's cells in the order of columns, stretches the result to `‖x‖₂` and shortens whatever rounding left beyond the
+    record's cells in the order of columns, stretches the result to `‖x‖₂` where asked, and shortens whatever rounding left beyond the
     bound; it has a branch for lengths that are 0, infinite or undefined. Whether a record is inside is asked of a copy of
     its own slopes, and the set is the library's own: nobody else's code is shown a record. One that raises counts as a no.
-    Source: Kasiviswanathan, Nissim and Jin (2017), Algorithm 3 and Section 5.2.
+    Source: Kasiviswanathan, Nissim and Jin (2017), Algorithm 3, its footnotes 15 (unscaled) and 16 (sparse Φ: Bourgain, Dirksen and Nelson
+    2015), and Section 5.2.
 
     Example:
         >>> Sketch(columns=5000, size=100).matrix.shape
@@ -51,17 +54,20 @@ class Sketch:
     seed: int = 0
     max_nonzeros: int | None = None
     inside: ConvexSet | None = None
+    rescaled: bool = True
+    column_nonzeros: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("columns", 1), ("size", 1), ("seed", 0), ("max_nonzeros", 1)):
+        for name, least in (("columns", 1), ("size", 1), ("seed", 0), ("max_nonzeros", 1), ("column_nonzeros", 1)):
             value = getattr(self, name)
-            if value is None and name == "max_nonzeros":
+            if value is None and name in ("max_nonzeros", "column_nonzeros"):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise InvalidParameter(
                     f"A sketch was asked for with {name}={value!r}. Pass a whole number of at least {least}."
                 )
             object.__setattr__(self, name, int(value))
+        object.__setattr__(self, "rescaled", bool(self.rescaled))
         if self.inside is not None and not isinstance(self.inside, ConvexSet):
             raise InvalidParameter(
                 f"Records were to be kept where they lie inside {self.inside!r}, which is no convex set of this library. Pass for "
@@ -88,7 +94,11 @@ class Sketch:
     @property
     def matrix(self) -> Array:
         """Φ, (size, columns), read-only."""
-        return _transposed(self.columns, self.size, self.seed).T
+        return self._transposed.T
+
+    @property
+    def _transposed(self) -> Array:
+        return _transposed(self.columns, self.size, self.seed, self.column_nonzeros)
 
     def facts(self, about: RowFacts) -> RowFacts:
         """The public facts of sketched rows of given facts: `size` slopes no longer than the old, and the intercept."""
@@ -110,17 +120,18 @@ class Sketch:
         out = np.empty((count, self.size + about.intercept))
         kept = np.ones(count, dtype=np.bool_) if self.inside is None else _inside(self.inside, X, self.columns)
         most = self.columns if self.max_nonzeros is None else min(self.max_nonzeros, self.columns)
-        turned, bound = _transposed(self.columns, self.size, self.seed), self._bound(about)
+        turned, bound = self._transposed, self._bound(about)
         if isinstance(X, np.ndarray):
-            sketch_dense(X, self.columns, turned, most, bound, kept, out)
+            sketch_dense(X, self.columns, turned, most, bound, self.rescaled, kept, out)
         else:
-            sketch_sparse(X.data, X.indices, X.indptr, self.columns, turned, most, bound, kept, out)
+            sketch_sparse(X.data, X.indices, X.indptr, self.columns, turned, most, bound, self.rescaled, kept, out)
         Y = np.where(kept[:, None], rows.Y, 0.0) if self.selects else rows.Y
         return replace(rows, X=out, Y=Y)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values: enough to make Φ again."""
-        return arguments(self)
+        """As JSON-ready values: enough to make Φ again; the paper's Φ has the fields that it always had."""
+        usual = {"rescaled": True, "column_nonzeros": None}
+        return {name: value for name, value in arguments(self).items() if name not in usual or value != usual[name]}
 
     def _bound(self, about: RowFacts) -> float:
         """The bound of ‖x‖₂ of the slopes of a kept record."""
@@ -156,8 +167,13 @@ def _inside(body: ConvexSet, X: Any, slopes: int) -> npt.NDArray[np.bool_]:
 
 
 @lru_cache(maxsize=4)
-def _transposed(columns: int, size: int, seed: int) -> Array:
-    """Φᵀ, contiguous: a record's cell j reads row j."""
+def _transposed(columns: int, size: int, seed: int, nonzeros: int | None) -> Array:
+    """Φᵀ, contiguous: a record's cell j reads row j. Places and signs of a sparse Φ are those of the largest of `size` normal numbers."""
     drawn = np.eye(columns) if size == columns else public_normals(seed, columns, size) / math.sqrt(size)
+    if nonzeros is not None and nonzeros < size < columns:
+        places = np.argpartition(-np.abs(drawn), nonzeros - 1, axis=1)[:, :nonzeros]
+        signs = np.sign(np.take_along_axis(drawn, places, axis=1)) / math.sqrt(nonzeros)
+        drawn = np.zeros_like(drawn)
+        np.put_along_axis(drawn, places, signs, axis=1)
     drawn.flags.writeable = False
     return drawn

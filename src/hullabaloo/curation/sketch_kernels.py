@@ -6,12 +6,13 @@ from hullabaloo.compiled import njit
 
 
 @njit(cache=True, nogil=True)
-def _finish(line, size, squares, bound):  # type: ignore[no-untyped-def]
-    """Stretch the first `size` cells to the length √squares, at most `bound`; what has no finite length becomes 0."""
+def _finish(line, size, squares, bound, rescaled):  # type: ignore[no-untyped-def]
+    """Stretch the first `size` cells to the length √squares (or leave their own), at most `bound`; what has no finite length becomes 0."""
     reached = 0.0
     for j in range(size):
         reached += line[j] * line[j]
-    wanted, length = min(math.sqrt(squares), bound), math.sqrt(reached)
+    length = math.sqrt(reached)
+    wanted = min(math.sqrt(squares) if rescaled else length, bound)
     good = 0.0 < length < math.inf and wanted < math.inf  # false for NaN too
     factor = wanted / length if good else 0.0
     total = 0.0
@@ -27,7 +28,7 @@ def _finish(line, size, squares, bound):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sketch_dense(X, slopes, matrix, most, bound, kept, out):  # type: ignore[no-untyped-def]
+def sketch_dense(X, slopes, matrix, most, bound, rescaled, kept, out):  # type: ignore[no-untyped-def]
     """Write the sketch of every row, then its intercept; a row that is not kept, or has over `most` nonzeros, becomes 0."""
     n, size = X.shape[0], matrix.shape[1]
     for i in range(n):
@@ -48,13 +49,13 @@ def sketch_dense(X, slopes, matrix, most, bound, kept, out):  # type: ignore[no-
                     weights = matrix[j]
                     for at in range(size):
                         line[at] += value * weights[at]
-            _finish(line, size, squares, bound)
+            _finish(line, size, squares, bound, rescaled)
             for j in range(slopes, X.shape[1]):
                 line[size + j - slopes] = X[i, j]
 
 
 @njit(cache=True, nogil=True)
-def sketch_sparse(data, indices, indptr, slopes, matrix, most, bound, kept, out):  # type: ignore[no-untyped-def]
+def sketch_sparse(data, indices, indptr, slopes, matrix, most, bound, rescaled, kept, out):  # type: ignore[no-untyped-def]
     """The same for rows in compressed sparse row form, columns rising within a row."""
     size = matrix.shape[1]
     for i in range(indptr.size - 1):
@@ -77,4 +78,4 @@ def sketch_sparse(data, indices, indptr, slopes, matrix, most, bound, kept, out)
                     weights = matrix[j]
                     for k in range(size):
                         line[k] += value * weights[k]
-            _finish(line, size, squares, bound)
+            _finish(line, size, squares, bound, rescaled)

@@ -44,6 +44,7 @@ class CoordinateGradientQuery(NoisySum):
     loss: Loss
 
     name: ClassVar[str] = "coordinate_gradient"
+    in_parts: ClassVar[bool] = False
     key_label: ClassVar[str] = "partial"
     tier: ClassVar[int] = 2
     tells: ClassVar[tuple[str, ...]] = ("loss",)

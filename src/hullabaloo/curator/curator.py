@@ -7,7 +7,7 @@ number is nobody's business either: whether it raises, warns or calls a function
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,8 +22,10 @@ from hullabaloo.curator.views import (
     public_centre,
     public_columns,
     public_matrix,
+    seen,
     turned_rows,
 )
+from hullabaloo.data.parts import PartedRows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import Key, ReleaseKey
@@ -64,17 +66,19 @@ class Curator:
 
     __slots__ = ("__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
 
-    def __init__(self, rows: Rows, queries: Sequence[Query], *, key: Key | None = None) -> None:
-        self.__rows, self.__width, self.__key = rows, rows.X.shape[1], key
+    def __init__(self, rows: Rows | PartedRows, queries: Sequence[Query], *, key: Key | None = None) -> None:
+        self.__rows, self.__width, self.__key = rows, rows.width, key
         self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__kept: dict[Any, Any] = {}
         self.__lock = RLock()
 
-    def __part(self, rows: Rows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]) -> "Curator":
+    def __part(
+        self, rows: Rows | PartedRows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]
+    ) -> "Curator":
         """The same curator over other rows; answers come out of the same payment."""
         part = object.__new__(Curator)
-        part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.X.shape[1], key, queries, kept
+        part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.width, key, queries, kept
         part.__answered, part.__lock = self.__answered, self.__lock
         return part
 
@@ -149,7 +153,8 @@ class Curator:
         """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
         number = operator.index(target)
         with np.errstate(all="ignore"):
-            return self.__part(of_target(self.__rows, number), self.__queries, self.__key, self.__kept)
+            part = seen(self.__rows, partial(of_target, target=number), self.__width)
+            return self.__part(part, self.__queries, self.__key, self.__kept)
 
     @sealed
     def restricted(self, columns: npt.ArrayLike) -> "Curator":
@@ -170,7 +175,8 @@ class Curator:
             )
         key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")
         with np.errstate(all="ignore"):
-            return self.__part(chosen_columns(self.__rows, found, intercept), self.__queries, key, {})
+            view = partial(chosen_columns, columns=found, intercept=intercept)
+            return self.__part(seen(self.__rows, view, found.size + intercept), self.__queries, key, {})
 
     @sealed
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
@@ -192,7 +198,8 @@ class Curator:
                 "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
-            return self.__part(turned_rows(self.__rows, found), paid, self.__key, {})
+            part = seen(self.__rows, partial(turned_rows, matrix=found), found.shape[1])
+            return self.__part(part, paid, self.__key, {})
 
     @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":
@@ -213,4 +220,5 @@ class Curator:
                 "such rows: their lengths are undeclared. Plan a 'coordinate_gradient' query first."
             )
         with np.errstate(all="ignore"):
-            return self.__part(centred_rows(self.__rows, found), paid, self.__key, {})
+            part = seen(self.__rows, partial(centred_rows, centre=found), self.__width)
+            return self.__part(part, paid, self.__key, {})

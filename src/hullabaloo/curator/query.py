@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
 from hullabaloo.curator.known import refuse_strangers
+from hullabaloo.data.parts import PartedRows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
@@ -65,8 +66,10 @@ class Query(ABC):
     """Of the trusted base (docs/trusted-base.md): 1 for sums with noise, 2 for choices, minimisers and what is kept between answers."""
     instead: ClassVar[str] = "Make it with the library's own losses."
     """What to do where a shape or loss of somebody's own was asked for."""
+    in_parts: ClassVar[bool] = False
+    """Whether it can be asked of rows that are read in parts,"""
     any_matrix: ClassVar[bool] = False
-    """Whether its sensitivity holds for rows of any length, seen through any matrix,"""
+    """whether its sensitivity holds for rows of any length, seen through any matrix,"""
     any_centre: ClassVar[bool] = False
     """and whether for rows from any centre."""
 
@@ -116,7 +119,7 @@ class Query(ABC):
         return 1
 
     @abstractmethod
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:
+    def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:
         """The private answer, under the key of one answer; `kept` is work that answers about these rows share. PRIVATE but for the answer."""
 
     @property
@@ -193,6 +196,8 @@ def gaussian_event(sensitivity: float, sigma: float, length: int, bound: float) 
 class Sum(Query):
     """A sum over records: what parts of a table add up to, merged, and noise once."""
 
+    in_parts: ClassVar[bool] = True
+
     def partial(self, rows: Rows, *question: Any, **named: Any) -> State:
         """What the rows of one part add up to, exactly. PRIVATE."""
         raise NotImplementedError(f"{self.name!r} keeps predictions between answers, and has no parts")
@@ -208,9 +213,13 @@ class Sum(Query):
         """The sum as doubles within ±bound, each coordinate rounded once; as it is without noise. PRIVATE."""
         return state.value(self.bound) if isinstance(state, ExactSum) else state
 
-    def exact(self, rows: Rows, *question: Any) -> Array:
-        """The same of a table that is in memory: one part. PRIVATE."""
-        return self.total(self.partial(rows, *question))
+    def exact(self, rows: Rows | PartedRows, *question: Any) -> Array:
+        """The same of a whole table: of one part where it is in memory, else of all its parts. PRIVATE."""
+        parts = rows.parts() if isinstance(rows, PartedRows) else iter([rows])
+        state = self.partial(next(parts), *question)
+        for part in parts:
+            state = self.merge([state, self.partial(part, *question)])
+        return self.total(state)
 
     @abstractmethod
     def noisy(self, exact: Array, key: Key | None) -> Array:
@@ -220,7 +229,7 @@ class Sum(Query):
         """The noisy sum in the units of the answer: post-processing."""
         return noisy / self.records
 
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:  # noqa: D102
+    def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:  # noqa: D102
         return self.read(self.noisy(self.exact(rows, *question), key), *question)
 
     @property

@@ -17,6 +17,8 @@ from hullabaloo.privacy import Event, LaplaceEvent, Neighbours, NotPrivateEvent
 class Squares(Sum):
     """`Σ_i w_i x_ij²` for all columns j."""
 
+    tier: ClassVar[int] = 2
+
     @cached_property
     def length(self) -> int:
         """p coordinates."""

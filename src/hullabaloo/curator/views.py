@@ -1,5 +1,6 @@
 """Public affine views of records: some of their columns, from a centre, through a matrix, or of one target. Checked before any row is touched."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -8,6 +9,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.kernels import dense_turned, sparse_turned
 from hullabaloo.curator.known import Array, anything, number, numbers
+from hullabaloo.data.parts import PartedRows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 
@@ -48,6 +50,11 @@ def public_view(centre: Any, intercept_weight: Any, about: RowFacts) -> AffineVi
             f"The constant column's weight must be positive and finite, not {view.intercept_weight!r}."
         )
     return view
+
+
+def seen(rows: Rows | PartedRows, view: Callable[[Rows], Rows], width: int) -> Rows | PartedRows:
+    """The rows through a public map of single rows: now, or, of rows in parts, whenever they are read."""
+    return rows.seen(view, width) if isinstance(rows, PartedRows) else view(rows)
 
 
 def of_target(rows: Rows, target: int) -> Rows:

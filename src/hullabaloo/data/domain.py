@@ -9,7 +9,7 @@ from hullabaloo.codec import plain, settle
 from hullabaloo.data import declarations
 from hullabaloo.data.declarations import Declaration, flag
 from hullabaloo.data.targets import Target, TargetScale, declared_targets, targets_to_dict
-from hullabaloo.errors import DomainError
+from hullabaloo.errors import DomainError, SchemaError
 
 if TYPE_CHECKING:
     from hullabaloo.data.encoding import Encoding
@@ -129,16 +129,22 @@ class Domain:
         """Whether the target columns can be found in a table by their declared names."""
         return bool(self.targets) and all(t.column is not None for t in self.targets)
 
-    def open(self, table: Any) -> "Table":
+    def open(self, table: Any, *, parts: bool = False) -> "Table":
         """A table opened for reading, with the records that this domain declares; reads no value.
 
+        Args:
+            table: anything that `fit` takes.
+            parts: whether it may be one that is read in parts (`hb.scan`).
+
         Raises:
-            SchemaError: it is no table, or was read from a CSV file with other records.
+            SchemaError: it is no table, was read from a CSV file with other records, or is read in parts where it may not be.
         """
-        from hullabaloo.data.readers.opening import check_records, open_table
+        from hullabaloo.data.readers.opening import WHOLE, check_records, open_table
 
         opened = open_table(table, quoted_line_breaks=self.quoted_line_breaks)
         check_records(opened, self.quoted_line_breaks)
+        if opened.parted and not parts:
+            raise SchemaError(WHOLE)
         return opened
 
     def encoding(

@@ -90,12 +90,15 @@ class Encoding:
     def predictions(self, table: Any, theta: Array) -> Array:
         """(n, k) predictions ``⟨x, θ⟩`` on the unit domain, the known offset included."""
         source, columns = self._opened(table)
+        if source.parted:
+            found = [self.predictions(part, theta) for part in source.parts(self.feature_names_in)]
+            return np.concatenate(found) if found else np.zeros((0, theta.shape[1]))
         unit = np.asarray(self._encode_columns(source, columns) @ theta, dtype=np.float64)
         offsets = self._offsets(source, columns)
         return unit if offsets is None else unit + offsets[:, None]
 
     def _opened(self, table: Any) -> tuple[Any, list[int]]:
-        source = self.domain.open(table)
+        source = self.domain.open(table, parts=True)
         others = schema.role_columns(self.domain, None)
         return source, schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
 
@@ -208,7 +211,7 @@ def encoding_for(
     domain: Domain, table: Any, y: Any = None, *, weight: Any, unit: Any, options: Mapping[str, Any]
 ) -> Encoding:
     """The encoding for a table from its declared schema, everything that ``encode`` would refuse refused now."""
-    opened, others = domain.open(table), schema.role_columns(domain, y)
+    opened, others = domain.open(table, parts=True), schema.role_columns(domain, y)
     prepared = () if domain.features else schema.prepared_columns(opened.schema, others)
     encoding = domain.encoding(*prepared, **options)
     schema.feature_columns(opened.schema, encoding.feature_names_in, encoding.n_features_in, others)

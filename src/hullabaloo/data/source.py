@@ -85,5 +85,10 @@ class Rows:
     offset: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
 
+    @property
+    def width(self) -> int:
+        """The number of encoded columns."""
+        return int(self.X.shape[1])
+
     def __repr__(self) -> str:
         return "Rows(private)"

@@ -6,7 +6,7 @@ not be shown. What messages, logs and reports may quote is what the caller decla
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, final
 
@@ -181,6 +181,11 @@ class Table(ABC):
     n_rows: int
     """The number of records; private under add-or-remove neighbours."""
 
+    parted: bool = False
+    """Whether it is read in parts alone (``data/scan.py``),"""
+    keep_bytes: int = 0
+    """and how many bytes of its encoded rows may be kept then."""
+
     quoted_line_breaks: bool | None = None
     """Whether a record could go on in the next line of the CSV file that it was read from; None where it was read from none."""
 
@@ -194,6 +199,10 @@ class Table(ABC):
     def _numbers(self, column: int) -> NDArray[np.float64]:
         """One column as numbers, where no faster way than cell by cell is known of its type."""
         return numbers_of(self.cells(column))
+
+    def parts(self, names: Sequence[str] | None = None) -> Iterator["Table"]:
+        """The parts of a table that is read so."""
+        raise NotImplementedError(f"{type(self).__name__} is not read in parts: {names}")
 
     @abstractmethod
     def cells(self, column: int) -> list[Any]:

@@ -104,7 +104,8 @@ class GroupBall(NormBall, HasMirrorMap):
 class NuclearBall(NormBall, HasMirrorMap):
     """C = {Θ ∈ R^{m×columns} : Σ σ_i(Θ) ≤ radius} (nuclear or trace norm), in the unit domain.
 
-    Vectors are the rows of Θ one after the other, p = m·columns: a row for each feature, a column for each target.
+    Vectors are the rows of Θ one after the other, p = m·columns: a row for each feature, a column for each target; of one target, the features
+    themselves as a matrix, such as the pixels of an image or regions by months.
     radius > 0 and finite, columns a whole number of at least 1, else `InvalidParameter`; so is a p that is no multiple
     of columns. Singular values cost O(p·min(m, columns)).
 

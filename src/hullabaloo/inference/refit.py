@@ -21,8 +21,10 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
-    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets))
-    check_dimension(model.constraint, model.penalty, names[:-1] if facts.intercept else names)
+    slopes = names[:-1] if facts.intercept else names
+    left = 0 if len(keep) == facts.width else 1  # of a matrix of slopes a part is none
+    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets), left or len(slopes))
+    check_dimension(model.constraint, model.penalty, slopes)
     problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
     solution = solve_moments(moments.subset(keep), problem)
     theta = np.zeros((facts.width, len(facts.targets)))

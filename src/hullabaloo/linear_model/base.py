@@ -194,7 +194,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         """
         domain, _, _ = self._declared()
         warn_of_column(len(domain.targets), y, stacklevel=3)
-        source = domain.open(X)
+        source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
         fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
         self._finish(fitted.release, encoding, fitted.named)

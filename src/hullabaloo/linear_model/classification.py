@@ -1,6 +1,7 @@
 """Private classifiers: declared classes, decisions, labels in the user's own type, and probabilities learned together or apart."""
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -207,7 +208,8 @@ class LinearSVC(PrivateClassifier):
     facts. The classes are declared, `Domain(classes=[...])`.
 
     One parameter more:
-        smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation.
+        smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation. 0 is the plain hinge (to
+            2e-9), for methods that need subgradients only: the gradient solvers, mirror descent and "auto".
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
@@ -216,8 +218,10 @@ class LinearSVC(PrivateClassifier):
     smoothing: float = 0.5
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
+        if isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool) and self.smoothing == 0:
+            return SmoothedHinge(2.0 * SHARPEST)
         return SmoothedHinge(
-            positive("smoothing", self.smoothing, "half the width of the rounded corner", lowest=SHARPEST)
+            positive("smoothing", self.smoothing, "half the width of the rounded corner, or 0", lowest=SHARPEST)
         )
 
     def _unit(self) -> str:

@@ -362,6 +362,6 @@ def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
 def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> None:
     """Refuse a table that `encoding.encode` would refuse; reads no value."""
     domain = encoding.domain
-    source, roles = domain.open(table), role_columns(domain, target)
+    source, roles = domain.open(table, parts=True), role_columns(domain, target)
     feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
     check_roles(domain, source, target, weight, None)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from hullabaloo.data import Domain, Encoding, TargetScale
+from hullabaloo.data.parts import check_parts
 from hullabaloo.data.source import MOST_PER_UNIT
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
@@ -117,8 +118,8 @@ class PlanContext:
         return rehearsal(self.prices.facts)
 
 
-def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
-    """Plan a fit from public facts; draws nothing, reads nothing, charges nothing."""
+def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlannedFit:
+    """Plan a fit from public facts; draws nothing, reads nothing, charges nothing. `parted`: of a table that is read in parts."""
     if task.calibration is Calibration.PAPER and task.solver == "auto":
         raise InvalidParameter(
             "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
@@ -129,8 +130,8 @@ def prepare(task: Task, encoding: Encoding, rows: int | None) -> PlannedFit:
             f"calibration='paper' was asked of solver={name_of(task.solver)!r}, which follows no paper's formula for its noise. Leave "
             f"calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
         )
-    context = plan_context(task, encoding, rows)
-    prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records)
+    context = plan_context(task, encoding, rows, parted=parted)
+    prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
     asked, without = inferring(task, context)
     solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
     bought = buy_plan(task.request, prices, plan, task.calibration)
@@ -198,11 +199,11 @@ def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
     return choose(context.problem, context.prices, context.allowance, asked, context.perform)
 
 
-def plan_context(task: Task, encoding: Encoding, rows: int | None) -> PlanContext:
+def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlanContext:
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     check(task, encoding)
     problem = problem_of(task, encoding, task.request.records(rows))
-    prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records)
+    prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records, parted)
     return PlanContext(problem, prices, allowance(task))
 
 
@@ -214,8 +215,9 @@ def check(task: Task, encoding: Encoding) -> None:
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
             "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
-    check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets))
-    check_dimension(task.constraint, task.penalty, coordinates(task.loss, encoding))
+    columns = coordinates(task.loss, encoding)
+    check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets), len(columns))
+    check_dimension(task.constraint, task.penalty, columns)
 
 
 def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
@@ -266,16 +268,26 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
         )
 
 
-def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], targets: int) -> None:
-    """Refuse a set or penalty of matrices that has not a column for each target of the loss."""
-    wanted = targets if isinstance(loss, VectorLoss) else 1
+def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], targets: int, slopes: int) -> None:
+    """Refuse a set or penalty of matrices that has not a column for each target of the loss.
+
+    With one prediction the slopes themselves may be a matrix, row by row: any number of columns that divides theirs.
+    """
+    several = isinstance(loss, VectorLoss)
     for shape in shapes:
-        if isinstance(shape, NuclearBall | NuclearPenalty) and shape.columns != wanted:
+        if not isinstance(shape, NuclearBall | NuclearPenalty):
+            continue
+        if several and shape.columns != targets:
             raise InvalidParameter(
                 f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, but a fit with the loss "
-                f"{loss.name!r} has a matrix of {wanted}, one for each target that is learned together. Nothing was read or "
-                f"charged. Pass columns={wanted}, or use hb.MultiTaskRegression or a multinomial hb.LogisticRegression, which learn "
-                "several together."
+                f"{loss.name!r} has a matrix of {targets}, one for each target that is learned together. Nothing was read or "
+                f"charged. Pass columns={targets}."
+            )
+        if not several and slopes % shape.columns:
+            raise InvalidParameter(
+                f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, and the {slopes} encoded columns, row by row, make "
+                "no such matrix. Nothing was read or charged. Pass a number of columns that divides theirs; or use hb.MultiTaskRegression or "
+                "a multinomial hb.LogisticRegression, which learn several targets together."
             )
 
 
@@ -313,9 +325,10 @@ class Fitted:
 def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:
     """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
     request = task.request
-    source = request.domain.open(table)
+    source = request.domain.open(table, parts=True)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
-    planned = prepare(task, encoding, source.n_rows if request.count_is_public else None)
+    check_parts(encoding, source, target, weight)
+    planned = prepare(task, encoding, source.n_rows if request.count_is_public else None, parted=source.parted)
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
     done = run_release(request, encoding, planned.bought, planned.solve, source, target, weight, detail=detail)
     return Fitted(planned.release(done.found, done.statement), planned, named=source.schema.names is not None)

@@ -24,6 +24,10 @@ NO_COPY_IS_NOTICED = (
     "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records "
     "a second time, and nothing counts that"
 )
+IN_PARTS = (
+    "The table was read in parts: a record is a row of what the file or the query gave, and joins, limits or de-duplication before that are not "
+    "covered"
+)
 AS_PARSED = (
     "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no "
     "quote takes those after it with it, and nothing is promised of whether it does"
@@ -87,6 +91,7 @@ class PrivacyStatement:
         version: the library that made it.
         claimed: for noise calibrated as a paper prints it, the budget that the paper claims for it; else None.
         horizon: for a stream, the most records that all its releases together are accounted for; None for a table.
+        parted: whether the table was read in parts (`hb.scan`).
         quoted_line_breaks: whether records of a CSV file are as parsed, by the domain's declaration; else each is one line.
     """
 
@@ -106,6 +111,7 @@ class PrivacyStatement:
     claimed: Budget | None = None
     horizon: int | None = None
     quoted_line_breaks: bool = False
+    parted: bool = False
     database: str | None = None
     head: str | None = None
 
@@ -149,7 +155,7 @@ class PrivacyStatement:
     def tier(self) -> int:
         """Of the trusted base: that of the least simple query that was asked; 2 for streams and searches (docs/trusted-base.md)."""
         found = (QUERIES.get(str(query["name"])) for query in self.query_noise)
-        above = isinstance(self.event, TunedEvent) or self.horizon is not None
+        above = isinstance(self.event, TunedEvent) or self.horizon is not None or self.parted
         return max((2 if kind is None else kind.tier for kind in found), default=1) if not above else 2
 
     def lines(self) -> list[str]:
@@ -170,6 +176,8 @@ class PrivacyStatement:
             lines.append(f"Beware: {late}; this release has epsilon {self.epsilon(self.records**-2.0):.3g} at 1/n²")
         if self.quoted_line_breaks:
             lines.append(AS_PARSED)
+        if self.parted:
+            lines.append(IN_PARTS)
         if isinstance(self.event, TunedEvent):
             lines.append(
                 f"It is the best of a random number of runs ({self.event.expected:g} expected), each with other settings; how many there "

@@ -133,6 +133,7 @@ class ReleaseRequest:
         noise: tuple[Mapping[str, Any], ...],
         budget: Budget | None = None,
         claimed: Budget | None = None,
+        parted: bool = False,
     ) -> PrivacyStatement:
         """What is guaranteed of what was drawn; `budget` where it is another than the request's, `claimed` as a paper claims it."""
         marked = "" if self.budget.is_private else "epsilon"
@@ -152,6 +153,7 @@ class ReleaseRequest:
             query_noise=noise,
             claimed=claimed,
             quoted_line_breaks=self.domain.quoted_line_breaks,
+            parted=parted,
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Encoding, Rows
+from hullabaloo.data.parts import PartedRows, check_parts, rows_of
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key
@@ -42,6 +43,7 @@ class Purchase:
         records: the public number of records.
         budget: what is declared for them.
         claimed: the budget that a paper claims for its noise, where it is that one.
+        parted: whether the table is read in parts.
     """
 
     queries: tuple[Query, ...]
@@ -50,6 +52,7 @@ class Purchase:
     records: int
     budget: Budget
     claimed: Budget | None = None
+    parted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def run_release(
     """
     charge = request.charge(bought.event, bought.budget, dict(detail))
     with machine_failures():
-        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)
+        found = answered(rows_of(encoding, table, target, weight), bought, read, request.key)
     return Released(found, stated(request, bought, charge), bought.queries)
 
 
@@ -106,12 +109,14 @@ def run_question(
     detail: Mapping[str, Any] = _NOTHING,
 ) -> Released[T]:
     """Buy and ask once, a question that is no fit; what can fail fails before the charge."""
-    source = encoding.domain.open(table)
-    bought = buy_queries(request, encoding, buy, source.n_rows if request.count_is_public else None)
+    source = encoding.domain.open(table, parts=True)
+    check_parts(encoding, source, target, weight)
+    known = source.n_rows if request.count_is_public else None
+    bought = buy_queries(request, encoding, buy, known, parted=source.parted)
     return run_release(request, encoding, bought, read, source, target, weight, detail=detail)
 
 
-def answered(rows: Rows, bought: Purchase, read: Read[T], key: Key | None) -> T:
+def answered(rows: Rows | PartedRows, bought: Purchase, read: Read[T], key: Key | None) -> T:
     """What `read` makes of answers about encoded rows. What they cost has been charged, or is part of what was."""
     curator = Curator(rows, bought.queries, key=key)
     del rows  # whoever fails below finds none in this frame
@@ -121,7 +126,13 @@ def answered(rows: Rows, bought: Purchase, read: Read[T], key: Key | None) -> T:
 def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> PrivacyStatement:
     """What is guaranteed of answers to what was bought."""
     return request.statement(
-        bought.event, charge, records=bought.records, noise=bought.noise, budget=bought.budget, claimed=bought.claimed
+        bought.event,
+        charge,
+        records=bought.records,
+        noise=bought.noise,
+        budget=bought.budget,
+        claimed=bought.claimed,
+        parted=bought.parted,
     )
 
 
@@ -133,11 +144,13 @@ def composed(queries: Sequence[Query]) -> Event:
     return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))
 
 
-def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None) -> Purchase:
+def buy_queries(
+    request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None, *, parted: bool = False
+) -> Purchase:
     """What `buy` takes, checked: queries of these prices, within the budget. Reads and charges nothing."""
     request.check()
     records = request.records(rows)
-    prices = PricedQueries(encoding.facts, request.neighbours, records)
+    prices = PricedQueries(encoding.facts, request.neighbours, records, parted)
     queries = _owned(prices, tuple(buy(prices, request.allowance())))
     if not queries:
         raise InvalidParameter(
@@ -150,7 +163,8 @@ def buy_queries(request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int
             f"The plan of {request.what} costs more than the budget {request.budget.describe()} allows. Nothing was charged or read. "
             "This is a fault of the planner; please report it."
         )
-    return Purchase(queries, event, tuple(query.to_dict() for query in queries), records, request.budget)
+    noise = tuple(query.to_dict() for query in queries)
+    return Purchase(queries, event, noise, records, request.budget, parted=parted)
 
 
 def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibration: Calibration) -> Purchase:
@@ -173,7 +187,8 @@ def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibra
                 "was charged or read. This is a fault of the planner; please report it."
             )
         budget = _real_budget(claimed, plan.solver, event)
-    return Purchase(queries, event, tuple(query.to_dict() for query in queries), prices.records, budget, claimed)
+    noise = tuple(query.to_dict() for query in queries)
+    return Purchase(queries, event, noise, prices.records, budget, claimed, prices.parted)
 
 
 def _owned(prices: PricedQueries, queries: object) -> tuple[Query, ...] | None:

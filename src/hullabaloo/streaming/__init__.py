@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from hullabaloo.streaming.model import StreamModel, load
     from hullabaloo.streaming.periodic_erm import PeriodicERM
     from hullabaloo.streaming.planner import plan
+    from hullabaloo.streaming.private_gradient import PrivateGradient
     from hullabaloo.streaming.regression import IncrementalRegression, SketchedRegression
 
 __all__ = [
-    "CsvSource", "IncrementalRegression", "JsonLinesSource", "ParquetSource", "PeriodicERM", "PrivateStream", "RedisSource",
-    "RiverRegressor", "Sketch", "SketchedRegression", "StreamModel", "StreamSource", "load", "new_key_file", "plan",
+    "CsvSource", "IncrementalRegression", "JsonLinesSource", "ParquetSource", "PeriodicERM", "PrivateGradient",
+    "PrivateStream", "RedisSource", "RiverRegressor", "Sketch", "SketchedRegression", "StreamModel", "StreamSource", "load", "new_key_file", "plan",
 ]  # fmt: skip
 
 _PUBLIC = {
@@ -29,6 +30,7 @@ _PUBLIC = {
     "streaming.model": "StreamModel load",
     "streaming.periodic_erm": "PeriodicERM",
     "streaming.planner": "plan",
+    "streaming.private_gradient": "PrivateGradient",
 }
 _EXPORTS = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 

@@ -29,6 +29,7 @@ from hullabaloo.linear_model.shared import chosen
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
 
 Array = npt.NDArray[np.float64]
@@ -130,6 +131,13 @@ class StreamModel(CoefficientInference):
     def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
         """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2)."""
         return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
+
+    @property
+    def gradient(self) -> PrivateGradient:
+        """g_t, the released gradient of the mean squared loss as a function of the encoded coefficients, and its error α."""
+        if self.release_.moments is None:
+            raise NotReleased("This release does not contain the noisy moments that a gradient is computed from.")
+        return PrivateGradient(self.release_.moments)
 
     def refit(self, *, constraint: ConvexSet | None = None, penalty: Penalty | None = None) -> "StreamModel":
         """The model of the same release under another constraint or penalty; post-processing, at no further cost."""

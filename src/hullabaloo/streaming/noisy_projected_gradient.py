@@ -10,6 +10,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Projectable
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers import Problem, Solution
+from hullabaloo.streaming.private_gradient import PrivateGradient
 
 Array = npt.NDArray[np.float64]
 
@@ -48,21 +49,13 @@ class StepConstants:
 
 
 def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
-    """The constants for released moments: from declared bounds, the set and the known noise alone.
-
-    *Claim*: `‖(G − Ḡ)θ − (c − c̄)‖ ≤ α` for every θ in C at once, except with probability β = `FAILURE`. *Proof*: the noise of G is
-    symmetric with standard deviations s on and s/√2 off the diagonal, so its largest eigenvalue has mean at most s√(2p)
-    (Sudakov and Fernique) and is s-Lipschitz in the standard normal coordinates of the Frobenius isometry; the noise of c has
-    length of mean at most s′√p and is s′-Lipschitz. With `t = √(2 ln(3/β))` each of the three events (two ends of the spectrum,
-    one length) that exceeds its mean by t standard deviations has probability at most β/3 (Tsirelson, Ibragimov and Sudakov).
-    """
+    """The constants for released moments: from declared bounds, the set and the known noise alone; α is that of `PrivateGradient`."""
     feasible = problem.feasible
     check_bounded(problem.constraint)
     assert feasible is not None
     p, rows = problem.dimension, problem.norm_l2
     radius = feasible.max_norm(2.0, p)
-    t = math.sqrt(2.0 * math.log(3.0 / FAILURE))
-    error = radius * moments.gram_noise * (math.sqrt(2.0 * p) + t) + moments.cross_noise * (math.sqrt(p) + t)
+    error = PrivateGradient(moments).error(radius, FAILURE)
     lipschitz = problem.max_weight * rows * (rows * radius + 1.0)
     wanted = (1.0 + lipschitz / error) ** 2 if error > 0.0 else math.inf
     return StepConstants(2.0 * radius, lipschitz, error, math.ceil(min(wanted, MOST_STEPS)))

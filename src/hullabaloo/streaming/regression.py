@@ -15,7 +15,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
-from hullabaloo.privacy import Budget, Neighbours, epsilon_of
+from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import Release, large_delta
 from hullabaloo.release.estimator import RegressorMixin, label_of
 from hullabaloo.release.parameters import one_of, whole
@@ -39,7 +39,14 @@ MOST = 1_000
 
 
 class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, ABC):
-    """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds."""
+    """A stream that learns numbers by a linear model; predictions are cut off at the target's declared bounds.
+
+    Parameters beyond those of every stream:
+        calibration: "exact" (the least noise that the budget allows), or "paper": the tree mechanism with the noise that Kasiviswanathan,
+            Nissim and Jin (2017), Algorithm 4, print; the statement says what that really costs.
+    """
+
+    calibration: str | Calibration = "exact"
 
     def _task(self, encoding: Encoding) -> StreamTask:
         constraint, penalty = chosen(self, encoding)
@@ -55,11 +62,12 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
             mechanism=self.mechanism,
             window=whole(self.window),
             half_life=self.half_life,
+            calibration=Calibration.parse(self.calibration),
         )
 
     def _released_model(self, release: Release, position: int, encoding: Encoding) -> StreamModel:
         settings = {"mechanism": self.mechanism, "window": whole(self.window), "half_life": whole(self.half_life)}
-        settings |= self._settings()
+        settings |= {"calibration": str(Calibration.parse(self.calibration)), **self._settings()}
         return StreamModel(
             estimator=label_of(self),
             domain=encoding.domain,
@@ -135,6 +143,7 @@ class IncrementalRegression(StreamRegressor):
         query = process.query
         records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
         fit = replace(task, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
+        fit = replace(fit, calibration=Calibration.EXACT)
         if noise > 0.0:
             once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
             fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
@@ -183,6 +192,8 @@ class SketchedRegression(StreamRegressor):
         seed: a whole number that names Φ; choose it without looking at records.
         max_nonzeros: records with more nonzero slopes (of the encoded row) count as nothing: they keep their position only.
         inside: the same for records whose slopes (on the unit domain) are outside this set.
+        rescaled: whether rows keep their length; else x̃ = x, and what Φ lengthens beyond the bound of rows is clipped to it.
+        column_nonzeros: s, for a sparse Φ with s entries ±1/√s in each column (time and memory are as for the normal entries of None).
 
     Attributes:
         sketch_: the `Sketch` in use.
@@ -206,6 +217,8 @@ class SketchedRegression(StreamRegressor):
     seed: int = 0
     max_nonzeros: int | None = None
     inside: ConvexSet | None = None
+    rescaled: bool = True
+    column_nonzeros: int | None = None
 
     def _open(self, encoding: Encoding) -> MomentsProcess:
         task = self._task(encoding)
@@ -230,7 +243,8 @@ class SketchedRegression(StreamRegressor):
     def _sketch(self, encoding: Encoding, constraint: ConvexSet, records: int) -> Sketch:
         """The sketch that the parameters ask for: a function of public facts."""
         about, size = encoding.facts, self.sketch_size
-        trial = Sketch(about.width - about.intercept, 1, self.seed, self.max_nonzeros, self.inside)
+        about_phi = (self.seed, self.max_nonzeros, self.inside, self.rescaled, self.column_nonzeros)
+        trial = Sketch(about.width - about.intercept, 1, *about_phi)
         if isinstance(size, str) and size in ("auto", "paper"):
             rule = resolved_size if size == "auto" else paper_size
             asked = rule(relative_width(about, constraint, trial), records)
@@ -243,7 +257,7 @@ class SketchedRegression(StreamRegressor):
                 f"sketch_size={size!r} was asked. It is the number of coordinates that a row is kept as: pass a whole number, 'auto', or "
                 "'paper' for the rule of the theory."
             )
-        return Sketch(trial.columns, min(asked, trial.columns), trial.seed, trial.max_nonzeros, trial.inside)
+        return replace(trial, size=min(asked, trial.columns))
 
     def _settings(self) -> dict[str, Any]:
         return {"sketch": self.sketch_.to_dict()}

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
@@ -138,6 +139,17 @@ class CsvTable(Table):
             records = self._format.records(file)
             next(records, None)
             yield from self._format.rows(records, len(self.schema.types))
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """Parts of at most so many records."""
+        from hullabaloo.data.records import RecordTable
+
+        records = self._records()
+        while held := list(islice(records, rows)):
+            columns = list(zip(*held, strict=True))
+            yield RecordTable(
+                columns, self.schema.names, len(held), from_text=True, quoted_line_breaks=self.quoted_line_breaks
+            )
 
     @cached_property
     def _columns(self) -> Sequence[Sequence[str | None]]:

@@ -21,6 +21,11 @@ _INPUTS = (
     "the path of a .parquet or .csv file"
 )
 
+WHOLE = (
+    "A table that is read in parts was to be read whole. Fits by sums over records, evaluation and predictions take such a table; searches, "
+    "streams, private bounds and row-by-row methods need it in memory: pass the path of the file, or the table itself. Nothing was charged."
+)
+
 
 def open_table(table: Any, *, quoted_line_breaks: bool = False) -> Table:  # noqa: PLR0911 - a table of types, one line each
     """Open a table for reading; raises ``SchemaError`` for what is none.

@@ -53,16 +53,22 @@ class ParquetTable(Table):
         self.schema = _joint([file.schema for file in self.files])
         self.n_rows = sum(sum(file.sizes) for file in self.files)  # from the footers
 
-    def _parts(self, columns: Sequence[int]) -> Iterator["ParquetPart"]:
-        """The batches of all files; raises where there are not as many records as their footers say."""
+    def _parts(self, columns: Sequence[int], most: int | None = None) -> Iterator["ParquetPart"]:
+        """The batches of all files, of at most so many records; raises where there are not as many records as their footers say."""
         names = [(self.schema.names or ())[column].revealed() for column in columns]
         for file in self.files:
             count = 0
-            for batch in file.batches(file.fragment, names):
+            for batch in file.batches(file.fragment, names, most):
                 count += batch.num_rows
                 yield ParquetPart(batch, self.schema)
             if count != sum(file.sizes):
                 raise TornTable
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator["ParquetPart"]:
+        """Parts of at most so many records, of these columns or all."""
+        wanted = [name for name in self.schema.names or () if names is None or name in set(names)]
+        places = [place for place, name in enumerate(self.schema.names or ()) if name in wanted]
+        yield from self._parts(places, rows)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""

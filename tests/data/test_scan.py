@@ -1,0 +1,269 @@
+"""A table that is read in parts gives the bits of the table in memory, in any parts and order, and is refused where it cannot."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, dataset, parquet
+
+import hullabaloo as hb
+from hullabaloo.data import parts
+from hullabaloo.data.parts import ChangedTable
+from hullabaloo.data.scan import ScannedTable
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
+from hullabaloo.noise import TestKey
+from hullabaloo.queries import QUERIES
+
+N, KEY, ONE = 1_500, TestKey(bytes(range(32))), hb.Budget(1.0, 1e-6)
+FEATURES: dict[str, Any] = {"a": (-1, 1), "b": (-1, 1), "g": ["u", "v", "w"], "years": (0.5, 2)}
+NUMBERS = hb.Domain(FEATURES, target={"y": (-2, 2)}, records=N)
+WEIGHED = hb.Domain(FEATURES, target={"y": (-2, 2)}, weight=("weight", 2.0), records=N)
+CLASSES = hb.Domain(FEATURES, classes={"ill": ["no", "yes"]}, records=N)
+COUNTS = hb.Domain(FEATURES, target={"visits": (0, 8)}, records=N)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    rng = np.random.default_rng(0)
+    a, b, g = rng.uniform(-1, 1, N), rng.uniform(-1, 1, N), rng.integers(0, 3, N)
+    mean = 0.5 * a - 0.3 * b + 0.2 * (g == 1)
+    y = np.clip(mean + rng.normal(0, 0.2, N), -2, 2)
+    holes = rng.random(N) < 0.05
+    return pa.table(
+        {
+            "a": pa.array(np.where(holes, np.nan, a), from_pandas=True),
+            "g": np.array(["u", "v", "w"])[g],
+            "y": y,
+            "b": b,
+            "ill": np.where(y > 0, "yes", "no"),
+            "visits": rng.poisson(np.exp(mean)).astype(float),
+            "years": rng.uniform(0.5, 2.0, N),
+            "weight": rng.uniform(0, 2, N),
+            "unused": np.arange(N),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("scan")
+    parquet.write_table(table, place / "one.parquet", row_group_size=400)
+    csv.write_csv(table, place / "one.csv")
+    (place / "two").mkdir()
+    parquet.write_table(table.slice(0, 700), place / "two" / "1.parquet")
+    parquet.write_table(table.slice(700), place / "two" / "2.parquet")
+    return place
+
+
+def sources(table: pa.Table, folder: Path, **kept: int) -> dict[str, ScannedTable]:
+    shuffled = table.take(np.random.default_rng(1).permutation(N))
+    return {
+        "file": hb.scan(folder / "one.parquet", batch_rows=333, **kept),
+        "folder": hb.scan(str(folder / "two"), **kept),
+        "lines": hb.scan(folder / "one.csv", batch_rows=499, **kept),
+        "dataset": hb.scan(dataset.dataset(folder / "two"), batch_rows=101, **kept),
+        "function, other order": hb.scan(lambda: iter(shuffled.to_batches(max_chunksize=250)), **kept),
+        "tables": hb.scan(lambda: (shuffled.slice(start, 600) for start in range(0, N, 600)), **kept),
+        "reader": hb.scan(lambda: shuffled.to_reader(max_chunksize=N), **kept),
+    }
+
+
+FITS: dict[str, Callable[[], Any]] = {
+    "moments": lambda: hb.LinearRegression(domain=NUMBERS, solver="moments"),
+    "gradient": lambda: hb.LinearRegression(domain=NUMBERS, solver="gradient"),
+    "adaptive": lambda: hb.LinearRegression(domain=NUMBERS, solver="adaptive_gradient"),
+    "auto": lambda: hb.LinearRegression(domain=NUMBERS),
+    "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
+    "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
+    "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
+    "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver="adaptive_gradient"),
+    "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver="adaptive_gradient"),
+    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="adaptive_gradient"),
+    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver="adaptive_gradient", neighbours="add-or-remove"),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, folder: Path) -> None:
+    """Without anything kept between questions; what is planned may differ from a table in memory under "auto" alone."""
+    found = {}
+    for kind, source in sources(table, folder, keep_bytes=0).items():
+        if name not in ("moments", "weights") and kind not in ("file", "function, other order"):
+            continue  # many questions, each of which reads all anew
+        model = FITS[name]().set_params(budget=ONE, test_key=KEY).fit(source)
+        found[kind] = model.release_.theta.tobytes(), str(model.statement_)
+        if kind == "file":
+            told = [getattr(model, "decision_function", model.predict)(one) for one in (source, table)]
+            assert told[0] == pytest.approx(told[1], rel=1e-12, abs=1e-12)
+    whole = FITS[name]().set_params(budget=ONE, test_key=KEY, solver=model.release_.plan["solver"]).fit(table)
+    assert len(set(found.values())) == 1
+    assert found["file"][0] == whole.release_.theta.tobytes()
+    assert model.statement_.parted
+    assert model.statement_.tier == 2
+    assert "read in parts" in str(replace(model.statement_, not_private=""))
+    assert replace(model.statement_, parted=False, made=whole.statement_.made) == whole.statement_
+
+
+def test_what_is_kept_between_questions_changes_no_bit(table: pa.Table, folder: Path) -> None:
+    model = FITS["weights"]().set_params(budget=ONE, test_key=KEY)
+    kept = model.fit(hb.scan(folder / "one.parquet", batch_rows=100)).release_.theta
+    assert np.array_equal(kept, model.fit(table).release_.theta)
+
+
+def test_evaluation_takes_parts(table: pa.Table, folder: Path) -> None:
+    model = FITS["moments"]().set_params(budget=ONE, test_key=KEY).fit(table)
+    told = [
+        hb.evaluate(model, source, budget=ONE, test_key=KEY) for source in (table, *sources(table, folder).values())
+    ]
+    assert len({str(one) for one in told}) == 1
+
+
+@pytest.mark.parametrize("name", ["moments", "adaptive"])
+def test_no_more_than_two_parts_are_held(name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    import weakref
+
+    live: list[weakref.ref[Any]] = []
+    most = [0]
+    plain = parts.hashed
+
+    def watched(rows: Any) -> int:
+        live.append(weakref.ref(rows.X))
+        most[0] = max(most[0], sum(one() is not None for one in live))
+        return plain(rows)
+
+    monkeypatch.setattr(parts, "hashed", watched)
+    FITS[name]().set_params(budget=ONE, test_key=KEY).fit(
+        hb.scan(lambda: iter(table.to_batches(max_chunksize=100)), keep_bytes=0)
+    )
+    assert len(live) >= 15
+    assert most[0] <= 2
+
+
+# ---- sources that give other records the second time ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 28])
+@pytest.mark.parametrize("change", ["one cell", "one more", "one fewer", "one weight"])
+def test_other_records_the_second_time_release_nothing(kept: int, change: str, table: pa.Table, tmp_path: Path) -> None:
+    """The charge stays, no answer after the first pass is made; a table that is kept is never read twice."""
+    passes = [0]
+    other = {
+        "one cell": table.set_column(2, "y", pa.array([*table["y"].to_pylist()[:-1], 1.9])),
+        "one more": pa.concat_tables([table, table.slice(0, 1)]),
+        "one fewer": table.slice(1),
+        "one weight": table.set_column(7, "weight", pa.array([0.5, *table["weight"].to_pylist()[1:]])),
+    }[change]
+
+    def read() -> Iterator[pa.RecordBatch]:
+        passes[0] += 1
+        return iter(
+            (table if passes[0] <= 2 else other).to_batches(max_chunksize=400)
+        )  # one for the schema, one for a question
+
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("records", hb.Budget(2.0, 1e-5), neighbours="add-or-remove")
+    model = FITS["weights"]().set_params(budget=ONE, neighbours="add-or-remove", ledger=ledger, dataset="records")
+    if kept:
+        model.fit(hb.scan(read, keep_bytes=kept))
+        assert passes[0] == 2
+        return
+    with pytest.raises(ChangedTable, match="other records"):
+        model.fit(hb.scan(read, keep_bytes=kept))
+    assert not hasattr(model, "release_")
+    assert len(ledger.charges("records")) == 1
+
+
+def test_batches_of_another_schema_stop_the_fit(table: pa.Table) -> None:
+    others = table.drop_columns(["unused"])
+    source = hb.scan(lambda: iter([*table.slice(0, 500).to_batches(), *others.slice(500).to_batches()]))
+    with pytest.raises(OSError, match="could not be read"):
+        FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove").fit(source)
+
+
+def test_an_empty_table_is_one_empty_part(table: pa.Table) -> None:
+    nothing = table.slice(0, 0)
+    model = FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove", test_key=KEY)
+    theta = [model.fit(source).release_.theta for source in (nothing, hb.scan(nothing.to_reader))]
+    assert np.array_equal(*theta)
+
+
+# ---- what is refused, before anything is charged ---------------------------------------------------------------------
+
+
+def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.Table, tmp_path: Path) -> None:
+    source = hb.scan(table.to_reader)
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("records", hb.Budget(2.0, 1e-5))
+    terms = {"budget": ONE, "ledger": ledger, "dataset": "records"}
+    for solver in (
+        "objective_perturbation",
+        "output_perturbation",
+        "coordinate_descent",
+        "greedy_selection",
+        "frank_wolfe",
+    ):
+        model = hb.LinearRegression(
+            domain=NUMBERS, solver=solver, constraint=hb.L1Ball(1.0) if solver == "frank_wolfe" else None, **terms
+        )
+        with pytest.raises(CapabilityError, match="read in parts"):
+            model.fit(source)
+    apart = hb.LinearRegression(domain=hb.Domain(FEATURES, target=(-2, 2)), **terms)
+    stream = hb.streaming.IncrementalRegression(domain=NUMBERS, horizon=N, every=500, **terms)
+    units = hb.LinearRegression(
+        domain=hb.Domain(FEATURES, target={"y": (-2, 2)}, unit="unused", records_per_unit=2, records=N), **terms
+    )
+    search = hb.PrivateSearchCV(
+        hb.LinearRegression(domain=NUMBERS), {"penalty": [hb.SquaredL2Penalty(0.1), None]}, **terms
+    )
+    asked: list[Callable[[], Any]] = [
+        lambda: apart.fit(source, np.zeros(N)),
+        lambda: stream.fit(source),
+        lambda: stream.partial_fit(source),
+        lambda: units.fit(source),
+        lambda: search.fit(source),
+        lambda: hb.private_bounds(source, outer={"a": (-10, 10)}, **terms),
+    ]
+    for ask in asked:
+        with pytest.raises((SchemaError, CapabilityError), match=r"parts"):
+            ask()
+    assert not ledger.charges("records")
+
+
+def test_every_sum_and_nothing_else_can_be_asked_of_parts() -> None:
+    from hullabaloo.curator.query import Sum
+
+    assert {name for name, kind in QUERIES.items() if kind.in_parts} == {
+        name for name, kind in QUERIES.items() if issubclass(kind, Sum)
+    } - {"coordinate_gradient"}
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("nowhere.parquet", "There is no file"),
+        ([[1.0]], "again and again"),
+        (lambda: [1, 2], "record batches"),
+        (lambda: iter([]), "record batches"),
+        (lambda: None, "record batches"),
+    ],
+)
+def test_what_is_no_source_is_refused(source: Any, says: str) -> None:
+    with pytest.raises((HullabalooError, TypeError), match=says):
+        hb.scan(source)
+
+
+@pytest.mark.parametrize("keep", [-1, 1.5, "1 GB"])
+def test_what_is_kept_is_a_number_of_bytes(keep: Any, folder: Path) -> None:
+    with pytest.raises(InvalidParameter, match="bytes"):
+        hb.scan(folder / "one.parquet", keep_bytes=keep)
+
+
+@pytest.mark.parametrize("rows", [0, -1, 2**25, 1.5, True, math.nan])
+def test_parts_have_a_whole_number_of_records(rows: Any, folder: Path) -> None:
+    with pytest.raises(InvalidParameter, match="whole number"):
+        hb.scan(folder / "one.parquet", batch_rows=rows)
