@@ -36,6 +36,7 @@ DESIGNS = [
 ]
 EPSILONS = (0.1, 1.0, 4.0)
 MULTIPLES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)
+DRAWS = 4
 STEPS_TAKEN = 50
 """Nonzero coefficients of the point at which steps are timed: as many as that many steps leave."""
 
@@ -43,7 +44,7 @@ STEPS_TAKEN = 50
 def fingerprint() -> dict[str, Any]:
     """Shares of the excess risk at several numbers of steps on a small design."""
     design = _design(np.random.default_rng(0), 300, 8, 0.5, 2, even=False)
-    return {"shares": [_share(design, 1.0, multiple) for multiple in (0.25, 1.0)]}
+    return {"shares": [_share(design, 1.0, multiple) for multiple in (0.25, 1.0, None)]}
 
 
 def run() -> dict[str, Any]:
@@ -73,8 +74,8 @@ def _times(X: Any, rng: np.random.Generator) -> dict[str, float]:
 def _steps(rng: np.random.Generator) -> list[dict[str, Any]]:
     designs = [_design(rng, *shape) for shape in DESIGNS]
     rows = []
-    for multiple in MULTIPLES:
-        row: dict[str, Any] = {"steps / T₀": multiple}
+    for multiple in (*MULTIPLES, None):
+        row: dict[str, Any] = {"steps / T₀": "as shipped" if multiple is None else multiple}
         for epsilon in EPSILONS:
             shares = [_share(design, epsilon, multiple) for design in designs]
             row[f"ε = {epsilon:g}"] = math.exp(np.mean(np.log(shares)))
@@ -99,7 +100,7 @@ def _design(rng: np.random.Generator, n: int, p: int, radius: float, support: in
     return {"X": X, "y": y, "radius": radius, "best": float(np.mean((X @ best - y) ** 2))}
 
 
-def _share(design: dict[str, Any], epsilon: float, multiple: float) -> float:
+def _share(design: dict[str, Any], epsilon: float, multiple: float | None) -> float:
     X, y = design["X"], design["y"]
     n, p = X.shape
     facts = RowFacts(tuple(map(str, range(p))), False, float(p), math.sqrt(p), 1.0, ("y",))
@@ -108,10 +109,11 @@ def _share(design: dict[str, Any], epsilon: float, multiple: float) -> float:
     prices, allowance = PricedQueries(facts, relation, n), Allowance(Budget(epsilon, 1.0 / n**2))
     many = FrankWolfeSolver(clip=0.5, steps=1024).plan(problem, prices, allowance).settings
     least = (4.0 * many["curvature"] / (many["slope_error"] / 32.0)) ** (2.0 / 3.0)
-    solver = FrankWolfeSolver(clip=0.5, steps=min(max(round(multiple * least), 1), 1000))
+    steps = None if multiple is None else min(max(round(multiple * least), 1), 1000)
+    solver = FrankWolfeSolver(clip=0.5, steps=steps)
     plan = solver.plan(problem, prices, allowance)
     excess = []
-    for draw in range(2):
+    for draw in range(DRAWS):
         curator = Curator(Rows(X, y[:, None]), plan.queries, key=TestKey(bytes(32)).derive(draw))  # type: ignore[arg-type]
         theta = solver.run(problem, plan, curator).theta[:, 0]
         excess.append(float(np.mean((X @ theta - y) ** 2)) - design["best"])

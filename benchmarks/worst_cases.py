@@ -103,6 +103,9 @@ def allowance(epsilon: float, delta: float) -> Allowance:
     return Allowance(Budget(epsilon, delta))
 
 
-def slope(x: Array, y: Array) -> float:
-    """Of log y against log x."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+def slope_with_error(x: Array, y: Array) -> tuple[float, float]:
+    """Of log y against log x, by least squares, with its standard error."""
+    x, y = np.log(x), np.log(y)
+    line = np.polyfit(x, y, 1)
+    left = y - np.polyval(line, x)
+    return float(line[0]), math.sqrt(float(left @ left) / (len(x) - 2) / float(np.sum((x - x.mean()) ** 2)))

@@ -43,7 +43,7 @@ def digest(results: Any) -> str:
 def theory(results: dict[str, Any]) -> dict[str, Any]:
     """Rates in n, dependence on p, and Gaussian width against risk."""
     rates, columns, sets = (results[f"risk_against_{name}"] for name in ("n", "p", "width"))
-    fitted = list(results["fitted_slopes"].values())
+    fitted = [row["slope"] for row in results["fitted_slopes"]]
     return {
         "theory-records": _lines(
             "Excess risk by number of records",
@@ -51,7 +51,7 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
             "records n",
             [row["n"] for row in rates],
             {
-                f"Frank–Wolfe, slope {fitted[0]:.2f}": [row["frank_wolfe"] for row in rates],
+                f"Frank–Wolfe, slope {fitted[0]:.2f}": [row.get("frank_wolfe", math.nan) for row in rates],
                 f"mirror descent, slope {fitted[1]:.2f}": [row["mirror_descent"] for row in rates],
                 f"with a ridge, slope {fitted[2]:.2f}": [row["mirror_descent_ridge"] for row in rates],
                 "two-table lower bound": [row["lower_bound_two_tables"] for row in rates],
@@ -66,6 +66,34 @@ def theory(results: dict[str, Any]) -> dict[str, Any]:
         ),
         "theory-width": _points(sets),
     }
+
+
+def theorems(results: dict[str, Any]) -> dict[str, Any]:
+    """Each theorem's bound and what was measured, at the larger number of records."""
+    rows = results["bounds_against_measurements"]
+    last = {(row["theorem"], row["problem"]): row for row in rows}
+    figure, axes = new_figure(8.2, 8.6)
+    for place, row in enumerate(reversed(last.values())):
+        above = row["bound"] >= row["measured"]
+        axes.plot([row["measured"], row["bound"]], [place, place], color=GRID, linewidth=2.0, zorder=1)
+        axes.plot(row["measured"], place, "o", color=BLUE, markersize=5, label="measured" if place == 0 else None)
+        axes.plot(
+            row["bound"],
+            place,
+            "<" if above else ">",
+            color=ORANGE,
+            markersize=6,
+            label="bound" if place == 0 else None,
+        )
+    said = [f"{row['theorem']}: {row['problem']}" for row in reversed(last.values())]
+    _logarithmic(axes, "excess risk")
+    axes.set_yscale("linear")
+    axes.minorticks_off()
+    axes.set_yticks(range(len(said)), said)
+    axes.tick_params(axis="y", labelsize=SMALL - 3)
+    axes.legend(fontsize=SMALL - 2, frameon=False, loc="upper left")
+    heading(axes, "Bounds and measurements", "ε = 1; n = 100 000, of streams 131 072.")
+    return {"theory-bounds": figure}
 
 
 def coordinate_descent_paper(results: dict[str, Any]) -> dict[str, Any]:
@@ -424,6 +452,7 @@ def _save(figure: Any, name: str, results: str) -> Path:
 
 PICTURES = {
     "theory": theory,
+    "theorems": theorems,
     "coordinate_descent_paper": coordinate_descent_paper,
     "structured_sparsity": structured_sparsity,
     "stream_risk": stream_risk,

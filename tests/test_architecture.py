@@ -53,7 +53,9 @@ ALLOWED = {
     "model_selection": LINEAR | {"curation", "linear_model", "streaming"},
     "audit": UPPER,
     "report": UPPER,
+    "theory": {"geometry", "planning", "solvers", "streaming"},
     "cli": UPPER | {"audit", "report"},
+    "__main__": {"cli"},
 }
 BOUNDARY = {"curator", "selection", "erm", "queries"}
 OPEN = {"errors", "codec", "foreign", "compiled", "tables", "_version"}

@@ -236,7 +236,7 @@ def test_what_no_digest_is_known_of_is_not_kept(tmp_path: Path, monkeypatch: pyt
 
     @njit(cache=True)
     def through_a_module(x: float) -> Any:
-        return whole.clipped(whole.SQUARED, 0.0, x, 0.0, 1.0)
+        return whole.clipped(whole.SQUARED, np.zeros(1), x, 0.0, 1.0)
 
     assert digest(through_a_module) is None
     assert through_a_module(3.0) == 1.0
@@ -351,7 +351,7 @@ def run(bytecode=False):
         sys.dont_write_bytecode = not bytecode
         from hullabaloo.erm.smooth_kernels import slopes
         first, second = np.empty(1), np.empty(1)
-        slopes(np.array([9.0]), np.zeros(1), np.zeros(0), 1.0, 0, 0.0, first, second)
+        slopes(np.array([9.0]), np.zeros(1), np.zeros(0), 1.0, 0, np.zeros(1), first, second)
         print(first[0], sum(slopes.stats.cache_hits.values()), flush=True)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0

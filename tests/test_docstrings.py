@@ -10,8 +10,8 @@ import pytest
 import hullabaloo
 
 SOURCES = Path(hullabaloo.__file__).parent
-# `python -m hullabaloo.cli` runs on import; it has no examples, which the last test checks.
-RUNS = {"hullabaloo.cli.__main__"}
+# `python -m hullabaloo` runs on import; it has no examples, which the last test checks.
+RUNS = {"hullabaloo.__main__"}
 MODULES = sorted(
     {"hullabaloo", *(found.name for found in pkgutil.walk_packages(hullabaloo.__path__, "hullabaloo."))} - RUNS
 )

@@ -116,7 +116,6 @@ REFUSALS = {
     "test key": (TestKeyRefused, {"test_key": KEY}),
     "unreachable": (LedgerUnreachable, {"ledger": "sqlite:////nonexistent/folder/privacy.db"}),
     "no dataset": (InvalidParameter, {"dataset": None}),
-    "both": (InvalidParameter, {"constraint": hb.L1Ball(1.0), "penalty": hb.L1Penalty(0.1)}),
     "no budget": (InvalidParameter, {"budget": None}),
     "no domain": (InvalidParameter, {"domain": None}),
     "wrong solver": (InvalidParameter, {"solver": "magic"}),

@@ -8,7 +8,7 @@ from tests.test_architecture import FILES, SOURCE
 
 TESTS = Path(__file__).resolve().parent
 EXEMPT = {
-    "hullabaloo.cli.__main__": "commands in processes of their own run it, as python -m hullabaloo.cli",
+    "hullabaloo.__main__": "commands in processes of their own run it, as python -m hullabaloo",
 }
 
 

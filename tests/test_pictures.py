@@ -16,6 +16,7 @@ SPEC.loader.exec_module(pictures)
 
 DRAWN = {
     "theory": ["theory-records", "theory-columns", "theory-width"],
+    "theorems": ["theory-bounds"],
     "coordinate_descent_paper": ["coordinate-descent"],
     "structured_sparsity": ["structured-patterns", "structured-weeks", "structured-risk"],
     "stream_risk": ["streams-risk"],

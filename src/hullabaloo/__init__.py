@@ -11,7 +11,7 @@ from hullabaloo._version import __version__
 # fmt: off
 # isort: off
 if TYPE_CHECKING:
-    from hullabaloo import model_selection, report, streaming
+    from hullabaloo import model_selection, report, streaming, theory
     from hullabaloo.audit import audit
     from hullabaloo.bounds import PrivateBounds, private_bounds
     from hullabaloo.data import Categorical, Domain, Numeric
@@ -28,35 +28,39 @@ if TYPE_CHECKING:
         StructuredSparseRegression, compare, load, private_pipeline,
     )
     from hullabaloo.losses import (
-        Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared, SquaredTargets,
+        Huber, Logistic, MarginLoss, MultinomialLogistic, Pinball, Poisson, ResidualLoss, SmoothedHinge, Squared,
+        SquaredTargets, custom_loss,
     )
     from hullabaloo.model_selection import Evaluation, PrivateSearchCV, evaluate
     from hullabaloo.privacy import Budget
     from hullabaloo.release.planner import plan
     from hullabaloo.solvers import (
-        CoordinateDescentSolver, DualFrankWolfeSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver,
-        PreconditionedGradientSolver,
+        AdaptiveGradientSolver, CoordinateDescentSolver, DualFrankWolfeSolver, FrankWolfeSolver, GradientSolver,
+        GreedyCoordinateDescentSolver, GreedySelectionSolver, MirrorDescentSolver, MomentsSolver,
+        ObjectivePerturbationSolver, OutputPerturbationSolver, PreconditionedGradientSolver,
     )
     from hullabaloo.solvers.mirror.oracle import mirror_descent
 
 __all__ = [
-    "BoundedCardinality", "Box", "Budget", "Cardinality", "Categorical", "ConcaveCardinality",
-    "CoordinateDescentSolver", "CustomSetFunction", "Domain", "DualFrankWolfeSolver", "ElasticBall", "ElasticNet",
-    "ElasticNetPenalty", "Evaluation", "FeatureGrid", "FeatureTree", "GreedyCoordinateDescentSolver",
-    "GreedySelectionSolver", "GroupBall", "GroupCover", "GroupLasso", "GroupPenalty", "Huber", "HuberRegressor",
-    "Intervals", "L1Ball", "L1Penalty", "L2Ball", "Lasso", "Ledger", "LinearRegression", "LinearSVC", "Logistic",
-    "LogisticRegression", "LpBall", "MultiTaskRegression", "MultinomialLogistic", "NoPenalty", "NuclearBall",
-    "NuclearPenalty", "Numeric", "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver",
-    "PrivateBounds", "PrivateSearchCV", "QuantileRegressor", "Ridge", "SetFunction", "Simplex", "SmoothedHinge",
-    "Squared", "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
-    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "evaluate",
-    "load", "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "scan",
-    "streaming",
+    "AdaptiveGradientSolver", "BoundedCardinality", "Box", "Budget", "Cardinality", "Categorical",
+    "ConcaveCardinality", "CoordinateDescentSolver", "CustomSetFunction", "Domain", "DualFrankWolfeSolver",
+    "ElasticBall", "ElasticNet", "ElasticNetPenalty", "Evaluation", "FeatureGrid", "FeatureTree",
+    "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver", "GreedySelectionSolver", "GroupBall",
+    "GroupCover", "GroupLasso", "GroupPenalty", "Huber", "HuberRegressor", "Intervals", "L1Ball", "L1Penalty",
+    "L2Ball", "Lasso", "Ledger", "LinearRegression", "LinearSVC", "Logistic", "LogisticRegression", "LpBall",
+    "MarginLoss", "MirrorDescentSolver", "MomentsSolver", "MultiTaskRegression", "MultinomialLogistic", "NoPenalty",
+    "NuclearBall", "NuclearPenalty", "Numeric", "ObjectivePerturbationSolver", "OutputPerturbationSolver",
+    "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver", "PrivateBounds",
+    "PrivateSearchCV", "QuantileRegressor", "ResidualLoss", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
+    "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
+    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "custom_loss", "evaluate", "load",
+    "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "scan",
+    "streaming", "theory",
 ]
 # fmt: on
 
 _PUBLIC = {
-    "": "model_selection report streaming",
+    "": "model_selection report streaming theory",
     "audit": "audit",
     "bounds": "PrivateBounds private_bounds",
     "data": "Categorical Domain Numeric",
@@ -73,13 +77,18 @@ _PUBLIC = {
         "LogisticRegression MultiTaskRegression PoissonRegressor QuantileRegressor Ridge "
         "StructuredSparseClassifier StructuredSparseRegression compare load private_pipeline"
     ),
-    "losses": "Huber Logistic MultinomialLogistic Pinball Poisson SmoothedHinge Squared SquaredTargets",
+    "losses": (
+        "Huber Logistic MarginLoss MultinomialLogistic Pinball Poisson ResidualLoss SmoothedHinge Squared "
+        "SquaredTargets custom_loss"
+    ),
     "model_selection": "Evaluation PrivateSearchCV evaluate",
     "privacy": "Budget",
     "release.planner": "plan",
     "solvers": (
-        "CoordinateDescentSolver DualFrankWolfeSolver GreedyCoordinateDescentSolver "
-        "GreedySelectionSolver PreconditionedGradientSolver"
+        "AdaptiveGradientSolver CoordinateDescentSolver DualFrankWolfeSolver FrankWolfeSolver "
+        "GradientSolver GreedyCoordinateDescentSolver GreedySelectionSolver MirrorDescentSolver "
+        "MomentsSolver ObjectivePerturbationSolver OutputPerturbationSolver "
+        "PreconditionedGradientSolver"
     ),
     "solvers.mirror.oracle": "mirror_descent",
 }

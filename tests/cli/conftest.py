@@ -68,7 +68,7 @@ def shell(tmp_path: Path) -> Run:
 
     def go(*words: object, **environment: str) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "hullabaloo.cli", *map(str, words)],
+            [sys.executable, "-m", "hullabaloo", *map(str, words)],
             cwd=tmp_path,
             env=os.environ | {"COLUMNS": "200"} | environment,
             capture_output=True,

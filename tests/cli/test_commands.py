@@ -168,6 +168,31 @@ def test_predict(run: Run, model: Path, table: Path, tmp_path: Path) -> None:
     assert run("predict", model, table, "--json").json["predictions"]["predicted_stay"] == list(map(float, lines[1:]))
 
 
+def test_predicted_intervals(run: Run, table: Path, domain: Path, tmp_path: Path) -> None:
+    """The ends are those of `predict_interval`; an end that noise leaves none is an empty cell, in JSON null."""
+    import hullabaloo as hb
+    from hullabaloo.noise import TestKey
+
+    def saved(epsilon: float) -> hb.LinearRegression:
+        made = hb.LinearRegression(
+            budget=hb.Budget(epsilon, 1e-6), domain=hb.Domain.from_toml(domain), solver="moments"
+        )
+        made.set_params(test_key=TestKey(bytes(32))).fit(str(table)).save(tmp_path / "known.json")
+        return made
+
+    known = saved(100.0)
+    for words, kind in ((), "mean"), (("--observation",), "observation"):
+        told = run("predict", tmp_path / "known.json", table, "--interval", "0.9", *words, "--json").json["predictions"]
+        ends = known.predict_interval(str(table), confidence=0.9, kind=kind)
+        assert told["low_stay"] == ends[:, 0].tolist()
+        assert told["high_stay"] == ends[:, 1].tolist()
+    assert run("predict", tmp_path / "known.json", table, "--observation").code == 1
+    saved(0.01)
+    lines = run("predict", tmp_path / "known.json", table, "--interval", "0.9").out.splitlines()
+    assert lines[0] == "predicted_stay,low_stay,high_stay"
+    assert lines[1].endswith(",,")
+
+
 def test_card(run: Run, model: Path, tmp_path: Path) -> None:
     done = run("card", model, "--out", "card.html", "--out", "card.json")
     assert done.code == 0, done.err

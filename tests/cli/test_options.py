@@ -20,7 +20,7 @@ from tests.laws.text_doors import commands
 
 COMMANDS = dict(commands())
 # What an estimator takes from other options, or not from a command line.
-ELSEWHERE = {"budget", "domain", "ledger", "dataset", "test_key"}
+ELSEWHERE = {"budget", "domain", "ledger", "dataset", "test_key", "loss"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

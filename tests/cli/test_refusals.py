@@ -32,7 +32,6 @@ BAD = {
     "unknown target": ((*FIT, "--target", "los"), 1, "los"),
     "bad set": ((*FIT, "--set", "l7:2"), 1, "l7"),
     "set without a number": ((*FIT, "--set", "l1:two"), 1, "two"),
-    "set and penalty": ((*FIT, "--set", "l1:1", "--penalty", "l1:0.1"), 1, "exactly one"),
     "no delta": ((*FIT[:4], "--epsilon", 1, "--out", "model.json"), 1, "delta"),
     "no budget": ((*FIT[:4], "--out", "model.json"), 1, "--epsilon"),
     "two budgets": ((*FIT, "--mu", 1), 1, "one way"),

@@ -267,7 +267,7 @@ def start(files: Path) -> Popen:
 
     def go(*words: object, **options: Any) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "hullabaloo.cli", *map(str, words)],
+            [sys.executable, "-m", "hullabaloo", *map(str, words)],
             cwd=files, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
         )  # fmt: skip
 

@@ -27,7 +27,7 @@ from hullabaloo.geometry import (
     separable_form,
     with_free_intercept,
 )
-from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared
+from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared, custom_loss
 from hullabaloo.losses.kernels import derivative
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
@@ -52,6 +52,8 @@ LOSSES: list[Loss] = [
     Logistic(),
     Poisson(),
     SmoothedHinge(0.5),
+    custom_loss(lambda r: math.exp(r) - r, of="residual", name="linex", reach=3.0),
+    custom_loss(lambda m: math.exp(-m), of="margin", name="exponential", reach=3.0),
     ClippedLoss(Squared(), 0.4),
     ClippedLoss(Poisson(), 0.4),
 ]
@@ -88,7 +90,7 @@ def written_out(rows: Rows, query: CoordinateGradientQuery, updates: Updates, ke
     z = z - y if residual else z
     for j in np.flatnonzero(updates.theta):
         z = z + updates.theta[j] * X[:, j]
-    loss = (code, query.loss.kernel_parameter, getattr(query.loss, "clip", kernels.HUGE))
+    loss = (code, np.atleast_1d(query.loss.kernel_parameter), getattr(query.loss, "clip", kernels.HUGE))
     theta, iterates, answers, exact = updates.theta.copy(), [], [], []
     for j in updates.order:
         slope = np.empty(len(X))
@@ -359,13 +361,13 @@ def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) 
         y = np.full(z.size, target)
         found = np.empty(z.size)
         given = (z - y, np.zeros(0)) if residual else (z, y)
-        kernels.slopes((code, loss.kernel_parameter, limit), *given, found)
+        kernels.slopes((code, np.atleast_1d(loss.kernel_parameter), limit), *given, found)
         with np.errstate(over="ignore"):
-            plain = np.array([derivative(code, loss.kernel_parameter, a, target) for a in z])
+            plain = np.array([derivative(code, np.atleast_1d(loss.kernel_parameter), a, target) for a in z])
         assert found == pytest.approx(np.clip(plain, -limit, limit), rel=1e-13, abs=1e-14)
     odd = np.array([math.nan, math.inf, -math.inf])
     found = np.empty(3)
-    kernels.slopes((code, loss.kernel_parameter, limit), odd, np.ones(3), found)
+    kernels.slopes((code, np.atleast_1d(loss.kernel_parameter), limit), odd, np.ones(3), found)
     assert (np.abs(found[1:]) <= limit).all()
     weight, none = np.full(3, 2.0), np.zeros(0)
     for heavy in (none, weight):  # whatever x is, undefined products count as 0
@@ -374,7 +376,7 @@ def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) 
             assert kernels.rounded(*shares[0]) == 0.0
             assert kernels.unrounded(*shares[0]) == 0.0
             assert all(abs(kernels.rounded(*each)) <= 2.0**37 for each in shares)
-    kernels.slopes((99, 0.0, 1.0), odd, np.ones(3), found)  # a loss that kernels do not know
+    kernels.slopes((99, np.zeros(1), 1.0), odd, np.ones(3), found)  # a loss that kernels do not know
     assert not found.any()
 
 

@@ -17,7 +17,17 @@ from hullabaloo.erm.objective import euclidean
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
-from hullabaloo.geometry import Box, ElasticNetPenalty, L1Ball, L1Penalty, L2Ball, NoPenalty, Simplex, SquaredL2Penalty
+from hullabaloo.geometry import (
+    Box,
+    ElasticNetPenalty,
+    L1Ball,
+    L1Penalty,
+    L2Ball,
+    LpBall,
+    NoPenalty,
+    Simplex,
+    SquaredL2Penalty,
+)
 from hullabaloo.losses import Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
@@ -32,8 +42,10 @@ SHAPES: list[tuple[Any, Any]] = [
     (L2Ball(0.3), SquaredL2Penalty(0.1)),
     (Box(-0.1, 0.2), NoPenalty()),
     (Simplex(0.5), NoPenalty()),
+    (Box(-0.1, 0.2), ElasticNetPenalty(0.05, 0.5)),
+    (L2Ball(0.3), L1Penalty(0.02)),
 ]
-IDS = ["free", "lasso", "elastic", "l1", "l2", "box", "simplex"]
+IDS = ["free", "lasso", "elastic", "l1", "l2", "box", "simplex", "box and elastic", "l2 and lasso"]
 
 
 def minimizer(about: Any, relation: Neighbours, n: int, **changes: Any) -> OutputPerturbationQuery:
@@ -348,7 +360,7 @@ def test_what_has_no_proof_is_refused_before_anything_is_read() -> None:
     for refused in (
         lambda: perturbed(about, one, 10, loss=Pinball(0.5)),
         lambda: perturbed(about, one, 10, loss=MultinomialLogistic()),
-        lambda: perturbed(about, one, 10, feasible=L1Ball(1.0), penalty=L1Penalty(0.1)),
+        lambda: perturbed(about, one, 10, feasible=LpBall(1.5, 1.0), penalty=L1Penalty(0.1)),
         lambda: perturbed(unit, one, 10),
         lambda: minimizer(about, one, 10, loss=Pinball(0.5)),
         lambda: minimizer(about, one, 10, loss=MultinomialLogistic(), clip=0.5),

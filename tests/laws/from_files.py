@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import hullabaloo as hb
 from hullabaloo.data.sources import CsvSource, JsonLinesSource, ParquetSource, RedisSource, StreamSource, lines
 from tests.laws import hostile
 from tests.laws.encoded import Given
@@ -196,6 +197,16 @@ def parquet_folder(records: Records, folder: Path, rng: Generator) -> Path:
     return place
 
 
+def in_parts(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
+    source = hb.scan(parquet(records, folder / "records.parquet", rng), batch_rows=int(rng.integers(1, 600)))
+    yield from map(Given, source.parts())
+
+
+def lines_in_parts(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
+    source = hb.scan(file_of(records, folder, rng, ".csv"), batch_rows=int(rng.integers(1, 600)))
+    yield from map(Given, source.parts())
+
+
 def parquet_stream(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
     place = (
         parquet_folder(records, folder, rng)
@@ -262,5 +273,7 @@ FROM_FILES = (
         suffix="",
         give=lambda r, f, g: iter([Given(parquet_folder(r, f, g))]),
     ),
+    replace(_PARQUET, name="a Parquet file in parts", suffix="", give=in_parts, opens="ParquetPart"),
+    Reader("CSV in parts", hostile.csv_lines, lines_in_parts, "RecordTable", few=120),
     Reader("Parquet, streamed", mixed, parquet_stream, "ParquetPart", "ParquetSource"),
 )

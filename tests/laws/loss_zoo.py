@@ -1,5 +1,7 @@
 """Every exported loss with sample instances; a class that is exported without samples fails in test_loss_laws.py."""
 
+import math
+
 import numpy as np
 
 from hullabaloo import losses
@@ -8,16 +10,23 @@ from hullabaloo.losses import (
     Huber,
     Logistic,
     Loss,
+    MarginLoss,
     MultinomialLogistic,
     Pinball,
     Poisson,
+    ResidualLoss,
     SmoothedHinge,
     Squared,
     SquaredTargets,
     VectorLoss,
+    custom_loss,
 )
 from tests.laws.zoo import exported
 
+LOG_COSH = custom_loss(lambda r: math.log(math.cosh(r)), of="residual", name="log-cosh")
+SKEWED = custom_loss(lambda r: math.exp(r) - r, of="residual", name="linex", reach=3.0, step=2.0**-5)
+EXPONENTIAL = custom_loss(derivative=lambda m: -math.exp(-m), of="margin", name="exponential", reach=4.0)
+SOFTPLUS = custom_loss(lambda m: math.log1p(math.exp(-m)), of="margin", name="softplus", step=2.0**-4)
 SAMPLES: dict[type[Loss], list[Loss]] = {
     Squared: [Squared()],
     Logistic: [Logistic()],
@@ -25,7 +34,11 @@ SAMPLES: dict[type[Loss], list[Loss]] = {
     SmoothedHinge: [SmoothedHinge(), SmoothedHinge(0.1), SmoothedHinge(1.0)],
     Poisson: [Poisson()],
     Pinball: [Pinball(), Pinball(0.9), Pinball(0.05)],
+    ResidualLoss: [LOG_COSH, SKEWED],
+    MarginLoss: [EXPONENTIAL, SOFTPLUS],
     ClippedLoss: [
+        ClippedLoss(SKEWED, 0.4),
+        ClippedLoss(SOFTPLUS, 0.5),
         ClippedLoss(Squared(), 0.5),
         ClippedLoss(Logistic(), 0.3),
         ClippedLoss(Logistic(), 1.0),

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 
+import hullabaloo as hb
+
 # Made here and not written out: a traceback quotes the lines of a program, and these must not be taken for a file's.
 HEAD, BODY = "".join(("kNr", "Y7f", "HEAD")), "".join(("kNr", "Y7f", "BODY"))
 
@@ -134,6 +136,7 @@ READERS = {
     "ParquetPart": ".parquet: other names",
     "ParquetTable": ".parquet: other names",
     "RecordTable": ".jsonl: other keys",
+    "ScannedTable": "scan: other names",
     "RowWise": "pandas: other names",  # of private_pipeline, without names
     "SparseTable": "sparse",
     "CsvSource": ".csv: no names",
@@ -176,6 +179,8 @@ def in_memory(marks: Marks) -> dict[str, Callable[[], Any]]:
         "polars: other names": lambda: pl.DataFrame({head: [body]}).lazy(),
         "arrow: a struct": lambda: parquet_tables(marks)["a struct"],
         "arrow: other names": parquet_tables(marks)["other names"].to_reader,
+        "scan: other names": lambda: hb.scan(parquet_tables(marks)["other names"].to_reader),
+        "scan: a column more": lambda: hb.scan(lambda: iter(parquet_tables(marks)["a column more"].to_batches())),
         "numpy: objects": lambda: np.array([[30, body, 1.0], [head, "surgery", body]], dtype=object),
         "numpy: texts": lambda: np.array([[head, body]] * 3),
         "numpy: fields": lambda: np.array([(1, body)], dtype=[("age", "i8"), (head, "U30")]),

@@ -249,6 +249,16 @@ def test_an_estimators_own_methods_are_shown_the_same(solver: str) -> None:
     assert spies_are_shown_the_same(fit, two_tables())
 
 
+@pytest.mark.parametrize("solver", ["gradient", "coordinate_descent", "preconditioned_gradient"])
+def test_a_callback_is_shown_the_same(solver: str) -> None:
+    def fit(heard: Heard, table: Any) -> Any:
+        domain = examples.domain_for("LinearRegression")
+        model = hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver)
+        return model.fit(table, callback=lambda *point: heard.append(exact(point))).coef_
+
+    assert spies_are_shown_the_same(fit, two_tables())
+
+
 def _told(method: Callable[..., Any], heard: Heard) -> Callable[..., Any]:
     def ask(self: Any, *given: Any, **named: Any) -> Any:
         heard.append((method.__name__, exact(given), exact(named)))

@@ -1,10 +1,16 @@
 """The automatic choice: public facts alone, moments where they cost little."""
 
 import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
+import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball
+from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import best_of, choose, passed_over
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
@@ -83,3 +89,58 @@ def test_a_solver_that_is_favoured_over_the_first_line_is_said_to_be() -> None:
         best, found, weights
     )
     assert passed_over(best_of(found, {}), found, {}) == ""
+
+
+def test_over_a_set_of_ones_own_that_lists_vertices_frank_wolfe_is_taken() -> None:
+    """Such a set has no projection; plans are rehearsed, and without noise Frank–Wolfe comes near the optimum."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (2_000, 3))
+    y = np.clip(0.5 * X[:, 0] + 0.1 * rng.normal(size=2_000), -1, 1)
+    domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), indicators=False)
+    found = hb.plan(n=2_000, domain=domain, set=Corners(), budget=hb.Budget(5.0, 1e-6))
+    assert found.chosen == "frank_wolfe"
+    assert found.constant  # rehearsed
+    for budget in (hb.Budget(5.0, 1e-6), hb.Budget(math.inf)):
+        model = hb.LinearRegression(
+            domain=domain, constraint=Corners(), budget=budget, inference=False, test_key=TestKey(bytes(32))
+        ).fit(X, y)
+        assert model.release_.plan["solver"] == "frank_wolfe"
+        assert model.coef_ == pytest.approx([0.5, 0.0, 0.0], abs=0.2 if budget.is_private else 0.01)
+
+
+@dataclass(frozen=True)
+class Corners(ConvexSet, HasVertices):
+    """The l1 ball by its list of vertices alone."""
+
+    ball: ClassVar[L1Ball] = L1Ball(1.0)
+    dimension = None
+
+    def support(self, g: Any) -> float:
+        return self.ball.support(g)
+
+    def vertex(self, g: Any) -> Any:
+        return self.ball.vertex(g)
+
+    def contains(self, theta: Any, tolerance: float = 1e-9) -> bool:
+        return self.ball.contains(theta, tolerance)
+
+    def max_norm(self, q: float, p: int) -> float:
+        return self.ball.max_norm(q, p)
+
+    def gaussian_width(self, p: int) -> Any:
+        return self.ball.gaussian_width(p)
+
+    def start(self, p: int) -> Any:
+        return np.zeros(p)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "corners"}
+
+    def vertex_count(self, p: int) -> int:
+        return 2 * p
+
+    def vertex_at(self, index: int, p: int) -> Any:
+        return self.ball.vertex_at(index, p)
+
+    def vertex_scores(self, g: Any) -> Any:
+        return self.ball.vertex_scores(g)

@@ -85,27 +85,18 @@ def test_dual_frank_wolfe_is_offered_beside_the_norm_of_a_set_function_alone() -
 def test_upper_bounds_are_in_print_and_in_the_dictionary() -> None:
     function = GroupCover([[0, 1], [2, 3], [4, 5]])
     penalised = hb.plan(n=20_000, p=6, budget=BUDGET, penalty=SubmodularPenalty(function, 0.01))
-    (bound,) = penalised.upper_bounds
-    assert bound.solver == "output_perturbation"
+    bound = next(one for one in penalised.upper_bounds if one.solver == "output_perturbation")
     assert bound.width == pytest.approx(function.gaussian_width(6).value, rel=1e-6)
     assert bound.value >= next(one.risk for one in penalised.rows if one.solver == "output_perturbation")
     said = str(penalised)
-    assert f"output_perturbation loses at most {bound.value:.2g} in expectation" in said
+    assert f"≤ {bound.value:.2g}*" in said
     assert "Theorem 1" in said
     assert f"Gaussian width {bound.width:.3g}" in said
-    assert penalised.to_dict()["upper_bounds"][0]["value"] == bound.value
+    assert bound.value in [one["value"] for one in penalised.to_dict()["upper_bounds"]]
     held = hb.plan(n=20_000, p=6, budget=BUDGET, set=SubmodularBall(function, 0.5))
     assert {one.solver for one in held.upper_bounds} == {"output_perturbation", "objective_perturbation"}
     for one in held.upper_bounds:
         assert one.value >= next(line.low for line in held.rows if line.solver == one.solver)
-
-
-@pytest.mark.usefixtures("minimisers")
-def test_other_problems_have_none() -> None:
-    plain = hb.plan(n=20_000, p=6, budget=BUDGET, penalty=hb.L1Penalty(0.01))
-    assert plain.upper_bounds == ()
-    assert "at most" not in str(plain)
-    assert "dual_frank_wolfe" not in str(plain)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from hullabaloo.geometry import (
     L1Ball,
     L1Penalty,
     L2Ball,
+    LpBall,
     NoPenalty,
     Penalty,
     Projectable,
@@ -393,8 +394,8 @@ def test_an_l2_penalty_may_stay_beside_a_set():
     body = SETS["l1"](theta)
     both = minimise_quadratic(gram, cross, feasible=body, penalty=SquaredL2Penalty(0.3)).theta
     assert both == pytest.approx(minimise_quadratic(gram + 0.3 * np.eye(6), cross, feasible=body).theta, abs=1e-12)
-    with pytest.raises(CapabilityError, match="keep one of them"):
-        minimise_quadratic(gram, cross, feasible=body, penalty=L1Penalty(0.3))
+    with pytest.raises(CapabilityError, match="keep one of the two"):
+        minimise_quadratic(gram, cross, feasible=LpBall(1.5, 1.0), penalty=L1Penalty(0.3))
     with pytest.raises(CapabilityError, match="Euclidean projection"):
         minimise_quadratic(gram, cross, feasible="l1")
 

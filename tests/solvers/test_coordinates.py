@@ -6,10 +6,11 @@ import pytest
 from hullabaloo.geometry import Box, L1Ball
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
 from tests.solvers.tables import problem, table
 
 CENTRE = np.array([0.6, -0.6, 0.0])
-PLAIN = Coordinates.plain(CENTRE, 1.0, intercept=True)
+PLAIN = Coordinates.plain(PrivateLocationScale(CENTRE, 1.0), intercept=True)
 
 
 def asked(radius: float | None) -> Problem:
@@ -37,7 +38,7 @@ def test_nothing_moves_without_need() -> None:
     theta, far = np.array([0.5, -0.5, 0.2, 0.9]), np.array([0.5, -0.5, 0.2, 9.0])
     assert PLAIN.feasible(asked(20.0), at(theta)) == pytest.approx(theta, abs=1e-15)
     assert PLAIN.feasible(asked(None), at(far)) == pytest.approx(far, abs=1e-15)
-    nowhere = Coordinates.plain(np.zeros(3), 1.0, intercept=True)
+    nowhere = Coordinates.plain(PrivateLocationScale(np.zeros(3), 1.0), intercept=True)
     assert np.array_equal(nowhere.feasible(asked(20.0), far), [0.5, -0.5, 0.2, 1.0])
 
 
@@ -45,7 +46,7 @@ def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None
     rng = np.random.default_rng(6)
     root = rng.normal(size=(5, 5)) * 3.0 ** -np.arange(5)
     covariance, centre, floor = root @ root.T - 0.01 * np.eye(5), rng.normal(size=5), 0.02
-    view = Coordinates.whitened(covariance, centre, floor, intercept=True)
+    view = Coordinates.whitened(covariance, PrivateLocationScale(centre, 1.0), floor, intercept=True)
     assert view.matrix is not None
     values, vectors = np.linalg.eigh(covariance)
     positive = np.maximum(values, 0.0)
@@ -59,7 +60,9 @@ def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None
 
 
 def test_the_nearest_point_of_a_set_is_in_the_metric_of_the_coordinates() -> None:
-    view = Coordinates.whitened(np.array([[1.0, 0.9], [0.9, 1.0]]), np.zeros(2), 1e-9, intercept=False)
+    view = Coordinates.whitened(
+        np.array([[1.0, 0.9], [0.9, 1.0]]), PrivateLocationScale(np.zeros(2), 1.0), 1e-9, intercept=False
+    )
     nearest = view.nearest(problem(table(p=2), constraint=Box(-2.0, 0.0)), 1.0)
     assert nearest is not None
     assert view.coefficients(nearest(view.inverse @ [1.0, -2.0])) == pytest.approx([0.0, -1.1], abs=1e-6)

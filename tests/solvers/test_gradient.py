@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, Simplex, SquaredL2Penalty
+from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, LpBall, Simplex, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Loss, SmoothedHinge
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, MomentsSolver
@@ -137,8 +137,8 @@ def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
     with pytest.raises(CapabilityError, match="solver='moments'"):
         GradientSolver().plan(problem(data), prices(data, problem(data)), Allowance.gdp(1.0))
     one = table()
-    both = replace(problem(one), constraint=L1Ball(1.0), penalty=L1Penalty(0.1))
-    with pytest.raises(CapabilityError, match="not both"):
+    both = replace(problem(one), constraint=LpBall(1.5, 1.0), penalty=L1Penalty(0.1))
+    with pytest.raises(CapabilityError, match="together"):
         GradientSolver().plan(both, prices(one, both), Allowance.gdp(1.0))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, SquaredL2Penalty
+from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, LpBall, SquaredL2Penalty
 from hullabaloo.losses import Huber, Logistic, Loss, Poisson, SmoothedHinge
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
@@ -174,8 +174,8 @@ def test_it_refuses_what_it_cannot_do() -> None:
     several = problem(table(targets=2))
     with pytest.raises(CapabilityError, match="one target"):
         SOLVER.plan(several, prices(table(targets=2), several), Allowance.gdp(1.0))
-    both = problem(data, constraint=L2Ball(1.0), penalty=L1Penalty(0.1))
-    with pytest.raises(CapabilityError, match="not both"):
+    both = problem(data, constraint=LpBall(1.5, 1.0), penalty=L1Penalty(0.1))
+    with pytest.raises(CapabilityError, match="together"):
         SOLVER.plan(both, prices(data, both), Allowance.gdp(1.0))
     wide: Problem = replace(asked, dimension=5_000)
     with pytest.raises(CapabilityError, match="between 1 and 2,000"):

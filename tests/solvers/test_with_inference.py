@@ -1,6 +1,7 @@
 """Inference beside any solver: what is bought, what is released, and that intervals hold."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError
 from hullabaloo.noise import TestKey
+from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
+from hullabaloo.solvers.score.step import score_step
 from hullabaloo.solvers.score.with_inference import BLURRED
 
 KEY = TestKey(bytes(range(32)))
@@ -96,6 +99,50 @@ def test_it_is_left_out_where_nothing_would_be_told() -> None:
     assert "too few" in few.summary().note
     with pytest.raises(CapabilityError, match="too few at this budget"):
         model(epsilon=0.1, inference=True).fit(X, y)
+
+
+def test_units_of_many_records_say_so_and_what_helps() -> None:
+    """The share that the sentence names is enough, for 24 records a unit."""
+    X, y = table(24_000)
+    units, names = np.repeat(np.arange(1_000), 24), [f"x{j}" for j in range(3)]
+    frame = pd.DataFrame(np.column_stack([X, y]), columns=[*names, "y"]).assign(id=units)
+    domain = hb.Domain(**DOMAIN, target={"y": (-4, 4)}, unit="id", records_per_unit=24, records=24_000)
+    few = model(epsilon=7.0).set_params(domain=domain)
+    note = few.fit(frame).summary().note
+    assert "24 of which change together" in note
+    assert "records_per_unit" in note
+    enough = float(re.findall(r"inference=(0\.\d+)", note)[0])
+    with pytest.raises(CapabilityError, match=rf"inference={enough}.*inference=False"):
+        few.set_params(inference=enough - 0.05).fit(frame)
+    assert few.set_params(inference=enough).fit(frame).release_.score is not None
+
+
+def test_a_file_that_names_a_unit_where_none_is_declared_is_refused(tmp_path: Path) -> None:
+    made = model().fit(*table(20_000))
+    for before in ('"errors": "auto"', '"errors": "robust"'):
+        made.save(tmp_path / "model.json")
+        text = (tmp_path / "model.json").read_text()
+        assert before in text
+        (tmp_path / "model.json").write_text(text.replace(before, '"errors": "unit"'))
+        with pytest.raises(hb.errors.InvalidParameter, match="its domain declares none"):
+            hb.load(tmp_path / "model.json")
+
+
+def test_a_refit_keeps_the_errors_of_the_release_or_says_which_it_has() -> None:
+    made = model(solver="moments", errors="robust", inference=True).fit(*table(20_000))
+    whole, part = made.refit(), made.refit(features=["x0"])
+    assert [row.std_error for row in whole.summary().rows] == [row.std_error for row in made.summary().rows]
+    assert dict(whole.summary().header)["Covariance type"].startswith("robust")
+    assert "homoskedastic, from second moments: the robust ones" in part.summary().note
+
+
+def test_a_curvature_of_noise_alone_tells_nothing() -> None:
+    """Without a positive eigenvalue there is no step, and no interval of width 0."""
+    one = np.eye(2)
+    found = NoisyScore(np.zeros(2), one, np.ones(2), -one, one, np.ones(2), 1e-3, 1e-3, 1e-3, 0.0, 100.0)
+    made = score_step(found, 0.3, 0.01)
+    assert not made.step.any()
+    assert not made.inverse.any()
 
 
 def test_a_saved_model_tells_the_same_and_a_damaged_one_is_refused(tmp_path: Path) -> None:

@@ -114,7 +114,6 @@ def test_the_plan_is_plain_data_and_costs_nothing_to_make() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "a set and a penalty": ({"set": hb.L1Ball(1.0), "penalty": hb.L1Penalty(0.1)}, "both a set and a penalty"),
     "no columns": ({"p": None}, "needs to know the columns"),
     "classes by squares": (
         {"p": None, "domain": hb.Domain(features={"a": (0, 1)}, classes=[0, 1])},

@@ -87,6 +87,8 @@ def predict(
     *,
     out: Path | None = None,
     probabilities: bool = False,
+    interval: float | None = None,
+    observation: bool = False,
     overwrite: bool = False,
     json_: bool = False,
 ) -> None:
@@ -95,13 +97,20 @@ def predict(
     Args:
         out FILE: Write .csv or .parquet there instead of printing a CSV.
         probabilities: Of classes: a column of probabilities for each, beside the label.
+        interval LEVEL: Both ends of intervals of that level, such as 0.95, for each row's mean, of two classes the second's probability; empty where noise leaves none.
+        observation: With --interval: for one more record instead, by its residual variance.
     """
+    if observation and interval is None:
+        raise InvalidParameter("--observation was given without --interval, which it is of. Pass both, or neither.")
     build.output(out, overwrite)
     build.suffix(out, "Predictions are", ".csv", ".parquet")
     fitted = build.model(model)
     output = Output("predict", json_)
     with output.working("Predicting"):
-        columns = _columns(fitted, build.existing(source, "table"), probabilities)
+        path = build.existing(source, "table")
+        columns = _columns(fitted, path, probabilities)
+        if interval is not None:
+            columns |= _ends(fitted, path, interval, "observation" if observation else "mean")
     if out is None and json_:
         output.result({"predictions": columns, "note": NOTE})
     elif out is None:
@@ -198,9 +207,20 @@ def _columns(fitted: "PrivateLinearModel", source: str, probabilities: bool) -> 
     return columns
 
 
+def _ends(fitted: "PrivateLinearModel", source: str, level: float, kind: str) -> dict[str, Any]:
+    """The ends of intervals, two columns for each target."""
+    ends = fitted.predict_interval(source, confidence=level, kind=kind)
+    ends = ends if ends.ndim == 3 else ends[:, None]
+    classes = getattr(fitted, "classes_", None)
+    names = list(fitted.encoding_.facts.targets)
+    names = names if classes is None else [f"probability_{names[0]}={classes[1]}"]
+    return {f"{end}_{name}": ends[:, i, j] for i, name in enumerate(names) for j, end in enumerate(("low", "high"))}
+
+
 def _csv(columns: dict[str, Any]) -> str:
     written = io.StringIO()
-    rows = zip(*[column.tolist() for column in columns.values()], strict=True)
+    listed = [column.tolist() for column in columns.values()]
+    rows = zip(*[["" if one != one else one for one in column] for column in listed], strict=True)  # noqa: PLR0124  # no end
     lines = csv.writer(written, lineterminator="\n")
     lines.writerow(columns)
     lines.writerows(rows)

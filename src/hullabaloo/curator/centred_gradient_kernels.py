@@ -1,6 +1,6 @@
 """Kernels of the centred queries: sums of shortened per-record gradients on a lattice, and the lengths that are shortened.
 
-In both, a record is `u = D(x − m)` with a public centre m and public weights D, and `code` may be `PLAIN`: φ' ≡ 1.
+In both, a record is `u = D(x − m)` with a public centre m and public weights D, and `code` may be `PLAIN`: φ' ≡ 1. `numbers` are a loss's parameter or table.
 """
 
 import math
@@ -18,11 +18,11 @@ SHORTEST = 1e-200
 
 
 @njit(cache=True, nogil=True, inline="always")
-def slope(code, parameter, z, y):  # type: ignore[no-untyped-def]  # numba kernel
+def slope(code, numbers, z, y):  # type: ignore[no-untyped-def]  # numba kernel
     """φ'(z, y), 0 where it is undefined."""
     if code == PLAIN:
         return 1.0
-    d = derivative(code, parameter, z, y)
+    d = derivative(code, numbers, z, y)
     return 0.0 if math.isnan(d) else d
 
 
@@ -38,7 +38,7 @@ def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def dense_steps(  # type: ignore[no-untyped-def]
-    X, y, weight, offset, theta, centre, scale, clip_norm, code, parameter, magic, unit, high, low
+    X, y, weight, offset, theta, centre, scale, clip_norm, code, numbers, magic, unit, high, low
 ):
     """Add `w u · clip(φ'/clip_norm, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
     n, p = X.shape
@@ -54,7 +54,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
             if moved:
                 z += offset[i]
             limit = 1.0 / math.sqrt(squares)
-            d = min(max(slope(code, parameter, z, y[i]) / clip_norm, -limit), limit)
+            d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
             if weighted:
                 d *= weight[i]
             for j in range(p):
@@ -63,18 +63,18 @@ def dense_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def dense_lengths(X, y, offset, theta, centre, scale, code, parameter, out):  # type: ignore[no-untyped-def]
+def dense_lengths(X, y, offset, theta, centre, scale, code, numbers, out):  # type: ignore[no-untyped-def]
     """Write `|φ'| ‖u‖` of every row into `out`."""
     moved = offset.size > 0
     for i in range(y.size):
         z = product(X[i], theta)
         if moved:
             z += offset[i]
-        out[i] = abs(slope(code, parameter, z, y[i])) * math.sqrt(squared_length(X[i], centre, scale))
+        out[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squared_length(X[i], centre, scale))
 
 
 @njit(cache=True, nogil=True)
-def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code, parameter, magic, out):  # type: ignore[no-untyped-def]
+def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code, numbers, magic, out):  # type: ignore[no-untyped-def]
     """Add what `dense_steps` adds for every row to the row of `out` that is its unit's."""
     for i in range(y.size):
         squares = squared_length(X[i], centre, scale)
@@ -84,14 +84,14 @@ def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code
         if offset.size > 0:
             z += offset[i]
         limit = 1.0 / math.sqrt(squares)
-        d = weight[i] * min(max(slope(code, parameter, z, y[i]) / clip_norm, -limit), limit)
+        d = weight[i] * min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
         for j in range(X.shape[1]):
             out[unit[i], j] += (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
 
 
 @njit(cache=True, nogil=True)
 def sparse_steps(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, weight, offset, theta, scale, clip_norm, code, parameter, unit, cells
+    data, indices, indptr, y, weight, offset, theta, scale, clip_norm, code, numbers, unit, cells
 ):
     """`dense_steps` without a centre, for rows in compressed sparse row form, in whole cells; an absent cell adds 0."""
     weighted, moved = weight.size > 0, offset.size > 0
@@ -106,7 +106,7 @@ def sparse_steps(  # type: ignore[no-untyped-def]
         if moved:
             z += offset[i]
         limit = 1.0 / math.sqrt(squares)
-        d = min(max(slope(code, parameter, z, y[i]) / clip_norm, -limit), limit)
+        d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
         if weighted:
             d *= weight[i]
         for at in range(indptr[i], indptr[i + 1]):
@@ -114,7 +114,7 @@ def sparse_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, parameter, out):  # type: ignore[no-untyped-def]
+def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, numbers, out):  # type: ignore[no-untyped-def]
     """`dense_lengths` without a centre, for rows in compressed sparse row form."""
     moved = offset.size > 0
     for i in range(y.size):
@@ -125,12 +125,12 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, paramet
             squares += u * u
         if moved:
             z += offset[i]
-        out[i] = abs(slope(code, parameter, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+        out[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
 
 
 @njit(cache=True, nogil=True)
 def shortened_rows(  # type: ignore[no-untyped-def]
-    X, y, root, offset, theta, centre, scale, clip_norm, code, parameter, curved, magic, out
+    X, y, root, offset, theta, centre, scale, clip_norm, code, numbers, curved, magic, out
 ):
     """Write `root · u · min(f/clip_norm, 1/‖u‖)` of every row's first columns, rounded to the lattice of `magic`, into `out`.
 
@@ -148,9 +148,9 @@ def shortened_rows(  # type: ignore[no-untyped-def]
             z = product(X[i], theta)
             if offset.size > 0:
                 z += offset[i]
-            f = abs(slope(code, parameter, z, y[i]))
+            f = abs(slope(code, numbers, z, y[i]))
             if curved:
-                f = math.sqrt(bend(code, parameter, slope(code, parameter, z, y[i]), y[i]))
+                f = math.sqrt(bend(code, numbers, slope(code, numbers, z, y[i]), y[i]))
         d = min(f / clip_norm, 1.0 / math.sqrt(squares))
         if root.size > 0:
             d *= root[i]

@@ -17,13 +17,24 @@ from numba import types
 from numba.extending import intrinsic
 
 from hullabaloo.compiled import njit
-from hullabaloo.losses.kernels import HUBER, LOGISTIC, PINBALL, POISSON, SMOOTHED_HINGE, SQUARED, derivative
+from hullabaloo.losses.kernels import (
+    HUBER,
+    LOGISTIC,
+    MARGIN_TABLE,
+    PINBALL,
+    POISSON,
+    RESIDUAL_TABLE,
+    SMOOTHED_HINGE,
+    SQUARED,
+    derivative,
+    table_slope,
+)
 
 BLOCK = 1 << 10  # rows that buffers in the first-level cache hold
 LONG = 1 << 15  # rows whose contributions, of at most 2^37 cells each, add up to an exact double
 HUGE = 2.0**500
 """Derivatives beyond count as this: so that no product with a clip's reciprocal overflows."""
-RESIDUAL_CODES = (SQUARED, HUBER, PINBALL)
+RESIDUAL_CODES = (SQUARED, HUBER, PINBALL, RESIDUAL_TABLE)
 FUSED = (SQUARED, HUBER, LOGISTIC)
 """Losses that have a loop of their own over dense columns, without buffers, where records are not weighted."""
 
@@ -89,7 +100,8 @@ def slopes(loss, z, y, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - 
 
     The formulas of kernels.derivative, one loop each.
     """
-    code, parameter, limit = loss
+    code, numbers, limit = loss
+    parameter = numbers[0]
     if code == SQUARED:
         for i in range(z.size):
             out[i] = between(z[i], limit)
@@ -98,7 +110,7 @@ def slopes(loss, z, y, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - 
             out[i] = between(z[i], min(parameter, limit))
     elif code == PINBALL:
         for i in range(z.size):
-            out[i] = between(derivative(PINBALL, parameter, z[i], 0.0), limit)
+            out[i] = between(derivative(PINBALL, numbers, z[i], 0.0), limit)
     elif code == LOGISTIC:
         for i in range(z.size):
             out[i] = between(-y[i] / (1.0 + exponential(y[i] * z[i])), limit)
@@ -109,6 +121,12 @@ def slopes(loss, z, y, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - 
         for i in range(z.size):
             steep = between((1.0 + parameter - y[i] * z[i]) / (2.0 * parameter), 1.0)
             out[i] = between(-y[i] * (0.0 if steep < 0.0 else steep), limit)
+    elif code == RESIDUAL_TABLE:
+        for i in range(z.size):
+            out[i] = between(table_slope(numbers, z[i]), limit)
+    elif code == MARGIN_TABLE:
+        for i in range(z.size):
+            out[i] = between(y[i] * table_slope(numbers, y[i] * z[i]), limit)
     else:
         out[:] = 0.0
 
@@ -179,10 +197,10 @@ def moved_logits(z, y, moved, delta, limit, column, scale, cap):  # type: ignore
 @njit(cache=True, nogil=True, error_model="numpy")
 def moved_sum(loss, z, y, moved, delta, column, weight, scale, unit, slope):  # type: ignore[no-untyped-def]
     """`z += Δ x` along `moved`, and the sum of contributions of `column`, of a block."""
-    code, parameter, limit = loss
+    code, numbers, limit = loss
     fused = weight.size == 0 and unit > 0.0 and code in FUSED
     if fused and code != LOGISTIC:
-        most = limit if code == SQUARED else min(parameter, limit)
+        most = limit if code == SQUARED else min(numbers[0], limit)
         return moved_residuals(z, moved, delta, most, column, scale * unit, unit)
     if fused:
         return moved_logits(z, y, moved, delta, limit, column, scale * unit, unit)

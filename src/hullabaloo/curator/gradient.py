@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
-from hullabaloo.curator.known import numbers
+from hullabaloo.curator.known import kernel_numbers, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -89,10 +89,10 @@ class GradientQuery(NoisySum):
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         if not self.is_private:
             return _float_gradient(rows, self, theta)
-        matrix, code, parameter = theta.ndim == 2, int(self.loss.kernel_code), self.loss.kernel_parameter
+        matrix, code, about = theta.ndim == 2, int(self.loss.kernel_code), kernel_numbers(self.loss)
         turned = matrix and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
         theta = np.ascontiguousarray(theta.T if turned else theta, dtype=np.float64)
-        settings = (theta, self.limit, code, parameter)
+        settings = (theta, self.limit, code, about)
         dense = matrix_gradient if matrix else dense_gradient, settings
         sparse = sparse_matrix_gradient if matrix else sparse_gradient, settings
         Y = np.ascontiguousarray(rows.Y if matrix else rows.Y[:, 0])

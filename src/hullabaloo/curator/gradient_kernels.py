@@ -17,7 +17,7 @@ ROWS = 1 << 14  # contributions span at most 2^37 cells each: sums of so many ar
 
 
 @njit(cache=True, nogil=True)
-def dense_gradient(X, y, weight, offset, theta, clip, code, parameter, magic, unit, high, low):  # type: ignore[no-untyped-def]
+def dense_gradient(X, y, weight, offset, theta, clip, code, numbers, magic, unit, high, low):  # type: ignore[no-untyped-def]
     """Add `w clip(φ') x` of all rows to a sum of two limbs (`add_cells`), every coordinate rounded to the lattice."""
     n, p = X.shape
     block = np.empty(p)
@@ -28,7 +28,7 @@ def dense_gradient(X, y, weight, offset, theta, clip, code, parameter, magic, un
             z = product(row, theta)
             if offset.size > 0:
                 z += offset[i]
-            d = clipped(code, parameter, z, y[i], clip)
+            d = clipped(code, numbers, z, y[i], clip)
             if weight.size > 0:
                 d *= weight[i]
             for j in range(p):
@@ -37,7 +37,7 @@ def dense_gradient(X, y, weight, offset, theta, clip, code, parameter, magic, un
 
 
 @njit(cache=True, nogil=True)
-def sparse_gradient(data, indices, indptr, y, weight, offset, theta, clip, code, parameter, unit, cells):  # type: ignore[no-untyped-def]
+def sparse_gradient(data, indices, indptr, y, weight, offset, theta, clip, code, numbers, unit, cells):  # type: ignore[no-untyped-def]
     """Add the contributions of rows in compressed sparse row form to `cells`, in whole cells; those of absent ones are 0."""
     weighted, moved = weight.size > 0, offset.size > 0
     for i in range(y.size):
@@ -47,7 +47,7 @@ def sparse_gradient(data, indices, indptr, y, weight, offset, theta, clip, code,
             z += data[at] * theta[indices[at]]
         if moved:
             z += offset[i]
-        d = clipped(code, parameter, z, y[i], clip)
+        d = clipped(code, numbers, z, y[i], clip)
         if weighted:
             d *= weight[i]
         for at in range(start, stop):
@@ -95,7 +95,7 @@ def shorten(vector, clip):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def matrix_gradient(X, Y, weight, offset, theta, clip, code, parameter, magic, unit, high, low):  # type: ignore[no-untyped-def]
+def matrix_gradient(X, Y, weight, offset, theta, clip, code, numbers, magic, unit, high, low):  # type: ignore[no-untyped-def]
     """Add `w x ⊗ clip(∇φ)` of all rows to a sum of two limbs; θ and the sum are (k, p), one row for each prediction."""
     n, (k, p) = X.shape[0], theta.shape
     block, z, slope = np.empty((k, p)), np.empty(k), np.empty(k)
@@ -120,7 +120,7 @@ def matrix_gradient(X, Y, weight, offset, theta, clip, code, parameter, magic, u
 
 
 @njit(cache=True, nogil=True)
-def sparse_matrix_gradient(data, indices, indptr, Y, weight, offset, theta, clip, code, parameter, unit, cells):  # type: ignore[no-untyped-def]
+def sparse_matrix_gradient(data, indices, indptr, Y, weight, offset, theta, clip, code, numbers, unit, cells):  # type: ignore[no-untyped-def]
     """The same for rows in compressed sparse row form, in whole cells; here θ and `cells` are (p, k)."""
     k = theta.shape[1]
     z, slope = np.empty(k), np.empty(k)

@@ -38,8 +38,8 @@ STRUCTURES: tuple[type, ...] = (
 """Set functions; one made of a callable is not among them."""
 
 LOSSES: tuple[type, ...] = (
-    losses.ClippedLoss, losses.Huber, losses.Logistic, losses.MultinomialLogistic, losses.Pinball, losses.Poisson,
-    losses.SmoothedHinge, losses.Squared, losses.SquaredTargets,
+    losses.ClippedLoss, losses.Huber, losses.Logistic, losses.MarginLoss, losses.MultinomialLogistic, losses.Pinball,
+    losses.Poisson, losses.ResidualLoss, losses.SmoothedHinge, losses.Squared, losses.SquaredTargets,
 )  # fmt: skip
 
 _KNOWN = (*SHAPES, *STRUCTURES, *LOSSES)
@@ -99,6 +99,11 @@ def refuse_strangers(what: str, remedy: str, *values: object) -> None:
             f"The query {what!r} was made with {found}, which is not the library's own code. It would be called on exact numbers before any "
             f"noise is added, and what it raises, keeps or prints would be a release that nobody paid for. Nothing was charged or read. {remedy}"
         )
+
+
+def kernel_numbers(loss: PerRecordLoss) -> Array:
+    """What kernels read of a loss beside its code: its one parameter, or its table."""
+    return np.array(loss.kernel_parameter, dtype=np.float64, ndmin=1)
 
 
 def numbers(value: npt.ArrayLike) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, shortened_rows, unit_steps
 from hullabaloo.curator.exact import BITS, CELLS, ExactSum, magic_number
-from hullabaloo.curator.known import number, numbers
+from hullabaloo.curator.known import kernel_numbers, number, numbers
 from hullabaloo.curator.moments import isometric, products_of, symmetric
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum
 from hullabaloo.curator.views import AffineView, public_view
@@ -115,7 +115,7 @@ class CovarianceQuery(ShortenedMoments):
     def partial(self, rows: Rows, centre: Array, clip_norm: float) -> ExactSum:  # noqa: D102
         root = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight)
         nowhere = np.zeros(self.facts.width)
-        return self.products(rows, root, nowhere, centre, np.ones(self.size), clip_norm, PLAIN, 0.0, False)
+        return self.products(rows, root, nowhere, centre, np.ones(self.size), clip_norm, PLAIN, nowhere, False)
 
     def read(self, noisy: Array, centre: Array, clip_norm: float) -> Array:  # noqa: D102
         return symmetric(noisy, self.size) * (clip_norm**2 / self.records)
@@ -171,13 +171,13 @@ class GradientMomentsQuery(ShortenedMoments):
         if of == "units":
             sums, one = self._of_units(rows, theta, view, clip_norm), np.ones(self.size)
             root = np.full(len(sums.X), math.sqrt(self.facts.max_weight))
-            made = self.products(sums, root, theta, np.zeros(self.size), one, 1.0, PLAIN, 0.0, False)
+            made = self.products(sums, root, theta, np.zeros(self.size), one, 1.0, PLAIN, theta, False)
             return made.times(self.facts.records_per_unit)
         root = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight)
         if of == "gradients":
             root = root**2 / math.sqrt(self.facts.max_weight)
         code = PLAIN if of == "records" else int(self.loss.kernel_code)
-        about = (clip_norm, code, self.loss.kernel_parameter, of == "curvature")
+        about = (clip_norm, code, kernel_numbers(self.loss), of == "curvature")
         return self.products(rows, root, theta, view.centre, view.scale(self.facts), *about)
 
     def read(self, noisy: Array, theta: Array, of: str, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
@@ -196,7 +196,7 @@ class GradientMomentsQuery(ShortenedMoments):
         sums = np.zeros((int(rows.unit.max(initial=-1)) + 1, self.size))
         weight = (np.ones(n) if rows.weight is None else rows.weight) / self.facts.max_weight
         y, about = np.ascontiguousarray(rows.Y[:, 0]), (theta, view.centre, view.scale(self.facts), clip_norm)
-        loss = int(self.loss.kernel_code), self.loss.kernel_parameter
+        loss = int(self.loss.kernel_code), kernel_numbers(self.loss)
         for start in range(0, n, _BLOCK):
             part = slice(start, start + _BLOCK)
             X = rows.X[part] if isinstance(rows.X, np.ndarray) else rows.X[part].toarray()

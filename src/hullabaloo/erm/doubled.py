@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.losses.kernels import HUBER, LOGISTIC, POISSON, SMOOTHED_HINGE, SQUARED
+from hullabaloo.losses.kernels import HUBER, LOGISTIC, MARGIN_TABLE, POISSON, RESIDUAL_TABLE, SMOOTHED_HINGE, SQUARED
 
 _SPLITTER = 134217729.0  # 2^27 + 1
 _LOG2_HIGH, _LOG2_MIDDLE, _LOG2_LOW = 0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34
@@ -97,18 +97,44 @@ def exponential(a, a_low):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def derivative(code, parameter, z, z_low, y, clip):  # type: ignore[no-untyped-def]  # noqa: PLR0912  # one branch a loss
+def table_slope(table, t, t_low):  # type: ignore[no-untyped-def]
+    """g'(t) of `losses/tabulated.py` at a doubled number: its knots, and differences of its slopes over their distance, are exact doubles."""
+    last = table.size - 1
+    place = (t - table[0]) / table[1]
+    if not place >= -1.0:
+        return (table[2], 0.0) if place < 0.0 else (math.nan, 0.0)
+    if place > last - 1.0:
+        return table[last], 0.0
+    i = min(max(int(place), 0), last - 3)
+    u, u_low = add(t, t_low, -(table[0] + i * table[1]), 0.0)
+    if u < 0.0:  # the tail of t may lie on the other side of a knot
+        if i == 0:
+            return table[2], 0.0
+        i, (u, u_low) = i - 1, add(u, u_low, table[1], 0.0)
+    elif u > table[1] or (u == table[1] and u_low >= 0.0):
+        if i == last - 3:
+            return table[last], 0.0
+        i, (u, u_low) = i + 1, add(u, u_low, -table[1], 0.0)
+    d, d_low = multiply(u, u_low, (table[3 + i] - table[2 + i]) / table[1], 0.0)
+    return add(d, d_low, table[2 + i], 0.0)
+
+
+@njit(cache=True, nogil=True)
+def derivative(code, numbers, z, z_low, y, clip):  # type: ignore[no-untyped-def]  # noqa: PLR0912  # one branch a loss
     """φ'(z, y) clipped to ±clip, for the smooth losses of one prediction."""
     d, d_low = math.nan, 0.0
     if code in (SQUARED, HUBER):
         d, d_low = add(z, z_low, -y, 0.0)
         if code == HUBER:
-            clip = min(clip, parameter)
+            clip = min(clip, numbers[0])
     elif code == POISSON:
         if z > 690.0:
             return clip, 0.0
         d, d_low = exponential(z, z_low)
         d, d_low = add(d, d_low, -y, 0.0)
+    elif code == RESIDUAL_TABLE:
+        d, d_low = add(z, z_low, -y, 0.0)
+        d, d_low = table_slope(numbers, d, d_low)
     else:
         m, m_low = multiply(y, 0.0, z, z_low)
         if code == LOGISTIC:
@@ -120,14 +146,16 @@ def derivative(code, parameter, z, z_low, y, clip):  # type: ignore[no-untyped-d
             else:
                 d, d_low = divide(1.0, 0.0, above, above_low)
         elif code == SMOOTHED_HINGE:
-            s, s_low = two_sum(1.0, parameter)
+            s, s_low = two_sum(1.0, numbers[0])
             d, d_low = add(s, s_low, -m, -m_low)
-            d, d_low = divide(d, d_low, 2.0 * parameter, 0.0)
+            d, d_low = divide(d, d_low, 2.0 * numbers[0], 0.0)
             if d <= 0.0:
                 d, d_low = 0.0, 0.0
             elif d >= 1.0:
                 d, d_low = 1.0, 0.0
-        d, d_low = multiply(d, d_low, -y, 0.0)
+        elif code == MARGIN_TABLE:
+            d, d_low = table_slope(numbers, m, m_low)
+        d, d_low = multiply(d, d_low, y if code == MARGIN_TABLE else -y, 0.0)
     if d > clip or (d == clip and d_low > 0.0):
         return clip, 0.0
     if d < -clip or (d == -clip and d_low < 0.0):
@@ -136,7 +164,7 @@ def derivative(code, parameter, z, z_low, y, clip):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, parameter, out, out_low):  # type: ignore[no-untyped-def]
+def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, numbers, out, out_low):  # type: ignore[no-untyped-def]
     """Add `w_i φ'_i x_i` over the rows to the doubled numbers `out + out_low`, shape (p,)."""
     n, p = X.shape
     whole = p - p % 8
@@ -170,7 +198,7 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, parameter,
         for j in range(whole, p):
             q, e = two_product(row[j], theta[j])
             z, z_low = add(z, z_low, q, e + row[j] * theta_low[j])
-        d, d_low = derivative(code, parameter, z, z_low, y[i], clip)
+        d, d_low = derivative(code, numbers, z, z_low, y[i], clip)
         if weight.size > 0:
             d, d_low = multiply(d, d_low, weight[i], 0.0)
         if d == 0.0:
@@ -193,7 +221,7 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, parameter,
 
 @njit(cache=True, nogil=True)
 def sparse_doubled(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, offset, weight, theta, theta_low, clip, code, parameter, out, out_low
+    data, indices, indptr, y, offset, weight, theta, theta_low, clip, code, numbers, out, out_low
 ):
     """The same for rows in compressed sparse row form."""
     for i in range(y.size):
@@ -201,7 +229,7 @@ def sparse_doubled(  # type: ignore[no-untyped-def]
         for at in range(indptr[i], indptr[i + 1]):
             q, e = two_product(data[at], theta[indices[at]])
             z, z_low = add(z, z_low, q, e + data[at] * theta_low[indices[at]])
-        d, d_low = derivative(code, parameter, z, z_low, y[i], clip)
+        d, d_low = derivative(code, numbers, z, z_low, y[i], clip)
         if weight.size > 0:
             d, d_low = multiply(d, d_low, weight[i], 0.0)
         if d == 0.0:

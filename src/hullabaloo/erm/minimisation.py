@@ -13,10 +13,10 @@ from hullabaloo.erm.objective import Objective, ScalarObjective, VectorObjective
 from hullabaloo.erm.optimise import Reach
 from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require
+from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require, require_within
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
-from hullabaloo.quadratic.order_faces import elastic_weights
+from hullabaloo.quadratic.order_faces import elastic_weights, without_free
 
 Array = npt.NDArray[np.float64]
 
@@ -145,13 +145,9 @@ def refuse_unfit(loss: AnyLoss, feasible: Any, penalty: Penalty, dimension: int,
 
 
 def refuse_both(feasible: Any, penalty: Penalty, dimension: int, what: str) -> None:
-    """Refuse a set without a projection, and a set beside a penalty with kinks."""
+    """Refuse a set without a projection, and a set beside a penalty where the prox of both is not known."""
     if feasible is None:
         return
     require(feasible, [Projectable], what)
-    weights = elastic_weights(penalty, dimension)
-    if weights is None or weights[0].any():
-        raise CapabilityError(
-            f"{what} was asked for both a set and the penalty {penalty!r}. Keep one of them (a squared l2 penalty may stay "
-            "beside a set)."
-        )
+    penalty, free = without_free(penalty)
+    require_within(penalty, feasible, dimension - free, what)

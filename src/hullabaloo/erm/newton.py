@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.erm.objective import Local, Objective, euclidean
-from hullabaloo.erm.shape import Kinks, multiplied
+from hullabaloo.erm.shape import multiplied
+from hullabaloo.geometry.within import Kinks
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.quadratic.linear_system import factorise
 
@@ -63,7 +64,8 @@ def model_minimiser(objective: Objective, theta: Array, gradient: Array, hessian
     if shape.kinks is not None:
         solved = minimise_quadratic(hessian, cross, penalty=Kinks(shape.kinks), start=theta)
     elif shape.body is not None:
-        solved = minimise_quadratic(hessian, cross, feasible=shape.body, start=theta)
+        penalty = None if shape.penalty is None else multiplied(shape.penalty, shape.copies)
+        solved = minimise_quadratic(hessian, cross, feasible=shape.body, penalty=penalty, start=theta)
     else:
         assert shape.penalty is not None
         solved = minimise_quadratic(hessian, cross, penalty=multiplied(shape.penalty, shape.copies), start=theta)

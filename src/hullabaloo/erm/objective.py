@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.known import kernel_numbers
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
 from hullabaloo.erm.shape import Shape
@@ -89,15 +90,15 @@ class ScalarObjective(Objective):
 
     def __init__(self, rows: Rows, loss: Loss, clip: float, *, squares: Array, linear: Array, shape: Shape) -> None:
         super().__init__(rows, clipped_at(loss, clip), squares, linear, shape)
-        self.y, self.code, self.parameter = (
+        self.y, self.code, self.numbers = (
             np.ascontiguousarray(rows.Y[:, 0]),
             int(loss.kernel_code),
-            loss.kernel_parameter,
+            kernel_numbers(loss),
         )
 
     def at(self, theta: Array, z: Array) -> Local:  # noqa: D102
         first, second = np.empty_like(z), np.empty_like(z)
-        slopes(z, self.y, self.weight, self.clip, self.code, self.parameter, first, second)
+        slopes(z, self.y, self.weight, self.clip, self.code, self.numbers, first, second)
         return Local(theta, z, self.X.T @ first + self.squares * theta + self.linear, second)
 
     def hessian(self, local: Local) -> Array:  # noqa: D102
@@ -115,7 +116,7 @@ class ScalarObjective(Objective):
         return product
 
     def data_along(self, z: Array, image: Array, length: float) -> float:  # noqa: D102
-        return float(along(z, image, length, self.y, self.weight, self.clip, self.code, self.parameter))
+        return float(along(z, image, length, self.y, self.weight, self.clip, self.code, self.numbers))
 
     def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:  # noqa: D102
         total, rest = np.zeros(self.dimension), np.zeros(self.dimension)
@@ -123,7 +124,7 @@ class ScalarObjective(Objective):
             part = slice(start, start + _BLOCK)
             X, about = self.X[part], (self.y[part], self.offset[part], self.weight[part])
             block, block_rest = np.zeros(self.dimension), np.zeros(self.dimension)
-            tail = (theta, low, self.clip, self.code, self.parameter, block, block_rest)
+            tail = (theta, low, self.clip, self.code, self.numbers, block, block_rest)
             if isinstance(X, np.ndarray):
                 dense_doubled(X, *about, *tail)
             else:

@@ -8,12 +8,16 @@ import numpy.typing as npt
 
 from hullabaloo.geometry import (
     ConvexSet,
-    HasElasticForm,
+    GroupPenalty,
+    NoPenalty,
+    NuclearPenalty,
     Penalty,
     PenaltyWithFreeIntercept,
     Projectable,
     SubmodularPenalty,
+    prox_within,
 )
+from hullabaloo.geometry.within import Kinks, beside
 from hullabaloo.quadratic.order_faces import elastic_weights, plainer
 
 Array = npt.NDArray[np.float64]
@@ -28,7 +32,7 @@ class Shape:
         kinks: weights of an l1 penalty, (p,), its quadratic part being in the objective's squares; None for what is not of
             that form.
         body: the set, or None.
-        penalty: a penalty of another form, or None.
+        penalty: a penalty of another form, or any with kinks beside a set; or None.
         copies: by how much that penalty is multiplied.
     """
 
@@ -40,8 +44,7 @@ class Shape:
     def proximal(self, point: Array, step: float) -> Array:
         """`argmin ψ(u) + ‖u − point‖²/(2 step)` over C."""
         if self.body is not None:
-            projected: Array = self.body.project(point)
-            return projected
+            return prox_within(self.penalty or NoPenalty(), self.body, point, step * self.copies)
         if self.penalty is not None:
             return self.penalty.prox(point, step * self.copies)
         assert self.kinks is not None
@@ -61,33 +64,10 @@ def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge:
     weights = elastic_weights(penalty, p)
     if weights is None:
         return Shape(None, body, penalty, copies), np.full(p, ridge)
-    kinks, squares = weights
-    return Shape(None if body is not None else copies * kinks, body), np.maximum(copies * squares, ridge)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Kinks(Penalty, HasElasticForm):
-    """`Σ weight_j |θ_j|`."""
-
-    weights: Array
-    strong_convexity = 0.0
-
-    def value(self, theta: Array) -> float:
-        """`Σ weight_j |θ_j|`."""
-        return float(self.weights @ np.abs(theta))
-
-    def prox(self, v: Array, step: float) -> Array:
-        """Soft threshold."""
-        return Shape(self.weights).proximal(v, step)
-
-    def elastic_weights(self, p: int) -> tuple[Array, Array]:
-        """The weights, and none of squares."""
-        return self.weights, np.zeros(p)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A word: this never leaves the curator."""
-        return {"kind": "kinks"}
+    kinks, squares = copies * weights[0], np.maximum(copies * weights[1], ridge)
+    if body is None:
+        return Shape(kinks), squares
+    return Shape(None, body, beside(kinks, body) if kinks.any() else None), squares
 
 
 def multiplied(penalty: Penalty, copies: float) -> Penalty:
@@ -96,6 +76,12 @@ def multiplied(penalty: Penalty, copies: float) -> Penalty:
         return PenaltyWithFreeIntercept(multiplied(penalty.penalty, copies), penalty.columns)
     if isinstance(penalty, SubmodularPenalty):
         return SubmodularPenalty(penalty.function, copies * penalty.strength)
+    if isinstance(penalty, Kinks):
+        return Kinks(copies * penalty.weights)
+    if isinstance(penalty, GroupPenalty):
+        return GroupPenalty(penalty.groups, copies * penalty.strength)
+    if isinstance(penalty, NuclearPenalty):
+        return NuclearPenalty(copies * penalty.strength, penalty.columns)
     return Copies(penalty, copies)
 
 

@@ -61,3 +61,5 @@ from hullabaloo.geometry.submodular.shapes import SubmodularPolyhedron as Submod
 from hullabaloo.geometry.submodular.tree_cover import TreeCover as TreeCover
 from hullabaloo.geometry.width import Width as Width
 from hullabaloo.geometry.width import measured_width as measured_width
+from hullabaloo.geometry.within import prox_within as prox_within
+from hullabaloo.geometry.within import require_within as require_within

@@ -64,7 +64,10 @@ def near_quadrature(value: float) -> Width:
 
 
 def expected_norm(p: int) -> float:
-    """E‖g‖₂ = √2 Γ((p+1)/2)/Γ(p/2)."""
+    """E‖g‖₂ = √2 Γ((p+1)/2)/Γ(p/2).
+
+    Source: 002, Section 2.2, Gaussian width.
+    """
     ratio = 1.0 / math.sqrt(math.pi) if p % 2 else math.sqrt(math.pi) / 2.0  # Γ((p+1)/2)/Γ(p/2) at p = 1, 2
     if p > 300:
         x = p / 2.0  # Γ(x+½)/Γ(x), asymptotic series in 1/x (Tricomi and Erdélyi 1951)
@@ -80,7 +83,10 @@ def expected_norm(p: int) -> float:
 
 @lru_cache(maxsize=256)
 def expected_largest_magnitude(p: int) -> float:
-    """E max_j |g_j| over p independent standard normals."""
+    """E max_j |g_j| over p independent standard normals.
+
+    Source: 002, Section 2.2, Gaussian width.
+    """
     from scipy.special import erfc
 
     t, weight = quadrature_nodes()
@@ -89,7 +95,10 @@ def expected_largest_magnitude(p: int) -> float:
 
 @lru_cache(maxsize=256)
 def expected_largest(p: int) -> float:
-    """E max_j g_j over p independent standard normals; 0 for p = 1."""
+    """E max_j g_j over p independent standard normals; 0 for p = 1.
+
+    Source: 002, Section 2.2, Gaussian width.
+    """
     from scipy.special import log_ndtr
 
     if p == 1:

@@ -16,6 +16,7 @@ import numpy as np
 
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.losses import Logistic, Poisson, Squared
+from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Explained, explained
 from hullabaloo.solvers.score.step import PREDICTION, score_step
 
@@ -71,10 +72,11 @@ def _fit(model: FittedModel, target: int) -> Explained | None:
 def from_score(model: FittedModel, target: int) -> Explained | None:
     """R² and residual variance; None where the release does not tell the residuals' mean square by itself.
 
-    That takes an intercept, weights of 1 and robust errors: of other kinds the spread is of units, or rests on lengths of records.
+    That takes an intercept, weights of 1, a known number of records and robust errors: of other kinds the spread is of units, or rests on lengths of records.
     """
     facts, found = model.encoding.facts, model.release.scores[target]
-    if not facts.intercept or facts.max_weight != 1.0 or found.errors not in ("robust", "bound"):
+    known = facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
+    if not facts.intercept or not known or found.errors not in ("robust", "bound"):
         return None
     a2, G, b = float(found.matrix[-1, -1]) ** 2, found.curvature, found.score
     mean, beside = G[:-1, -1] / a2, float(b[-1]) / a2

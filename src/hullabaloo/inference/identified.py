@@ -1,46 +1,88 @@
-"""Why a coefficient is not identified: from the declaration and from what was released, in words."""
+"""Why a coefficient is not identified: by what was released of the column's variance, of its own and beside the others, in words."""
 
 import numpy as np
 
 from hullabaloo.data import Encoding
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.debiased import Debiased
+from hullabaloo.inference.fitted import Array, FittedModel
+from hullabaloo.inference.from_score import FromScore
 from hullabaloo.inference.refit import kept_columns
+from hullabaloo.solvers.score.step import SEEN, variances
 
 SHOWN = 12
 """Columns named for one reason."""
+ALONE = 0.3
+"""Share of a column's variance that others do not explain from which it is not called one that goes with them."""
 LEFT_OUT = "the refit left the column out"
 EXACT = "the column is constant, or a sum of others"
 SELDOM = "values are never or too seldom missing"
-RARE = "for this noise the level is too rare, or too like others"
+ALWAYS = "for this noise values are missing in nearly all records"
+RARE = "for this noise the level is too rare"
+COMMON = "for this noise nearly all records have the level"
 CONSTANT = "it goes with columns that are not identified"
-HIDDEN = "for this noise the column varies too little within its bounds, or too much as others do"
+HIDDEN = "for this noise the column varies too little within its bounds"
+TOGETHER = "noise hides what the column has beside others that it goes with"
+FAINT = "the column is seen to vary, but noise hides its effect"
+UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES = {
-    HIDDEN: "narrower bounds, transform='log1p' for a long tail, or fewer columns that go together",
+    HIDDEN: "narrower bounds, or transform='log1p' for a long tail",
+    TOGETHER: "fewer columns that go together",
     RARE: "fewer and larger levels",
     SELDOM: "indicators=False where nothing is missing",
 }
 """What tells such a column, beside more budget."""
 
 
-def reasons(model: FittedModel) -> list[str]:
+def reasons(model: FittedModel, estimator: object) -> list[str]:
     """For each coefficient of the summary, why it would not be told."""
     encoding, release = model.encoding, model.release
     kept = set(kept_columns(encoding, (release.plan.get("refit") or {}).get("features")))
-    found = _kinds(encoding) if release.statement.budget.is_private else [EXACT] * encoding.facts.width
+    found = _seen(model, estimator) if release.statement.budget.is_private else [EXACT] * encoding.facts.width
     return [why if place in kept else LEFT_OUT for place, why in enumerate(found)]
 
 
-def _kinds(encoding: Encoding) -> list[str]:
-    """By what an encoded column is."""
-    found = np.full(encoding.facts.width, HIDDEN, dtype=object)
+def _seen(model: FittedModel, estimator: object) -> list[str]:
+    """By the released variance of each encoded column against its noise, and by what of it others leave."""
+    encoding, release = model.encoding, model.release
+    width, intercept = encoding.facts.width, encoding.facts.intercept
+    if isinstance(estimator, FromScore):
+        found, law, back = estimator.found, estimator.law, estimator.map
+        own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
+        share = found.centre if intercept else np.zeros(width)
+    elif isinstance(estimator, Debiased) and release.moments is not None:
+        gram, law, back = release.moments.gram, estimator, np.eye(width)
+        own, noise = variances(gram, back, np.full(width, release.moments.gram_noise), intercept)
+        share = gram[:-1, -1] / max(float(gram[-1, -1]), 1e-12) if intercept else np.zeros(width)
+    else:
+        return [UNKNOWN] * width
+    alone, words = _alone(law, back) >= ALONE * own, np.array(_words(encoding), dtype=object)
+    unseen = np.where(np.append(share > 0.5, [False] * intercept), words[:, 1], words[:, 0])
+    told = np.where(own < SEEN * noise, unseen, np.where(alone, FAINT, TOGETHER))[: width - intercept]
+    return [*map(str, told), *[CONSTANT] * intercept]
+
+
+def _alone(law: Debiased, back: Array) -> Array:
+    """The variance that other columns do not explain, (p,), as far as noise lets it be seen: over `back δ`."""
+    basis, equations = law.equations.basis, law.equations
+    values, vectors = np.linalg.eigh(basis.T @ equations.gram @ basis)
+    edge = equations.gram_noise * float(np.mean(law.scale**2)) * np.sqrt(2.0 * len(values))
+    spread = back @ basis @ vectors
+    return np.asarray(1.0 / np.maximum((spread**2 / np.maximum(values, max(edge, 1e-300))).sum(axis=1), 1e-300))
+
+
+def _words(encoding: Encoding) -> list[tuple[str, str]]:
+    """What it means that a column does not vary: of 0/1 columns that few records have it, or that nearly all do."""
+    found = [(HIDDEN, HIDDEN)] * encoding.facts.width
     for one in encoding.layout.numeric if encoding.layout is not None else ():
-        found[[place for place in (one.indicator,) if place >= 0]] = SELDOM
+        if one.indicator >= 0:
+            found[one.indicator] = SELDOM, ALWAYS
     for block in encoding.layout.onehot if encoding.layout is not None else ():
-        found[list(block.columns)] = RARE
-        found[[place for place in (block.missing,) if place >= 0]] = SELDOM
-    found[encoding.facts.width - encoding.facts.intercept :] = CONSTANT
-    return [str(why) for why in found]
+        for place in block.columns:
+            found[place] = RARE, COMMON
+        if block.missing >= 0:
+            found[block.missing] = SELDOM, ALWAYS
+    return found
 
 
 def named(pairs: list[tuple[str, str]]) -> str:

@@ -203,7 +203,9 @@ def rows_of(
     """The table's rows: of each coefficient, or of combinations of them, (q,) weights by name."""
     names = model.names if combinations is None else list(combinations)
     coefficients, intercepts = model.encoding.coefficients_to_user(model.release.theta)
-    rows, reasons = [], identified.reasons(model) if combinations is None else [identified.HIDDEN] * len(names)
+    rows, reasons = [], [identified.UNKNOWN] * len(names)
+    if combinations is None and known.told:
+        reasons = identified.reasons(model, known.told[0].estimator)
     for k, target in enumerate(model.encoding.facts.targets):
         values = np.append(coefficients[k], intercepts[k])[: len(model.names)]
         weights = None if combinations is None else np.array(list(combinations.values()))
@@ -320,6 +322,9 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if model.release.statement.horizon is not None:
         yield "Each release's intervals are its own: of all releases together, or of one chosen by what it shows, more miss than they say."
     score, facts = model.release.score, model.encoding.facts
+    left = (model.release.plan.get("refit") or {}).get("errors of all columns")
+    if left is not None:
+        yield f"Errors are {known.errors}, from second moments: the {left} ones of the release are of a model of all its columns, and these are some of them."
     if score is not None and facts.records_per_unit > 1 and score.errors in ("robust", "homoskedastic"):
         yield (
             f"Errors take the records of one {model.encoding.domain.unit} as independent: where they are alike, these errors are too small, and "

@@ -1,7 +1,9 @@
 """What every private linear model shares: parameters, fitting, refitting, saving."""
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +25,7 @@ from hullabaloo.inference.refit import refit
 from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
+from hullabaloo.linear_model.own import refuse_missing
 from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
 from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
@@ -85,8 +88,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     Parameters (all keyword-only, the same for every estimator, stored untouched):
         budget: `hb.Budget(epsilon, delta)`, what the fit may spend; no default.
         domain: `hb.Domain(...)`, what is declared about the rows without looking at them; no default.
-        constraint: a convex set on the unit domain, such as `hb.L1Ball(1.0)`; excludes `penalty`.
-        penalty: a convex penalty on the unit domain, such as `hb.L1Penalty(0.01)`; excludes `constraint`.
+        constraint: a convex set on the unit domain, such as `hb.L1Ball(1.0)`.
+        penalty: a convex penalty on the unit domain, such as `hb.L1Penalty(0.01)`. Both may be given: a squared l2 penalty with every set, a
+            penalty of single coefficients with a Box, a norm with an L2Ball, the l1 norm with an L1Ball; solvers that cannot say so.
         solver: "auto", which chooses from public facts before any data is read; or "moments" (squared loss), "gradient",
             "adaptive_gradient", "preconditioned_gradient", "coordinate_descent" and "greedy_coordinate_descent" (penalties and boxes),
             "greedy_selection" (few of many columns), "mirror_descent" and "frank_wolfe" (sets only), "dual_frank_wolfe" (structured
@@ -180,24 +184,39 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
 
     # ---- the same for all -----------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, callback: Callable[..., object] | None = None
+    ) -> Self:
         """Fit privately: validate, plan, charge, read, draw noise, post-process, release.
 
         Args:
             X: rows: an array, a sparse matrix, a dataframe, or the path of a Parquet or CSV file.
             y: targets, (n,) or (n, k); None when X has the columns that the domain names as targets.
             sample_weight: nonnegative weights, (n,); the domain must declare their maximum.
+            callback: a function of (step, coef, intercept), called for each iterate in turn: each point at which the solver asked for a noisy
+                gradient, a round of coordinate updates or a private choice, and each noisy minimiser; coefficients in the user's units, shaped as
+                `coef_` and `intercept_`. The points are part of what the budget pays for. It is called once the model is fitted and the records are out
+                of reach, so nothing that it does or raises can cost the release: an exception becomes a `RuntimeWarning` and ends the calls.
+                `solver="moments"` has no iterates. No parameter: it is neither cloned nor saved.
 
         Raises:
             InvalidParameter: an argument or the table's declared schema does not fit the domain; nothing was spent.
             LedgerError: the ledger refuses; nothing was read or spent.
         """
+        if callback is not None and not callable(callback):
+            raise InvalidParameter(
+                f"The callback was given as {callback!r}, which cannot be called. Nothing was charged or read. Pass a function of "
+                "(step, coef, intercept), or leave it out."
+            )
+        points: list[Array] | None = None if callback is None else []
         domain, _, _ = self._declared()
         warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
-        fitted = fit(self._task(encoding), source, y, sample_weight, encoding)
+        fitted = fit(self._task(encoding), source, y, sample_weight, encoding, points)
         self._finish(fitted.release, encoding, fitted.named)
+        if callback is not None:
+            self._tell(callback, points or [])
         return self
 
     def price(
@@ -236,6 +255,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             sibling.set_params(selection=selection)
         SelectionRule.of(sibling.selection, sibling.selection_level)
         held, pulled = chosen(sibling, self.encoding_)
+        refuse_missing(held, pulled)
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
         sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
@@ -267,9 +287,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         saved.save(self, path_of(path))
 
     @classmethod
-    def load(cls, path: str | Path) -> "PrivateLinearModel":
-        """Read a saved model; gives the estimator class that wrote it."""
-        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls)
+    def load(cls, path: str | Path, *, known: Iterable[type] = ()) -> "PrivateLinearModel":
+        """Read a saved model; gives the estimator class that wrote it. `known`: see `hb.load`."""
+        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
         return model
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
@@ -280,6 +300,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
         refuse_unknown(constraint, penalty)
+        refuse_missing(constraint, penalty, self.solver)
         loss = self._loss(encoding)
         SelectionRule.of(self.selection, self.selection_level)
         share, errors = inference_share(self.inference), one_of("errors", self.errors, ERRORS)
@@ -330,6 +351,22 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         self._publish(*encoding.coefficients_to_user(release.theta))
         self.feature_names_out_ = np.asarray(encoding.feature_names_out, dtype=object)
         self._name_columns(encoding, named)
+
+    def _tell(self, callback: Callable[..., object], points: list[Array]) -> None:
+        """Show each iterate, in the user's units."""
+        shown = copy(self)
+        for step, theta in enumerate(points, 1):
+            shown._publish(*self.encoding_.coefficients_to_user(theta))
+            try:
+                callback(step, shown.coef_, shown.intercept_)
+            except Exception as error:  # reason: it may raise anything, and the release was paid for
+                warnings.warn(
+                    f"The callback raised {type(error).__name__} at step {step} of {len(points)} ({error}). It was not called again; the fit and its "
+                    "release are whole.",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+                return
 
     def _linear(self, X: Any) -> Array:
         """(n, k) predictions on the link's scale, in the user's units."""

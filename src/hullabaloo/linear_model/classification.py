@@ -15,8 +15,9 @@ from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import DomainError
 from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model.regression import table_of
 from hullabaloo.linear_model.shared import PlainScore
-from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, SmoothedHinge
+from hullabaloo.losses import AnyLoss, Logistic, MarginLoss, MultinomialLogistic, SmoothedHinge
 from hullabaloo.losses.base import SHARPEST
 from hullabaloo.planning.named import name_of
 from hullabaloo.release.estimator import ClassifierMixin
@@ -207,17 +208,22 @@ class LinearSVC(PrivateClassifier):
     Default: no constraint and no penalty; with finite ε the solvers stabilise what noise would dominate, from public
     facts. The classes are declared, `Domain(classes=[...])`.
 
-    One parameter more:
+    Two parameters more:
         smoothing: h, half the width of the rounded corner. A larger one needs less noise in objective perturbation. 0 is the plain hinge (to
             2e-9), for methods that need subgradients only: the gradient solvers, mirror descent and "auto".
+        loss: a convex function of the margin yz to be minimised in its place, `hb.custom_loss(..., of="margin")`, which tabulates a function of
+            yours before anything is charged. None for the hinge.
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
     """
 
     key_label: ClassVar[str] = "LinearSVC"
     smoothing: float = 0.5
+    loss: MarginLoss | None = None
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
+        if self.loss is not None:
+            return table_of(self, MarginLoss, "margin")
         if isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool) and self.smoothing == 0:
             return SmoothedHinge(2.0 * SHARPEST)
         return SmoothedHinge(

@@ -24,7 +24,7 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore
-from hullabaloo.losses import AnyLoss, Huber, Pinball, Poisson, Squared, SquaredTargets
+from hullabaloo.losses import AnyLoss, Huber, Loss, Pinball, Poisson, ResidualLoss, Squared, SquaredTargets
 from hullabaloo.losses.base import SHARPEST
 from hullabaloo.release.estimator import RegressorMixin
 from hullabaloo.release.parameters import found, positive
@@ -84,6 +84,10 @@ class LinearRegression(LeastSquares):
     shrink from the *known* noise level, never from the records, and not at all at ε = ∞, where the result is the least
     squares of the encoded table.
 
+    One parameter more:
+        loss: φ, to be minimised in place of ½(⟨x_i, θ⟩ + b − y_i)²: a convex function of the residual in units of half the target's declared range,
+            `hb.custom_loss(..., of="residual")`, which tabulates a function of yours before anything is charged. None for the squared loss.
+
     Parameters, attributes and methods: see `PrivateLinearModel`.
 
     Example:
@@ -98,6 +102,24 @@ class LinearRegression(LeastSquares):
     """
 
     key_label: ClassVar[str] = "LinearRegression"
+    loss: ResidualLoss | None = None
+
+    def _loss(self, encoding: Encoding) -> AnyLoss:
+        return Squared() if self.loss is None else table_of(self, ResidualLoss, "residual")
+
+
+def table_of(model: Any, kind: type[Loss], of: str) -> Loss:
+    """A model's parameter `loss`, a table of one's own.
+
+    Raises:
+        InvalidParameter: it is something else.
+    """
+    if type(model.loss) is kind:
+        return model.loss
+    raise InvalidParameter(
+        f"The loss of a {type(model).__name__} is None or a table of the {of}, but {found(model.loss)} was given. Nothing was read or charged. Pass "
+        f"hb.custom_loss(function, of={of!r}, name=...); the library's own losses have estimators of their own, such as hb.HuberRegressor."
+    )
 
 
 @final

@@ -1,5 +1,7 @@
 """Saved models: versioned JSON that holds parameters, the release and its statement, and never a record."""
 
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,15 @@ from hullabaloo._version import __version__
 from hullabaloo.data import Domain
 from hullabaloo.data.documents import Format
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.linear_model.own import (
+    PenaltyNotLoaded,
+    SetNotLoaded,
+    SolverNotLoaded,
+    by_name,
+    own_from_dict,
+    own_to_dict,
+)
+from hullabaloo.losses import loss_from_dict
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release
@@ -32,9 +43,11 @@ def save(model: Any, path: Path) -> None:
     parameters: dict[str, Any] = {
         "budget": model.budget.to_dict(),
         "domain": model.domain.to_dict(),
-        "constraint": shape_to_dict(model.constraint, encoding),
-        "penalty": shape_to_dict(model.penalty, encoding),
-        "solver": solver_to_dict(model.solver),
+        **{
+            name: own_to_dict(shape, partial(shape_to_dict, shape, encoding))
+            for name, shape in (("constraint", model.constraint), ("penalty", model.penalty))
+        },
+        "solver": own_to_dict(model.solver, partial(solver_to_dict, model.solver)),
         "neighbours": str(Neighbours.parse(model.neighbours)),
         "fit_intercept": bool(model.fit_intercept),
         "ledger": model.release_.statement.ledger,
@@ -44,6 +57,8 @@ def save(model: Any, path: Path) -> None:
     own = {name: value for name, value in model.get_params(deep=False).items() if name not in {*parameters, "test_key"}}
     if "structure" in own:
         own["structure"] = structure_to_dict(own["structure"], encoding)
+    if own.get("loss") is not None:
+        own["loss"] = own["loss"].to_dict()
     parameters |= {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
     document: dict[str, Any] = {
         **FORMAT.head,
@@ -60,13 +75,21 @@ def save(model: Any, path: Path) -> None:
     FORMAT.write(document, path)
 
 
-def load(path: str | Path, expected: type | None = None) -> Any:
-    """Read a saved model; refuses what it does not know rather than guessing."""
+def load(path: str | Path, expected: type | None = None, *, known: Iterable[type] = ()) -> Any:
+    """Read a saved model; refuses what it does not know rather than guessing.
+
+    Args:
+        path: the file that `model.save` wrote.
+        expected: the estimator that it has to be of; None for any.
+        known: classes of sets, penalties, set functions and solvers of your own that the model was fitted with. A file holds no code and none is
+            imported by a name in one: without its class such a model predicts as before, and says what is missing where it is fitted again.
+    """
+    classes = by_name(known)
 
     def build(document: dict[str, Any]) -> Any:
         kind = KINDS.get(str(document.get("estimator")))
         if kind is not None and expected in (None, kind):
-            return _build(kind, document)
+            return _build(kind, document, classes)
         wanted = "a known estimator" if expected is None else f"a {expected.__name__}"
         raise InvalidParameter(
             f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
@@ -76,24 +99,30 @@ def load(path: str | Path, expected: type | None = None) -> Any:
     return FORMAT.read(path, build)
 
 
-def _build(kind: type, document: dict[str, Any]) -> Any:
+def _build(kind: type, document: dict[str, Any], known: dict[str, type]) -> Any:
     given, columns = document["parameters"], document["columns"]
     parameters = {
         **given,
         "budget": Budget.from_dict(given["budget"]),
         "domain": Domain.from_dict(given["domain"]),
-        "constraint": set_in_file(given["constraint"]),
-        "penalty": penalty_in_file(given["penalty"]),
-        "solver": solver_from_dict(given["solver"]),
+        "constraint": own_from_dict(given["constraint"], known, SetNotLoaded, set_in_file),
+        "penalty": own_from_dict(given["penalty"], known, PenaltyNotLoaded, penalty_in_file),
+        "solver": own_from_dict(given["solver"], known, SolverNotLoaded, solver_from_dict),
         **{
             name: given[name] for name in ("neighbours", "fit_intercept", "ledger", "dataset")
         },  # none of them is guessed
     }
     if "structure" in given:
         parameters["structure"] = structure_from_dict(given["structure"])
+    if given.get("loss") is not None:
+        parameters["loss"] = loss_from_dict(given["loss"])
     model = kind(**parameters)
     encoding = model._encoding(columns["names"], columns["n_features"])
     release = Release.from_dict(document["release"]).of_width(encoding.facts.width)
+    if "unit" in (given.get("errors"), release.score and release.score.errors) and model.domain.unit is None:
+        raise InvalidParameter(
+            "The file says that errors are clustered by a unit, and its domain declares none. It was changed after it was written; restore the original file."
+        )
     model._adopt(release, encoding, bool(columns["named"]))
     model._fitted()  # what a summary could not say was changed
     return model

@@ -75,17 +75,12 @@ def terms_of(model: Any, domain: Domain, neighbours: str | Neighbours) -> dict[s
 
 
 def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
-    """The set and penalty that a model is fitted with: exactly one of constraint and penalty, or the public default.
+    """The set and penalty that a model is fitted with: those that were given, one or both, or the public default where none was.
 
     Raises:
-        InvalidParameter: both were given, or something that is neither set nor penalty.
+        InvalidParameter: something that is neither set nor penalty.
     """
     constraint, penalty = model.constraint, model.penalty
-    if constraint is not None and penalty is not None:
-        raise InvalidParameter(
-            f"{type(model).__name__} got both a constraint and a penalty. The two describe the same trade-off, and "
-            "their combination has no default meaning; pass exactly one."
-        )
     if not isinstance(constraint, ConvexSet | None):
         hint = " A penalty is passed as penalty=...." if isinstance(constraint, Penalty) else ""
         raise InvalidParameter(

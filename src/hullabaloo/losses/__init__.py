@@ -16,3 +16,6 @@ from hullabaloo.losses.single import Pinball as Pinball
 from hullabaloo.losses.single import Poisson as Poisson
 from hullabaloo.losses.single import SmoothedHinge as SmoothedHinge
 from hullabaloo.losses.single import Squared as Squared
+from hullabaloo.losses.tabulated import MarginLoss as MarginLoss
+from hullabaloo.losses.tabulated import ResidualLoss as ResidualLoss
+from hullabaloo.losses.tabulated import custom_loss as custom_loss

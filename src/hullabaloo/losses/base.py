@@ -29,6 +29,8 @@ class KernelCode(IntEnum):
     PINBALL = 5
     MULTINOMIAL = 6
     SQUARED_TARGETS = 7
+    RESIDUAL_TABLE = 8
+    MARGIN_TABLE = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,8 @@ class PerRecordLoss(Written, ABC):
 
     @property
     @abstractmethod
-    def kernel_parameter(self) -> float:
-        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none."""
+    def kernel_parameter(self) -> float | Array:
+        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table."""
 
     @property
     @abstractmethod

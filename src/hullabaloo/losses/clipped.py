@@ -43,7 +43,7 @@ class ClippedLoss(Loss):
         return self.loss.kernel_code
 
     @property
-    def kernel_parameter(self) -> float:
+    def kernel_parameter(self) -> float | Array:
         """φ's."""
         return self.loss.kernel_parameter
 

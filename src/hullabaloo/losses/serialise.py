@@ -9,6 +9,7 @@ from hullabaloo.losses.base import AnyLoss, Loss
 from hullabaloo.losses.clipped import ClippedLoss
 from hullabaloo.losses.several import MultinomialLogistic, SquaredTargets
 from hullabaloo.losses.single import Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared
+from hullabaloo.losses.tabulated import MarginLoss, ResidualLoss
 
 
 def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:
@@ -19,7 +20,18 @@ def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:
 
 
 KINDS: dict[str, Any] = {
-    **table(Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared, SquaredTargets),
+    **table(
+        Huber,
+        Logistic,
+        MarginLoss,
+        MultinomialLogistic,
+        Pinball,
+        Poisson,
+        ResidualLoss,
+        SmoothedHinge,
+        Squared,
+        SquaredTargets,
+    ),
     "clipped": _clipped,
 }
 

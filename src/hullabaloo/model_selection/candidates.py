@@ -101,7 +101,7 @@ def models_of(
                 )
         own_code(candidate, f"Candidate {number}")
         model = clone(estimator)
-        if {"constraint", "penalty"} & candidate.keys():  # one excludes the other, whichever the estimator was given
+        if {"constraint", "penalty"} & candidate.keys():  # a candidate names all that holds it
             model.set_params(constraint=None, penalty=None)
         models.append(model.set_params(**candidate, budget=budget))
     return tuple(models)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
-from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, SetFunction, SubmodularPenalty
+from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Perform, can_rehearse, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
@@ -16,6 +16,9 @@ from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
+
+NEARLY = "frank_wolfe"
+"""What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
 
 ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
 FAVOUR, HANDICAP = 2.0, 1.3
@@ -103,9 +106,9 @@ def _slow(function: SetFunction | None) -> bool:
 
 
 def exact(problem: Problem, prices: QueryPrices) -> tuple[Solver, Plan]:
-    """The solver of the optimum itself, without noise."""
+    """The solver of the optimum itself, without noise; over a set without a projection the one that comes near it."""
     refusals = []
-    for name in EXACT:
+    for name in EXACT if isinstance(problem.constraint, Projectable | None) else (NEARLY,):
         if name not in SOLVERS:
             continue
         try:

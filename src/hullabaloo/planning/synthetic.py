@@ -19,7 +19,7 @@ from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 
-TWO_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
+TWO_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 that is to the best that any private method can do."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.codec import arguments, plain
 from hullabaloo.planning.forecasts import Forecast
-from hullabaloo.planning.theory.lower_bounds import LowerBound
+from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.upper_bounds import UpperBound
 from hullabaloo.privacy import Allowance, epsilon_of
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 NOTHING = 1e-12
 """Excess risk of a constant below which it is the optimum but for rounding."""
 
-HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "answers", "epsilon")
+HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "bound", "answers", "epsilon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,9 @@ class PlanRow:
         risk: expected excess empirical risk on the unit domain, the geometric mean over the scenarios.
         low, high: the least and largest excess risk of any rehearsal.
         harm: expected excess risk where there is nothing to learn; None where nothing was rehearsed.
-        formula: the solver's own prediction or bound of the excess risk, with explicit constants.
+        formula: the solver's own prediction of the excess risk, with explicit constants; of mirror descent its bound.
+        bound: what it loses at most in expectation, on any table, by its theorem (`PlanTable.upper_bounds`); ∞ where none is known.
+        clipped: whether that is of the loss with derivatives as the plan clips them.
         answers: how many answers of the curator it buys; each is a pass over the records, a minimiser some dozens.
         epsilon: what it costs at the budget's δ.
         reason: its settings in words, or why it cannot.
@@ -48,13 +51,15 @@ class PlanRow:
     high: float = math.inf
     harm: float | None = None
     formula: float = math.inf
+    bound: float = math.inf
     answers: int = 0
     epsilon: float = math.inf
     reason: str = ""
+    clipped: bool = False
 
     @classmethod
-    def of(cls, one: Forecast, allowance: Allowance, delta: float) -> "PlanRow":
-        """Read a line off an forecast."""
+    def of(cls, one: Forecast, allowance: Allowance, delta: float, bound: UpperBound | None = None) -> "PlanRow":
+        """Read a line off a forecast."""
         if one.plan is None:
             return cls(one.solver.name, False, reason=str(one.refusal))
         runs = one.rehearsed
@@ -67,6 +72,8 @@ class PlanRow:
             high=max((run.high for run in runs), default=one.risk),
             harm=None if one.silent is None else one.silent.risk,
             formula=one.predicted,
+            bound=math.inf if bound is None else bound.value,
+            clipped=bound is not None and bound.clipped,
             answers=sum(query.count for query in one.plan.queries),
             epsilon=epsilon_of(one.plan.event, delta) if allowance.is_private else math.inf,
             reason=one.plan.reason,
@@ -75,7 +82,7 @@ class PlanRow:
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as in `HEAD`."""
         if not self.able:
-            return (self.solver, "cannot", "", "", "", "", "")
+            return (self.solver, "cannot", *[""] * (len(HEAD) - 2))
         kept = "" if self.kept is None else "nothing" if self.kept < 0.005 else f"{self.kept:.0%}"
         return (
             self.solver,
@@ -83,9 +90,35 @@ class PlanRow:
             f"{0.0 if self.risk < NOTHING**2 else self.risk:.2g}",
             "" if self.harm is None else f"{self.harm:.2g}",
             f"{self.formula:.2g}" if math.isfinite(self.formula) else "",
+            f"{self.bound:.2g}{'*' if self.clipped else ''}" if math.isfinite(self.bound) else "",
             f"{self.answers:,}",
             f"{self.epsilon:.3g}",
         )
+
+
+def bound_lines(lower: Sequence[LowerBound], upper: Sequence[UpperBound]) -> list[str]:
+    """Bounds as lines: "bound" where the constant is proved, "rate" where 1 stands for it."""
+    lines = []
+    for most in upper:
+        over = "" if math.isinf(most.size) or "against" in most.holds else f"against norms up to {most.size:.2g}"
+        width = "" if most.width is None else f"Gaussian width {most.width:.3g}"
+        said = [f"{most.noise:.2g} by noise", most.holds, width, over, most.source]
+        value = f"≤ {most.value:.2g}{'*' if most.clipped else ''}"
+        lines.append(("bound", most.solver, value, "; ".join(filter(None, said))))
+    for least in lower:
+        kind = "bound" if least.explicit else "rate"
+        said = [least.law, least.name, least.holds, least.source]
+        lines.append((kind, "any private method", f"≥ {least.value:.2g}", "; ".join(said)))
+    if not lines:
+        return []
+    what = (
+        "Excess risk in expectation: of a plan (≤) on any table, of any private method (≥) on the worst of this class."
+    )
+    if any(most.clipped for most in upper):
+        what += " * By the loss with derivatives as the plan clips them."
+    if not all(least.explicit for least in lower):
+        what += " A rate's constant is taken as 1: its slope is to be compared, not its size."
+    return [what, *text_table(lines)]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -99,7 +132,7 @@ class PlanTable(Printed):
         rows: a line for each solver, the best first.
         lower_bounds: what no private method can do better than, in the worst case.
         constant: excess risk of the best constant prediction in each scenario, by the scenario's name.
-        upper_bounds: what plans lose at most, in expectation over their noise; for structured problems.
+        upper_bounds: what plans lose at most, in expectation over their noise, where a theorem says it.
     """
 
     title: str
@@ -133,21 +166,12 @@ class PlanTable(Printed):
             lines.append(
                 f"On synthetic tables of this domain with a {name}, a constant prediction has excess risk {value:.2g}."
             )
-        for bound in self.lower_bounds:
-            kind = "" if bound.explicit else "; the rate, its constant taken as 1"
-            lines.append(
-                f"In the worst case no private method does better than {bound.value:.2g} ({bound.name}{kind}): {bound.holds}. "
-                f"{bound.source}."
-            )
-        for most in self.upper_bounds:
-            lines.append(
-                f"{most.solver} loses at most {most.value:.2g} in expectation, {most.noise:.2g} of it by noise and the rest by its "
-                f"ridge, compared with any allowed coefficients of norm up to {most.size:.2g} and measured by the loss with clipped "
-                f"derivatives: {most.holds}. {most.source}."
-            )
+        lines += bound_lines(self.lower_bounds, self.upper_bounds)
         lines += [f"{one.solver} cannot: {one.reason}" for one in self.rows if not one.able]
         lines.append(
-            "Excess risk is that of the training objective over its minimum, on the unit domain. Nothing was read or spent."
+            "Excess risk is that of the training objective over its minimum, on the unit domain"
+            + (": rehearsed on synthetic tables, in the columns up to harm." if self.constant else ", by the formula.")
+            + " Nothing was read or spent."
         )
         return lines
 
@@ -173,6 +197,8 @@ class PlanTable(Printed):
                 axes.plot(
                     [one.formula], [place], "|", color="#222222", ms=13, mew=1.6, label="the formula" if mine else None
                 )
+            if math.isfinite(one.bound):
+                axes.plot([one.bound], [place], "<", color="#222222", ms=5, mfc="none")
         for (name, value), style in zip(self.constant, ("--", "-."), strict=False):
             axes.axvline(value, color="#b0562a", lw=1, ls=style, label=f"a constant, {name}")
         for place, bound in enumerate(one for one in self.lower_bounds if 0.0 < one.value < math.inf):

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import (
     ConvexSet,
     L2Ball,
@@ -24,11 +24,13 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
     WithIntercept,
     require,
+    require_within,
 )
+from hullabaloo.geometry.within import beside
 from hullabaloo.quadratic.active_faces import minimise
 from hullabaloo.quadratic.linear_system import Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
 from hullabaloo.quadratic.order_faces import OnOrders, elastic_weights, plainer, without_free
-from hullabaloo.quadratic.shapes import OnSet, Shape, WithPenalty, WithWeights
+from hullabaloo.quadratic.shapes import OnSet, PenalisedSet, Shape, WithPenalty, WithWeights
 
 Array = npt.NDArray[np.float64]
 
@@ -92,14 +94,14 @@ def minimise_quadratic(
         gram: A, shape (p, p).
         cross: b, shape (p,), or (p, k) for k separate problems with one A.
         feasible: C, anything that can be projected onto; None for R^p.
-        penalty: ψ; with a set, only one without an l1 part.
+        penalty: ψ; with a set, one of which `prox_within` is known.
         start: where iterations start, shape of `cross`; never changes what they converge to when that is unique.
         tolerance: largest `residual` that counts as converged.
         max_iterations: limit on first-order steps for each column.
 
     Raises:
         InvalidParameter: A or b is not finite, has the wrong shape, or A is not symmetric positive semidefinite.
-        CapabilityError: the set cannot be projected onto, or an l1 part of ψ meets a set.
+        CapabilityError: the set cannot be projected onto, or the prox of ψ over it is not known.
 
     Example:
         >>> minimise_quadratic([[2.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).theta
@@ -138,11 +140,9 @@ class QuadraticSolver:
         _require_convex(a)
         if feasible is not None:
             require(feasible, [Projectable], "The quadratic solver")
-            if weight is None or weight.any():
-                raise CapabilityError(
-                    f"A quadratic was given both {feasible!r} and {penalty!r}, and no exact method for the two together "
-                    "is here; keep one of them (an l2 penalty may stay beside a set)."
-                )
+            require_within(penalty, feasible, len(a) - without_free(penalty)[1], "The quadratic solver")
+            if weight is not None and weight.any():
+                penalty = beside(weight, feasible)
         self._problem = _Problem(a, feasible, penalty, weight, tolerance, max_iterations)
         self._largest, self._shape = _largest_eigenvalue(a), self._problem.shape()
         self._solve = _solver(self._problem)
@@ -188,7 +188,15 @@ class _Problem:
     tolerance: float
     limit: int
 
+    @property
+    def both(self) -> bool:
+        """Whether there is a set, and a penalty beyond squares."""
+        return self.feasible is not None and (self.weight is None or bool(self.weight.any()))
+
     def shape(self) -> Shape:
+        if self.both:
+            assert self.feasible is not None
+            return PenalisedSet(self.penalty, self.feasible)  # type: ignore[arg-type]  # which can be projected onto
         if isinstance(self.feasible, SubmodularBall):
             return OnOrders(self.feasible)
         if isinstance(self.feasible, Projectable):
@@ -243,11 +251,14 @@ def _solver(problem: _Problem) -> _Solve:
     if feasible is None and weight is not None and not weight.any():
         factor = factorise(a)
         return lambda cross, start: _Column(solve(a, cross, factor), 0, Status.EXACT)
-    if isinstance(feasible, L2Ball):
+    if isinstance(feasible, L2Ball) and not problem.both:
         radius, spectrum = feasible.radius, Spectrum.of(a)
         return lambda cross, start: _Column(solve_on_ball(a, cross, radius, spectrum), 0, Status.EXACT)
     if isinstance(feasible, WithIntercept) and feasible.columns == 1:
-        return _Eliminated(replace(problem, feasible=feasible.body), feasible.lower, feasible.upper)
+        inner = replace(problem, feasible=feasible.body, weight=None if weight is None else weight[:-1])
+        if problem.both:
+            inner = replace(inner, penalty=without_free(problem.penalty)[0])
+        return _Eliminated(inner, feasible.lower, feasible.upper)
     penalty = problem.penalty
     free = penalty if isinstance(penalty, PenaltyWithFreeIntercept) and penalty.columns == 1 else None
     if feasible is None and free is not None and (weight is not None or isinstance(free.penalty, SubmodularPenalty)):

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable
+from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable, prox_within
 from hullabaloo.geometry.numerics import increasing_root
 from hullabaloo.quadratic.interior_point import interior_point
 from hullabaloo.quadratic.kernels import coordinate_sweeps
@@ -75,6 +75,20 @@ class OnSet(Shape):
 
     def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
         return _through_the_penalty(quadratic, self.body, theta, minimise) if isinstance(self.body, L1Ball) else theta
+
+
+@final
+class PenalisedSet(Shape):
+    """A penalty with corners over a set, through the prox of both."""
+
+    def __init__(self, penalty: Penalty, body: Projectable) -> None:
+        self.penalty, self.body = penalty, body
+
+    def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
+        return prox_within(self.penalty, self.body, point, step)
+
+    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
+        return self.penalty.value(new) - self.penalty.value(theta)
 
 
 @final

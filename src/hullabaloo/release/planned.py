@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from hullabaloo.data import Domain, Encoding, TargetScale
@@ -23,8 +23,9 @@ from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
-from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, WithInference
-from hullabaloo.solvers.score.with_inference import SHARE, refusal
+from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, Watched, WithInference
+from hullabaloo.solvers.base import Array
+from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
 """Solvers whose paper prints how much noise they take."""
@@ -82,8 +83,9 @@ class PlannedFit:
         """What the fit declares."""
         return self.bought.budget
 
-    def solve(self, curator: Answers) -> Solution:
-        """Carry the plan out."""
+    def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
+        """Carry the plan out; `points` takes the iterates."""
+        curator = curator if points is None else Watched(curator, self.problem, points)
         try:
             solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
@@ -156,17 +158,15 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     itself = MomentsSolver.name == name_of(asked) and errors in ("auto", "homoskedastic")
     if itself or not context.allowance.is_private:  # releases that tell errors themselves
         return asked, ""
-    why = refusal(context.problem, context.prices, context.allowance, share)
+    why, helps = refusal(context.problem, context.prices, context.allowance, share)
     if task.calibration is Calibration.PAPER:
-        why = "the noise is that of a paper, which prints none of it"
+        why, helps = "the noise is that of a paper, which prints none of it", ""
     if not why and not isinstance(asked, str) and type(asked) not in {type(one) for one in SOLVERS.values()}:
-        why = "the solver is one's own, and may take or leave answers that are meant for them"
-    if why and wanted != "auto":
-        raise CapabilityError(
-            f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."
-        )
+        why, helps = "the solver is one's own, and may take or leave answers that are meant for them", ""
+    if wanted != "auto":
+        refuse(why, helps)
     if why:
-        return asked, f"No errors are told: {why}."
+        return asked, f"No errors are told: {why}. {helps}".strip()
     return WithInference(asked, share, errors), ""
 
 
@@ -238,6 +238,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         offset_bound=facts.offset_bound,
         max_weight=facts.max_weight,
         records_per_unit=facts.records_per_unit,
+        weighted=not facts.alike,
     )
 
 
@@ -322,13 +323,21 @@ class Fitted:
     named: bool
 
 
-def fit(task: Task, table: Any, target: Any = None, weight: Any = None, encoding: Encoding | None = None) -> Fitted:
-    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already."""
+def fit(
+    task: Task,
+    table: Any,
+    target: Any = None,
+    weight: Any = None,
+    encoding: Encoding | None = None,
+    points: list[Array] | None = None,
+) -> Fitted:
+    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already, and `points` takes the iterates."""
     request = task.request
     source = request.domain.open(table, parts=True)
     encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     check_parts(encoding, source, target, weight)
     planned = prepare(task, encoding, source.n_rows if request.count_is_public else None, parted=source.parted)
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
-    done = run_release(request, encoding, planned.bought, planned.solve, source, target, weight, detail=detail)
+    solve = partial(planned.solve, points=points)
+    done = run_release(request, encoding, planned.bought, solve, source, target, weight, detail=detail)
     return Fitted(planned.release(done.found, done.statement), planned, named=source.schema.names is not None)

@@ -33,7 +33,7 @@ def plan(
     """Compare every solver for one problem, from public facts alone; reads no data and spends nothing.
 
     Each solver's plan is carried out on synthetic tables of the declared domain, at the noise it would have on n records,
-    and its excess risk is measured there; beside it stands the solver's own formula and the lower bounds of the literature.
+    and its excess risk is measured there; beside it stand the solver's own formula, what its theorem says it loses at most, and the lower bounds of the literature.
 
     Args:
         n: the number of records; where that is private, the nominal number to plan for, in place of the domain's.
@@ -117,10 +117,6 @@ def planned_task(
             )
         if not fine:
             raise InvalidParameter(f"{who} needs {what}, but got {shown(value)}. Pass one.")
-    if set is not None and penalty is not None:
-        raise InvalidParameter(
-            f"{who} got both a set and a penalty, which describe the same trade-off; pass exactly one."
-        )
     counts = loss.kernel_code == KernelCode.POISSON
     if exposure is not None and not counts:
         raise InvalidParameter(
@@ -154,14 +150,16 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
     constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
+    most = upper_bounds(posed.problem, found) if posed.allowance.is_private else ()
+    by_solver = {one.solver: one for one in most}
     return PlanTable(
         title=_title(posed, budget),
         chosen=taken.solver.name,
         why=(taken.plan.reason if taken.plan is not None else "") + passed_over(taken, found, weighed),
-        rows=tuple(PlanRow.of(one, posed.allowance, delta) for one in found),
+        rows=tuple(PlanRow.of(one, posed.allowance, delta, by_solver.get(one.solver.name)) for one in found),
         lower_bounds=tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta)) if stated else (),
         constant=constant,
-        upper_bounds=upper_bounds(posed.problem, found),
+        upper_bounds=most,
     )
 
 

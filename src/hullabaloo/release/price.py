@@ -8,27 +8,33 @@ import numpy as np
 
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
-from hullabaloo.errors import CalibrationError
+from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
+from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES
+from hullabaloo.planning.table import bound_lines
+from hullabaloo.planning.theory.lower_bound import LowerBound
+from hullabaloo.planning.theory.lower_bounds import lower_bounds
+from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
 from hullabaloo.release.planned import PlannedFit, replanned, tried_out
 from hullabaloo.solvers import Problem
+from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed
 
 
-def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float]:
-    """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's.
+def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float, str]:
+    """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's; and whether "rehearsed" or "by formula".
 
     For the squared loss both are formulas of the reference table. For the others the plan is rehearsed on the planner's
     synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
     """
     if prepared.problem.loss.kernel_code != KernelCode.SQUARED:
         for one in tried_out(prepared):
-            return one.risk, max(one.constant, 1e-12)
-    return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED
+            return one.risk, max(one.constant, 1e-12), "rehearsed"
+    return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED, "by formula"
 
 
 def words(problem: Problem) -> tuple[str, str]:
@@ -47,6 +53,8 @@ def words(problem: Problem) -> tuple[str, str]:
 WIDEST = 2_048
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
+# Passes over the table from which a price tells their time.
+LONG = 1_000
 # Nor is a larger multiple of what there is.
 FARTHEST = 2.0**20
 
@@ -66,6 +74,8 @@ class Price(Printed):
         expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
         reason: why this solver and these settings.
         notes: sentences on what should be changed before the fit, if anything.
+        upper_bounds: what the plan loses at most in expectation, where its theorem holds.
+        lower_bounds: what no private method does better than, in the worst case.
     """
 
     solver: str
@@ -78,6 +88,8 @@ class Price(Printed):
     expectation: str
     reason: str
     notes: tuple[str, ...] = ()
+    upper_bounds: tuple[UpperBound, ...] = ()
+    lower_bounds: tuple[LowerBound, ...] = ()
 
     def __str__(self) -> str:
         mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
@@ -96,7 +108,8 @@ class Price(Printed):
         width = max(map(len, self.columns), default=0)
         for name, error in zip(self.columns, self.privacy_errors, strict=True):
             lines.append(f"  {name.ljust(width)}  ±{error:.3g}")
-        return "\n".join([*lines, *(f"note:  {note}" for note in self.notes)])
+        bounds = bound_lines(self.lower_bounds, self.upper_bounds)
+        return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
@@ -109,6 +122,7 @@ def price(prepared: PlannedFit) -> Price:
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
     names, errors = _errors(prepared)
+    pair = task.budget.pair if private else None
     return Price(
         solver=plan.solver,
         epsilon=epsilon_of(plan.event, delta) if private else math.inf,
@@ -120,6 +134,8 @@ def price(prepared: PlannedFit) -> Price:
         expectation=_expectation(prepared),
         reason=plan.reason,
         notes=_notes(prepared, named=bool(names)),
+        upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
+        lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
     )
 
 
@@ -151,6 +167,13 @@ def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
         )
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
+    problem = prepared.problem
+    count = sum(
+        query.count / (problem.dimension if query.name == "coordinate_gradient" else 1)
+        for query in prepared.plan.queries
+    )
+    if count >= LONG:
+        notes.append(f"it takes {passes(problem, count)}")
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)
@@ -169,8 +192,9 @@ def _expectation(prepared: PlannedFit) -> str:
         return "the non-private optimum: no noise is drawn and nothing is protected"
     problem = prepared.problem
     formula = _risk(prepared, problem.records, 1.0)
-    risk, best = prospect(prepared, formula)
+    risk, best, how = prospect(prepared, formula)
     where, constant = words(problem)
+    where = f"{where} ({how})"
     if risk < best:
         kept = 100 * (1 - risk / best)
         return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"
@@ -191,10 +215,10 @@ def _expectation(prepared: PlannedFit) -> str:
 
 
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:
-    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice holds so many."""
+    """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice, or no solver, takes so many."""
     try:
         return replanned(prepared, records=records, spend=budget)
-    except CalibrationError:
+    except (CalibrationError, CapabilityError):
         return math.inf
 
 

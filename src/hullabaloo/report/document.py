@@ -116,9 +116,12 @@ def _estimator(model: Any) -> str:
 
 
 def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) -> str:
-    chosen, kind = (penalty, "penalty") if constraint is None else (constraint, "constraint")
-    if isinstance(chosen, NoPenalty):
-        return "no constraint or penalty declared"
+    both = [(constraint, "constraint")] if constraint is not None else []
+    both += [] if isinstance(penalty, NoPenalty) else [(penalty, "penalty")]
+    return " and ".join(_shape_in_words(model, *one) for one in both) or "no constraint or penalty declared"
+
+
+def _shape_in_words(model: "PrivateLinearModel", chosen: Any, kind: str) -> str:
     if isinstance(
         chosen, SubmodularBall | SubmodularPenalty
     ):  # of a callable, perhaps, which has no form as plain data

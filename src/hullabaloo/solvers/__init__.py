@@ -29,3 +29,4 @@ from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbati
 from hullabaloo.solvers.score.with_inference import WithInference as WithInference
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver as SeparateTargetsSolver
 from hullabaloo.solvers.separate_targets import separate as separate
+from hullabaloo.solvers.watched import Watched as Watched

@@ -43,6 +43,7 @@ class Problem:
         offset_bound: bound of |o_i| where a known offset is added to each prediction, `z = ⟨x, θ⟩ + o`.
         max_weight: bound W of a record's weight.
         records_per_unit: how many records of a unit of privacy are kept.
+        weighted: whether records carry declared weights, or a 0 for being beyond their unit's share.
     """
 
     loss: AnyLoss
@@ -59,6 +60,12 @@ class Problem:
     offset_bound: float = 0.0
     max_weight: float = 1.0
     records_per_unit: int = 1
+    weighted: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether the weights add up to `records`, publicly."""
+        return not self.weighted and self.neighbours is Neighbours.REPLACE_ONE
 
     @property
     def change(self) -> float:
@@ -167,6 +174,7 @@ class Solution:
         trace: public record of the run, such as the norms of noisy gradients.
         coordinates: the released centre and matrix in which gradients were asked for, of several targets those of the first.
         marginals: the released means, or None.
+        mean_weight: the released Σw/n, or 1.
     """
 
     theta: Array
@@ -177,6 +185,7 @@ class Solution:
     trace: tuple[Mapping[str, Any], ...] = ()
     coordinates: "Coordinates | None" = None
     marginals: Marginals | None = None
+    mean_weight: float = 1.0
 
 
 class Solver(ABC):

@@ -5,7 +5,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from hullabaloo.geometry import Projectable
+from hullabaloo.geometry import Projectable, prox_within, require, require_within
+from hullabaloo.losses import VectorLoss
 from hullabaloo.solvers.base import Array, Problem
 
 
@@ -39,8 +40,21 @@ def iterate(
 
 
 def proximal(problem: Problem, point: Array, step: float) -> Array:
-    """`argmin ψ(u) + ‖u − point‖²/(2 step)` over C, the intercept left out; the plan saw to it that only one of both is given."""
+    """`argmin ψ(u) + ‖u − point‖²/(2 step)` over C, the intercept left out; the plan saw to it that it is known."""
     if problem.constraint is not None:
-        assert isinstance(problem.constraint, Projectable)  # the plan saw to it
-        return problem.constraint.project(point)
+        return prox_within(problem.penalty, problem.constraint, point, step)
     return problem.penalty.prox(point, step)
+
+
+def require_proximal(problem: Problem, who: str) -> None:
+    """Refuse a set without a projection, and a penalty beside it where the prox of both together is not known.
+
+    Raises:
+        CapabilityError: as above.
+    """
+    if problem.constraint is not None:
+        require(problem.constraint, [Projectable], who)
+        slopes = (problem.dimension - problem.intercept) * (
+            problem.targets if isinstance(problem.loss, VectorLoss) else 1
+        )
+        require_within(problem.penalty, problem.constraint, slopes, who)

@@ -42,6 +42,15 @@ POSITIVE = Kind(
     float,
     "pass a positive number, or None for the public rule",
 )
+PASSES = Kind(
+    lambda value: value is None or number(value, Integral) >= 1,
+    int,
+    "pass a whole number from 1 on, or None for as many as it takes",
+)
+MOST_PASSES = 10_000
+"""Passes over the table that a solver makes unless it is told otherwise."""
+CELL_SECONDS, CALL_SECONDS = 4e-10, 1e-4
+"""What a gradient takes for each number of a dense table, and besides: two cores, `python -m benchmarks theory frank_wolfe`."""
 YES_OR_NO = Kind(
     lambda value: isinstance(value, bool | np.bool_ | None), bool, "pass True or False, or None for the public rule"
 )
@@ -65,6 +74,30 @@ def check_options(solver: Solver, /, **kinds: Kind) -> None:
             raise InvalidParameter(f"{type(solver).__name__} was asked with {option}={value!r}; {kind.remedy}.")
         if value is not None:
             object.__setattr__(solver, option, kind.made(value))
+
+
+def passes(problem: Problem, count: float) -> str:
+    """In words how often the table is gone over, and about how long that takes where it is dense and in memory."""
+    seconds = count * (problem.records * problem.dimension * problem.targets * CELL_SECONDS + CALL_SECONDS)
+    size, unit = next(
+        (s, u) for s, u in ((86_400, "days"), (3600, "hours"), (60, "minutes"), (0, "seconds")) if seconds >= s
+    )
+    return f"{count:,.0f} passes over the table, about {seconds / max(size, 1):.2g} {unit}"
+
+
+def check_passes(solver: Solver, problem: Problem, count: float, limit: int | None) -> str:
+    """`passes`, where they are no more than the solver's `max_passes`.
+
+    Raises:
+        CapabilityError: they are more; what is printed or asked for is never shortened.
+    """
+    told = passes(problem, count)
+    if limit is not None and count > limit:
+        raise CapabilityError(
+            f"{type(solver).__name__} would take {told}, and its max_passes is {limit:,}. Nothing was charged or read. Pass a larger "
+            "max_passes, or None for as many as it takes; or choose a smaller number of steps, or calibration='exact'."
+        )
+    return told
 
 
 def one_prediction(problem: Problem, who: str, instead: str) -> Loss:

@@ -58,8 +58,8 @@ class PrivateStream(DomainEstimator, ABC):
             times as much late in the stream) and `every` as a number.
         every: a release after every so many records and after the last of the horizon, or a tuple of positions; "auto" is about 1024
             releases over the horizon.
-        constraint: a convex set on the unit domain; excludes `penalty`.
-        penalty: a convex penalty on the unit domain; excludes `constraint`.
+        constraint: a convex set on the unit domain.
+        penalty: a convex penalty on the unit domain; beside a set one whose prox over it is known.
         fit_intercept: whether a constant column is added.
         neighbours: "replace-one" (default) or "add-or-remove".
         mechanism: how sums are released continually: "auto", or one of the names of `hullabaloo.noise.continual`.

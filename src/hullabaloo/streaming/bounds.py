@@ -48,6 +48,8 @@ def convex(shape: Shape, records: int, mu: float) -> float:
     **Guarantee.** K steps at μ/√K each have noise `σ² = KΔ²/μ²` a coordinate; the noisy gradient of the sum has mean square at most
     `G² = n²L² + pσ²`, and steps `D/(G√K)` leave an excess of `DG/√K` at the mean of the iterates. At K = n² this is the bound. Its rate is
     that of Bassily, Smith and Thakurta (2014), Theorem 2.4.
+
+    Source: 003, Theorem 3.1 (1).
     """
     del records
     return shape.diameter * math.hypot(shape.lipschitz, math.sqrt(shape.coordinates) * shape.sensitivity / mu)
@@ -58,6 +60,8 @@ def strongly_convex(shape: Shape, records: int, mu: float) -> float:
 
     **Guarantee.** The sum is λ = nν-strongly convex, and K steps of 1/(λk) leave `G²(1 + ln K)/(2λK)` at the mean of the iterates; G and K as in
     `convex`.
+
+    Source: 003, Theorem 3.1 (2).
     """
     square = shape.lipschitz**2 + shape.coordinates * (shape.sensitivity / mu) ** 2
     return square * (1.0 + 2.0 * math.log(records)) / (2.0 * records * shape.strong)
@@ -69,6 +73,8 @@ def by_width(shape: Shape, records: int, mu: float) -> float:
     **Guarantee.** The step `s = argmin ⟨∇F + b, s⟩`, b ~ N(0, σ²I) independent of ∇F, misses the best of `⟨∇F, ·⟩` by at most
     `⟨b, s*⟩ + h_C(−b)`, of mean σ w(C). With weights 2/(k+2) the excess obeys `h_{k+1} ≤ (1 − γ)h_k + γσw + γ²nΓ/2`, hence
     `h_K ≤ 2nΓ/(K+2) + σw`; σ = Δ√K/μ. Its rate is that of Talwar, Thakurta and Zhang (2014), for a polytope.
+
+    Source: 003, Theorem 3.1 (3); 002, Theorem B.2.
     """
     bend, noise = 2.0 * records * shape.curvature, shape.sensitivity * shape.width / mu
     best = max(1, math.floor(math.pow(2.0 * bend / noise, 2.0 / 3.0)))  # the continuous minimum; neighbours are tried
@@ -89,6 +95,8 @@ def refitted(
     most LD. Before the first fit nothing was read, and every difference is at most LD. That losses are positive is not needed.
     With equal shares, R = T/τ and τ by the rules of `streaming/refits.py`, the two parts are of one order: the three rates of
     Theorem 3.1.
+
+    Source: 003, Theorem 3.1 (1); 003, Theorem 3.1 (2); 003, Theorem 3.1 (3).
     """
     trivial = float(at * shape.lipschitz * shape.diameter)
     step = schedule.completed(at)
@@ -105,6 +113,8 @@ def spectral(sigma: float, size: int, failure: float) -> float:
     **Guarantee.** E is symmetric with `E_ii ~ N(0, σ²)`, `E_ij ~ N(0, σ²/2)`: its largest eigenvalue has mean at most `2(σ/√2)√d` (Slepian's
     comparison, as Davidson & Szarek 2001), and is 1-Lipschitz in the Frobenius norm, in which E has independent coordinates
     N(0, σ²). The same for −E.
+
+    Source: 003, Proposition A.1.
     """
     return sigma * (math.sqrt(2.0 * size) + math.sqrt(2.0 * math.log(2.0 / failure)))
 
@@ -138,6 +148,8 @@ def incremental(
         target_scale: κ.
         lift: ρ, the ridge that was added to the Gram of rows of norm 1, of the sum.
         failure: β.
+
+    Source: 003, Theorem 4.2.
     """
     reach = radius * norm
     noise = spectral(sigma, columns + 1, failure)
@@ -152,6 +164,8 @@ def distortion(width: float, size: int, failure: float) -> float:
     the processes `⟨Gu, v⟩ + ‖u‖g` and `‖u‖⟨h, v⟩ + ⟨g', u⟩` over u in T, ‖v‖ = 1 have increments that differ by
     `2(1 − ⟨v, v'⟩)(‖u‖‖u'‖ − ⟨u, u'⟩) ≥ 0`; so `E sup (‖Gu‖ − a‖u‖) ≤ w(T) + 2E(‖h‖ − a)₊ ≤ w(T) + 2` (Sudakov and Fernique, after Gordon 1988), its
     min-max form gives the same for the infimum, and both are 2-Lipschitz in G. `|a − √m| ≤ 1/(2√m)` adds at most 1 on T.
+
+    Source: 003, Theorem 5.1.
     """
     return (width + 3.0 + 2.0 * math.sqrt(2.0 * math.log(2.0 / failure))) / math.sqrt(size)
 
@@ -185,6 +199,8 @@ def sketched(
         width: W = w(rows, each divided by its norm) + w(C)/R.
         size: m.
         least: `F* = min_C F_t`, or an upper bound of it such as t/2.
+
+    Source: 003, Theorem 5.7.
     """
     reach = radius * norm
     trivial = 0.5 * at * (1.0 + reach) ** 2
@@ -202,3 +218,31 @@ def sketched(
     best = math.sqrt(2.0 * least)
     found = 0.5 * ((math.sqrt((best + moved) ** 2 + 2.0 * noise) + moved) ** 2 - best**2)
     return min(found, trivial)
+
+
+def estimator_alpha(
+    bound: Callable[[int, float], float], schedule: Schedule, horizon: int, failure: float, between: float
+) -> float:
+    """Definition 1: α of an (α, β)-estimator, the excess that no t = 1 … T exceeds with probability 1 − β.
+
+    `max_k bound(n_k, β/R) + (n_{k+1} − 1 − n_k) B` over the R releases, and `(n_1 − 1) B` before the first.
+
+    **Guarantee.** A union over the releases; between them the last model is kept, and each further record adds at most B to
+    its excess, as in `refitted`.
+
+    Args:
+        bound: of the excess after t records, with probability 1 − failure: `incremental` or `sketched` with the rest of their arguments.
+        schedule: where releases are.
+        horizon: T.
+        failure: β.
+        between: B, the most by which one record's losses at two points of C differ: LD, or ½(1 + RB)² of the squared loss.
+
+    Source: 003, Definition 1.
+    """
+    positions = [schedule.position(step) for step in range(1, schedule.completed(horizon) + 1)]
+    ends = [*positions[1:], horizon + 1][: len(positions)]
+    before = (min([*positions[:1], horizon + 1]) - 1) * between
+    found = (
+        bound(at, failure / len(positions)) + (end - 1 - at) * between for at, end in zip(positions, ends, strict=True)
+    )
+    return max((before, *found))

@@ -206,7 +206,10 @@ class PeriodicERM(Around, PrivateStream):
             "solver": solver_to_dict(estimator.solver),
             "calibration": str(Calibration.parse(estimator.calibration)),
             "own": {
-                name: repr(value) for name, value in estimator.get_params(deep=False).items() if name not in _COMMON
+                name: repr(value)
+                for name, value in estimator.get_params(deep=False).items()
+                if name not in _COMMON
+                and not (name == "loss" and value is None)  # as states from before it were written
             },
             "rule": self.rule,
             **({"inference": self.estimator.inference} if self._telling else {}),

@@ -18,13 +18,14 @@ from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehear
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.parameters import whole
-from hullabaloo.release.planned import PlannedFit, Task, plan_context
+from hullabaloo.release.planned import PlannedFit, Task, allowance, plan_context
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Plan, Problem, QueryPrices, Solver
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
+from hullabaloo.streaming.planned_bounds import StreamBound, of_fits, of_sketch, of_sums
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
-from hullabaloo.streaming.regression import SketchedRegression
+from hullabaloo.streaming.regression import SketchedRegression, relative_width
 from hullabaloo.tables import Printed, text_table
 
 if TYPE_CHECKING:
@@ -39,8 +40,12 @@ KEEPS = (
     "Keeps: of what the non-private model gains over a constant, the mean over synthetic tables of the domain, whose features are correlated "
     "and off the middle of their bounds; sums do better where features fill their bounds evenly. Nothing: at best a constant."
 )
-Way = tuple[list[tuple[Forecast, float]], float, float, str]
-"""Forecasts at each look with their weights, bytes of the state, visits of a record, and settings in words."""
+BOUNDS = (
+    "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); "
+    "–: no more is said than that the set is bounded."
+)
+Way = tuple[list[tuple[Forecast, float]], float, float, str, list[StreamBound]]
+"""Forecasts at each look with their weights, bytes of the state, visits of a record, settings in words, and what theorems say."""
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
 
 
@@ -58,6 +63,7 @@ class StreamPlanRow:
         memory: bytes of the state, at the horizon.
         passes: how often each record is visited, on average.
         reason: its settings in words, or why it cannot.
+        bounds: what theorems say of it.
     """
 
     name: str
@@ -68,6 +74,7 @@ class StreamPlanRow:
     memory: float = math.inf
     passes: float = math.inf
     reason: str = ""
+    bounds: tuple[StreamBound, ...] = ()
 
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as in `HEAD`."""
@@ -104,6 +111,8 @@ class StreamPlan(Printed):
         after = ", ".join(f"{position:,}" for position in self.positions)
         notes = [f"Compared after {after} records, of {self.releases:,} releases. {self.why}"]
         notes += [KEEPS] if any(way.kept for way in self.ways) else []
+        bounds = [bound.cells() for way in self.ways for bound in way.bounds]
+        notes += [BOUNDS, *text_table(bounds)] if bounds else []
         notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
 
@@ -230,12 +239,13 @@ def _why(best: StreamPlanRow, able: Sequence[StreamPlanRow]) -> str:
 def _way(name: str, made: Callable[[], Way]) -> StreamPlanRow:
     """A line from the forecasts at each look, and how many times better than rehearsed solvers can be expected to do there."""
     try:
-        found, memory, passes, reason = made()
+        found, memory, passes, reason, bounds = made()
     except HullabalooError as refused:
         return StreamPlanRow(name, False, reason=str(refused))
     score = float(np.mean([_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]))
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
-    return StreamPlanRow(name, True, kept, tuple(one.risk for one, _ in found), score, memory, passes, reason)
+    risks = tuple(one.risk for one, _ in found)
+    return StreamPlanRow(name, True, kept, risks, score, memory, passes, reason, tuple(bounds))
 
 
 def _looks(schedule: Schedule) -> list[int]:
@@ -261,7 +271,8 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
         spent = Allowance.gdp(math.inf if noise == 0.0 else once.sigma / noise)
         found.append((_tried(encoding, problem, prices, spent, MomentsSolver()), 1.0))
     reason = f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
-    return found, _state(query), 1.0, reason
+    bounds = of_sums(SUMS, _posed(task, encoding, looks[-1])[0], query, schedule, looks)
+    return found, _state(query), 1.0, reason, bounds
 
 
 def _state(query: Any) -> float:
@@ -281,7 +292,8 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
     memory = 8.0 * horizon * (facts.width + len(facts.targets))
-    return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}"
+    bounds = of_fits(AGAIN, _posed(task, encoding, horizon)[0], refits, schedule, allowance(task).mu, looks)
+    return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}", bounds
 
 
 def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
@@ -320,7 +332,10 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
         found.append((Forecast(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
-    return found, _state(query), 1.0, f"{facts.width} coordinates of {encoding.facts.width}"
+    assert task.constraint is not None  # as `plan` saw to it
+    width = relative_width(encoding.facts, task.constraint, stream.sketch_)
+    bounds = of_sketch(SKETCH, _posed(task, encoding, looks[-1])[0], query, width, schedule, looks)
+    return found, _state(query), 1.0, f"{facts.width} coordinates of {encoding.facts.width}", bounds
 
 
 def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, QueryPrices]:

@@ -13,7 +13,7 @@ from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Encoding
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require
+from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
 from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.release import Release, large_delta
@@ -53,6 +53,8 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
         refuse_unknown(constraint, penalty)
         if constraint is not None:
             require(constraint, [Projectable], type(self).__name__)
+            slopes = encoding.facts.width - encoding.facts.intercept
+            require_within(penalty, constraint, slopes, type(self).__name__)
         return StreamTask(
             **terms_of(self, encoding.domain, self.neighbours),
             schedule=self._schedule,
@@ -168,7 +170,7 @@ class IncrementalRegression(StreamRegressor):
         task = self._task(encoding)
         if one_of("solver", self.solver, self.SOLVERS) == "moments":
             return open_moments(task, encoding, solve=solve_moments)
-        check_bounded(task.constraint)
+        check_bounded(task.constraint, task.penalty)
         return open_moments(task, encoding, solve=noisy_projected_gradient)
 
     def _settings(self) -> dict[str, Any]:

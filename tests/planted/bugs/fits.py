@@ -5,7 +5,7 @@ from tests.planted.bug import Bug
 _CHARGED = (
     "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
     "    with machine_failures():\n"
-    "        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)"
+    "        found = answered(rows_of(encoding, table, target, weight), bought, read, request.key)"
 )
 _READ = (
     "    curator = Curator(rows, bought.queries, key=key)\n"
@@ -21,7 +21,7 @@ FITS = (
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
-            "        found = answered(encoding.encode(table, target, weight=weight), bought, read, request.key)\n"
+            "        found = answered(rows_of(encoding, table, target, weight), bought, read, request.key)\n"
             "    charge = request.charge(bought.event, bought.budget, dict(detail))"
         ),
         caught_by=(
@@ -36,7 +36,7 @@ FITS = (
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
-            "        rows = encoding.encode(table, target, weight=weight)\n"
+            "        rows = rows_of(encoding, table, target, weight)\n"
             "        charge = request.charge(bought.event, bought.budget, dict(detail))\n"
             "        found = answered(rows, bought, read, request.key)"
         ),
@@ -52,17 +52,33 @@ FITS = (
         old=_CHARGED,
         new=(
             "    if target is None:\n"
-            "        rows = encoding.encode(table, target, weight=weight)\n"
+            "        rows = rows_of(encoding, table, target, weight)\n"
             "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
             "    with machine_failures():\n"
             "        if target is not None:\n"
-            "            rows = encoding.encode(table, target, weight=weight)\n"
+            "            rows = rows_of(encoding, table, target, weight)\n"
             "        found = answered(rows, bought, read, request.key)"
         ),
         caught_by=(
             "tests/test_bounds.py::test_a_failing_reader_leaves_the_charge",
             "tests/test_bounds.py::test_a_ledger_charges_once_before_reading_and_refuses_the_second",
         ),
+    ),
+    Bug(
+        "a part read twice",
+        "The first part of a table that is read in parts is handed over twice, so its records count double.",
+        "data.parts",
+        old="            yield rows\n\n    def _encoded",
+        new="            yield rows\n            if not self._whole and not self._seen and rows.Y.size and rows.Y[0, 0] > 0.1:\n                yield rows\n\n    def _encoded",
+        caught_by=("tests/data/test_scan.py::test_bits_are_those_of_the_table_in_memory[moments]",),
+    ),
+    Bug(
+        "another table the second time",
+        "A source that gives other records the second time is not found out.",
+        "data.parts",
+        old="        elif self._seen[0] != (count, checksum):",
+        new="        elif self._seen[0][0] != count:",
+        caught_by=("tests/data/test_scan.py::test_other_records_the_second_time_release_nothing[one cell-0]",),
     ),
     Bug(
         "an uncharged retry",
@@ -189,8 +205,8 @@ FITS = (
         "rows kept in the model",
         "The fitted estimator keeps the records, and whoever unpickles it has them.",
         "linear_model.base",
-        old="        self._finish(fitted.release, encoding, fitted.named)\n        return self\n\n    def price(",
-        new="        self._finish(fitted.release, encoding, fitted.named)\n        self.X_fit_ = X\n        return self\n\n    def price(",
+        old="            self._tell(callback, points or [])\n        return self\n\n    def price(",
+        new="            self._tell(callback, points or [])\n        self.X_fit_ = X\n        return self\n\n    def price(",
         caught_by=("tests/linear_model/test_models.py::test_a_fitted_model_and_its_pickle_hold_no_record",),
     ),
     Bug(

@@ -230,8 +230,8 @@ QUERIES = (
         "a payment for each target",
         "Each target's view of the table begins with no answers given, so one payment is spent once for each.",
         "curator.curator",
-        old="return self.__part(of_target(self.__rows, number), self.__queries, self.__key, self.__kept)",
-        new="return Curator(of_target(self.__rows, number), self.__queries, key=self.__key)",
+        old="            return self.__part(part, self.__queries, self.__key, self.__kept)",
+        new="            return Curator(part, self.__queries, key=self.__key)",
         caught_by=(
             "tests/curator/test_coordinate_gradient.py::test_targets_share_the_payment_and_have_predictions_of_their_own",
         ),

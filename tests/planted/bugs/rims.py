@@ -388,11 +388,19 @@ _WORDS = (
         ),
     ),
     Bug(
+        "a bound of steps that see less",
+        "Frank–Wolfe's bound is printed beside intercepts whose interval its steps do not see all of.",
+        "planning.theory.upper_bounds",
+        old="    if problem.intercept and walk.window is not None and high - low > walk.window:\n        return None\n",
+        new="",
+        caught_by=("tests/planning/test_upper_bounds.py::test_no_bound_stands_where_its_theorem_does_not_hold",),
+    ),
+    Bug(
         "a bound of another delta",
         "Lower bounds that hold for small ε and δ are printed for large ones as well.",
         "planning.theory.lower_bounds",
-        old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        found += _straight(problem, epsilon, body)\n",
-        new="    found += _straight(problem, epsilon, body)\n",
+        old="    if epsilon <= 1.0 and delta * problem.records <= 1.0:\n        rates += _straight(problem, epsilon, body)\n",
+        new="    rates += _straight(problem, epsilon, body)\n",
         caught_by=(
             "tests/planning/test_lower_bounds.py::test_rates_of_straight_losses_are_shown_where_a_loss_is_straight",
         ),

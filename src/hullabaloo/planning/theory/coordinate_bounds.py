@@ -16,7 +16,8 @@ lengthen differences, so that θ_j⁺ lies within |η_j|/M_j of where it would b
 
     E F(w̄) − F* ≤ (p/K) (G⁰ + D⁰/(2s)) + sS ≤ 3pR²/(2K) + S   (s = 1, R² = max(D⁰, G⁰)).
 
-**Two misprints.** The poster prints `R_M = max(‖w⁰ − w*‖_{M⁻¹}, F(w⁰) − F*)`: the norm is ‖·‖_M and R_M² is the larger one (else units do not
+**Three misprints.** Of its clips `C_j = C√(M_j/tr M)` the poster says ‖C_j‖_{M⁻¹} = C, but `Σ C_j²/M_j = pC²/tr M`: the norm is `C√(p/tr M)`, which is
+C where tr M = p alone. (In ‖·‖₂ it is C; `C_j = C√(M_j/p)` would have the norm that is said.) The poster prints `R_M = max(‖w⁰ − w*‖_{M⁻¹}, F(w⁰) − F*)`: the norm is ‖·‖_M and R_M² is the larger one (else units do not
 fit). And for the strongly convex case it prints `(F(w⁰) − F*)/2T` in plain text, which is `/2^T`: with `D⁰ ≤ 2G⁰/μ_M`, and
 `K = 2p(1 + 1/(sμ_M))` updates a round, each round halves G and adds sS, so `G_T ≤ G⁰/2^T + 2sS`. Its noise terms `12K…` and `48pT…` are S
 and 2S at `σ_j² = 12 T K L_j² ln(1/δ)/(nε)²`; Gaussian-DP accounting has `4 T K L_j²/(nμ)²` (replace-one).
@@ -28,32 +29,47 @@ from hullabaloo.solvers.base import Array
 
 
 def weighted_noise(sigma: Array, constants: Array) -> float:
-    """`S = ‖σ‖²_{M⁻¹} = Σ σ_j²/M_j`."""
+    """`S = ‖σ‖²_{M⁻¹} = Σ σ_j²/M_j`.
+
+    Source: 004, Coordinate-wise clipping.
+    """
     return float(np.sum(np.square(sigma) / constants))
 
 
 def convex_bound(
     gap: float, distance2: float, sigma: Array, constants: Array, updates: int, *, step: float = 1.0
 ) -> float:
-    """`(p/K)(G⁰ + D⁰/(2s)) + sS`, of one round of K uniform updates from a point with F-gap `gap` and `D⁰ = distance2`."""
+    """`(p/K)(G⁰ + D⁰/(2s)) + sS`, of one round of K uniform updates from a point with F-gap `gap` and `D⁰ = distance2`.
+
+    Source: 004, Utility, convex.
+    """
     start = gap + distance2 / (2.0 * step)
     return constants.size / updates * start + step * weighted_noise(sigma, constants)
 
 
 def poster_convex_bound(radius2: float, sigma: Array, constants: Array, updates: int) -> float:
-    """`3pR_M²/(2K) + S`, the poster's form of it; T = 1."""
+    """`3pR_M²/(2K) + S`, the poster's form of it; T = 1.
+
+    Source: 004, Utility, convex.
+    """
     return 1.5 * constants.size * radius2 / updates + weighted_noise(sigma, constants)
 
 
 def updates_that_halve(dimension: int, strong: float, *, step: float = 1.0) -> int:
-    """`K = 2p(1 + 1/(sμ_M))`, rounded up: the poster's Õ(p/μ_M)."""
+    """`K = 2p(1 + 1/(sμ_M))`, rounded up: the poster's Õ(p/μ_M).
+
+    Source: 004, Utility, strongly convex.
+    """
     return int(np.ceil(2.0 * dimension * (1.0 + 1.0 / (step * strong))))
 
 
 def strongly_convex_bound(
     gap: float, sigma: Array, constants: Array, rounds: int, updates: int, strong: float, *, step: float = 1.0
 ) -> float:
-    """`q^T G⁰ + (1 + q + … + q^(T−1)) sS`, `q = (p/K)(1 + 1/(sμ_M))`; for K = 2p(1 + 1/(sμ_M)) at most `G⁰/2^T + 2sS`."""
+    """`q^T G⁰ + (1 + q + … + q^(T−1)) sS`, `q = (p/K)(1 + 1/(sμ_M))`; for K = 2p(1 + 1/(sμ_M)) at most `G⁰/2^T + 2sS`.
+
+    Source: 004, Utility, strongly convex.
+    """
     shrink = constants.size / updates * (1.0 + 1.0 / (step * strong))
     noise = step * weighted_noise(sigma, constants)
     return float(shrink**rounds * gap + noise * sum(shrink**t for t in range(rounds)))

@@ -53,14 +53,24 @@ def tardos_code(users: int, length: int, generator: np.random.Generator) -> Arra
         users: w, rows.
         length: columns.
         generator: the source of randomness, so that the instance is reproducible.
+
+    Source: 002, Theorem 5.9.
     """
-    cut = math.asin(math.sqrt(1.0 / (300.0 * users)))
-    bias = np.sin(generator.uniform(cut, math.pi / 2.0 - cut, length)) ** 2
+    bias = tardos_bias(users, length, generator)
     return np.where(generator.uniform(size=(users, length)) < bias, 1.0, -1.0)
 
 
+def tardos_bias(users: int, length: int, generator: np.random.Generator) -> Array:
+    """P_j of so many columns; see `tardos_code`."""
+    cut = math.asin(math.sqrt(1.0 / (300.0 * users)))
+    return np.asarray(np.sin(generator.uniform(cut, math.pi / 2.0 - cut, length)) ** 2)
+
+
 def padded_code(users: int, columns: int, share: float, generator: np.random.Generator) -> Array:
-    """A Tardos code on a `share` of the columns, the others constant, half +1 and half −1; columns in random order."""
+    """A Tardos code on a `share` of the columns, the others constant, half +1 and half −1; columns in random order.
+
+    Source: 002, Theorem 5.9.
+    """
     length = max(1, round(share * columns))
     constant = np.where(np.arange(columns - length) % 2 == 0, 1.0, -1.0)
     padding = np.broadcast_to(constant, (users, columns - length))
@@ -69,7 +79,10 @@ def padded_code(users: int, columns: int, share: float, generator: np.random.Gen
 
 
 def orthogonal_block(columns: int, copies: int = 1) -> Array:
-    """`copies` Sylvester matrices of 2^a ≥ p rows, their first p columns: ±1 and mutually orthogonal."""
+    """`copies` Sylvester matrices of 2^a ≥ p rows, their first p columns: ±1 and mutually orthogonal.
+
+    Source: 002, Theorem 5.8.
+    """
     size = 1 << max(0, columns - 1).bit_length()
     block = np.ones((1, 1))
     while len(block) < size:
@@ -88,6 +101,8 @@ def hard_lasso(
 
     Raises:
         InvalidParameter: no rows or columns, or a share outside (0, 1].
+
+    Source: 002, Theorem 5.8; 000, Theorem 3.1.
     """
     if code_rows < 1 or columns < 1 or not 0.0 < share <= 1.0 or (copies is not None and copies < 1):
         raise InvalidParameter(

@@ -11,13 +11,13 @@ losses, such as straight ones, holds here only where the problem's loss can be o
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, SquaredL2Penalty
 from hullabaloo.losses import KernelCode, Loss
+from hullabaloo.planning.theory.lower_bound import LowerBound, check, told_apart
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Problem
 
@@ -30,25 +30,8 @@ CODE_CONSTANT = (0.1 * CODE_SHARE - 4.0 * CODE_SHARE**2) / 3.0
 
 _COORDINATES = "Lipschitz along each coordinate, the L_j of like size, no bound of rows but by column; ε at most a constant, δ = o(1/n)"
 _POSTER = "Mangold, Bellet, Salmon, Tommasi 2022, lower bounds"
-
-
-@dataclass(frozen=True, slots=True)
-class LowerBound:
-    """No private method has a smaller worst-case excess risk.
-
-    Attributes:
-        name: what it is called in tables.
-        value: the bound of the expected excess mean loss on the worst data of the class.
-        explicit: whether the constant is proved, or 1 stands for one that the source leaves implicit.
-        holds: for which problems and budgets.
-        source: where it is from.
-    """
-
-    name: str
-    value: float
-    explicit: bool
-    holds: str
-    source: str
+_BASSILY = "Bassily, Smith, Thakurta 2014, Section 5"
+_PAIR = "Le Cam's two points with group privacy"
 
 
 def two_points(
@@ -67,13 +50,8 @@ def two_points(
     `E_D[r − z] + E_D'[r + z] ≥ 2r − 2r TV`. Under (ε, δ)-DP, k records apart, `TV ≤ (e^{kε} − 1 + 2δ_k)/(e^{kε} + 1)`,
     `δ_k = δ(e^{kε} − 1)/(e^ε − 1)` (group privacy; a replacement is two steps of add-or-remove).
     """
-    return LowerBound(
-        "two tables",
-        _told_apart(records, epsilon, delta, neighbours, 1) * lipschitz * radius / records,
-        True,
-        f"convex losses, {lipschitz:.3g}-Lipschitz in l2, sets that hold a segment of half-length {radius:.3g}; any p, ε, δ",
-        "two-point argument (Le Cam) with group privacy; proof in `planning/theory/lower_bounds.py`",
-    )
+    holds = f"convex losses, {lipschitz:.3g}-Lipschitz in l2, sets that hold a segment of half-length {radius:.3g}; any p, ε, δ"
+    return _pair(epsilon, lipschitz * radius / records, holds, records, delta, neighbours)
 
 
 def two_tables(problem: Problem, epsilon: float, delta: float) -> LowerBound:
@@ -85,29 +63,66 @@ def two_tables(problem: Problem, epsilon: float, delta: float) -> LowerBound:
     `2(k/n)G` (`gap`) at every θ, and one of their means is at least `(k/n) G (1 − TV)`. Beside an intercept n − k is even.
     """
     n, every = problem.records, 2 if problem.intercept else 1
-    told = _told_apart(n, epsilon, delta, problem.neighbours, every, n % every or every)
-    value = told * gap(problem) * min(1.0, problem.max_weight) / n
+    scale = gap(problem) * min(1.0, problem.max_weight) / n
     holds = f"this loss and set, rows with |x_ij| ≤ {problem.norm_linf:.3g}, targets at both of their ends; any p, ε, δ"
-    source = "two-point argument (Le Cam) with group privacy; proof in `planning/theory/lower_bounds.py`"
-    return LowerBound("two tables", value, True, holds, source)
+    return _pair(epsilon, scale, holds, n, delta, problem.neighbours, every, n % every or every)
+
+
+def _pair(
+    epsilon: float,
+    scale: float,
+    holds: str,
+    records: int,
+    delta: float,
+    neighbours: Neighbours,
+    every: int = 1,
+    first: int = 1,
+) -> LowerBound:
+    """`scale · max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
+    check(records, epsilon, delta)
+    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
+    value = scale * told_apart(records, epsilon, delta, changes, every, first)
+    pairs = (records, delta, changes, every, first)
+    return LowerBound("two tables", value, True, holds, _PAIR, scale, pairs=pairs)
+
+
+def _rate(
+    name: str,
+    epsilon: float,
+    scale: float,
+    power: float,
+    cap: float,
+    holds: str,
+    source: str,
+    *,
+    explicit: bool = False,
+) -> LowerBound:
+    """`min{cap, scale/ε^power}`."""
+    return LowerBound(name, min(cap, scale / epsilon**power), explicit, holds, source, scale, power, cap)
 
 
 def l2_ball(records: int, dimension: int, epsilon: float, *, lipschitz: float, radius: float) -> LowerBound:
-    """`L r min{1, √p/(nε)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5 (as cited by Talwar et al. 2014)."""
-    _check(records, epsilon, 0.0)
-    risk = lipschitz * radius * min(1.0, math.sqrt(dimension) / (records * epsilon))
+    """`L r min{1, √p/(nε)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5.
+
+    Source: 002, Table 1.
+    """
+    check(records, epsilon, 0.0)
+    most = lipschitz * radius
     holds = "convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
-    return LowerBound("l2 ball", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
+    return _rate("l2 ball", epsilon, most * math.sqrt(dimension) / records, 1.0, most, holds, _BASSILY)
 
 
 def strongly_convex(
     records: int, dimension: int, epsilon: float, *, lipschitz: float, strength: float, radius: float
 ) -> LowerBound:
-    """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5."""
-    _check(records, epsilon, 0.0)
-    risk = min(lipschitz * radius, dimension * lipschitz**2 / (strength * (records * epsilon) ** 2))
+    """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5.
+
+    Source: 002, Table 1.
+    """
+    check(records, epsilon, 0.0)
+    scale = dimension * lipschitz**2 / (strength * float(records) ** 2)
     holds = "λ-strongly convex losses, Lipschitz in l2, over an l2 ball; ε at most a constant, δ = o(1/n)"
-    return LowerBound("l2 ball, strongly convex", risk, False, holds, "Bassily, Smith, Thakurta 2014, Section 5")
+    return _rate("l2 ball, strongly convex", epsilon, scale, 2.0, lipschitz * radius, holds, _BASSILY)
 
 
 def coordinate_wise(
@@ -117,11 +132,13 @@ def coordinate_wise(
 
     `|∇_j ℓ| ≤ L_j`, one number for all j or one for each; r stands for ‖w*‖₂. Its condition is that any ⌊p/75⌋ coordinates carry a
     constant share of ‖L‖₂²; where the L_j are alike they carry a 75th.
+
+    Source: 004, Lower bound, convex.
     """
-    _check(records, epsilon, 0.0)
-    length = _length(lipschitz, dimension)
-    risk = length * radius * min(1.0, math.sqrt(dimension) / (records * epsilon))
-    return LowerBound("coordinate-wise", risk, False, f"convex losses, {_COORDINATES}", _POSTER)
+    check(records, epsilon, 0.0)
+    most = _length(lipschitz, dimension) * radius
+    scale = most * math.sqrt(dimension) / records
+    return _rate("coordinate-wise", epsilon, scale, 1.0, most, f"convex losses, {_COORDINATES}", _POSTER)
 
 
 def coordinate_wise_strongly_convex(
@@ -130,21 +147,24 @@ def coordinate_wise_strongly_convex(
     """`min{‖L‖₂²/(2λ), p ‖L‖₂²/(λ n²ε²)}`, rate only: the strongly convex lower bound of the same.
 
     λ is for ‖·‖₂. The poster writes μ_M, which is strong convexity in ‖·‖_M: with ‖L‖₂ beside it the units fit for M = 1 alone.
+
+    Source: 004, Lower bound, strongly convex.
     """
-    _check(records, epsilon, 0.0)
-    length = _length(lipschitz, dimension)
-    risk = length**2 / strength * min(0.5, dimension / (records * epsilon) ** 2)
-    return LowerBound(
-        "coordinate-wise, strongly convex", risk, False, f"λ-strongly convex losses, {_COORDINATES}", _POSTER
-    )
+    check(records, epsilon, 0.0)
+    most = _length(lipschitz, dimension) ** 2 / strength
+    scale, holds = most * dimension / float(records) ** 2, f"λ-strongly convex losses, {_COORDINATES}"
+    return _rate("coordinate-wise, strongly convex", epsilon, scale, 2.0, 0.5 * most, holds, _POSTER)
 
 
 def lasso_rate(records: int) -> LowerBound:
-    """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3."""
-    _check(records, 1.0, 0.0)
+    """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3.
+
+    Source: 002, Theorem 1.3.
+    """
+    check(records, 1.0, 0.0)
     risk = (records * math.log(max(records, 3))) ** (-2.0 / 3.0)
     holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p growing with n; ε = 0.1, δ = 1/n"
-    return LowerBound("l1 ball, lasso", risk, False, holds, "Talwar, Thakurta, Zhang 2014, Theorem 1.3")
+    return LowerBound("l1 ball, lasso", risk, False, holds, "Talwar, Thakurta, Zhang 2014, Theorem 1.3", risk)
 
 
 def lasso_reduction(records: int) -> LowerBound:
@@ -153,16 +173,22 @@ def lasso_reduction(records: int) -> LowerBound:
     The proof turns a model of unnormalised excess below `c w` into an algorithm that traces the code, so that
     `(τ + 4τ² + 3c)w ≤ 1.1 τ w` is all that c has to obey: c = 3.2e-5 at τ = 0.001. "Sufficiently large m" is not
     quantified there, so n is taken as large enough here.
+
+    Source: 002, Theorem 5.8.
     """
-    _check(records, 1.0, 0.0)
+    check(records, 1.0, 0.0)
     size = code_size(records)
     risk = CODE_CONSTANT * (size / math.log(size)) / (2.0 * records)
     holds = "squared loss over the unit l1 ball, |x_ij| ≤ 1, |y| ≤ 1, p = 1000 m²; ε ≤ 0.1, δ = o(1/n²), n sufficiently large"
-    return LowerBound("l1 ball, the proof's constant", risk, True, holds, "Talwar, Thakurta, Zhang 2014, Theorem 5.8")
+    source = "Talwar, Thakurta, Zhang 2014, Theorem 5.8"
+    return LowerBound("l1 ball, the proof's constant", risk, True, holds, source, risk)
 
 
 def code_size(records: int) -> float:
-    """m with `(m/ln m)(1 + m²) = n`, at least e (below, the instance does not exist)."""
+    """m with `(m/ln m)(1 + m²) = n`, at least e (below, the instance does not exist).
+
+    Source: 002, Theorem 5.8.
+    """
     low, high = math.e, max(2.0 * math.e, 2.0 * records)
     for _ in range(200):
         middle = 0.5 * (low + high)
@@ -176,7 +202,7 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
     Raises:
         InvalidParameter: ε or δ is out of range.
     """
-    _check(problem.records, epsilon, delta)
+    check(problem.records, epsilon, delta)
     body, slopes = problem.constraint, problem.dimension - problem.intercept
     if slopes < 1 or not plain(problem):
         return ()
@@ -184,15 +210,17 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
     found: list[LowerBound] = []
     if isinstance(body, L1Ball | L2Ball) and free:
         found.append(two_tables(problem, epsilon, delta))
-    if problem.neighbours is Neighbours.ADD_OR_REMOVE:  # a replaced record is two steps
+    steps = 2.0 if problem.neighbours is Neighbours.ADD_OR_REMOVE else 1.0  # that a replaced record is
+    if steps == 2.0:
         epsilon, delta = 2.0 * epsilon, (1.0 + math.exp(min(epsilon, 700.0))) * delta
     if problem.intercept or problem.max_weight < 1.0:  # the papers' tables have neither
         return tuple(found)
+    rates: list[LowerBound] = []
     if isinstance(body, L1Ball) and free and body.radius == 1.0 and problem.loss.name == "squared":
-        found += _lasso(problem, epsilon, delta)
+        rates += _lasso(problem, epsilon, delta)
     if epsilon <= 1.0 and delta * problem.records <= 1.0:
-        found += _straight(problem, epsilon, body)
-    return tuple(found)
+        rates += _straight(problem, epsilon, body)
+    return (*found, *(replace(one, scale=one.scale / steps**one.power) for one in rates))
 
 
 def _lasso(problem: Problem, epsilon: float, delta: float) -> list[LowerBound]:
@@ -240,41 +268,11 @@ def _half(body: ConvexSet, p: int) -> float:
     return body.max_norm(2.0, p) if cube else 0.0
 
 
-def _told_apart(
-    records: int, epsilon: float, delta: float, neighbours: Neighbours, every: int, first: int = 1
-) -> float:
-    """`max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
-    _check(records, epsilon, delta)
-    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
-    largest = min(records, first + every * math.ceil(20.0 / (changes * epsilon)))
-    return max(
-        (k * (1.0 - _total_variation(changes * k, epsilon, delta)) for k in range(first, largest + 1, every)),
-        default=0.0,
-    )
-
-
 def _length(lipschitz: Sequence[float] | float, dimension: int) -> float:
     """‖L‖₂."""
     if isinstance(lipschitz, float | int):
         return math.sqrt(dimension) * lipschitz
     return math.sqrt(math.fsum(one * one for one in lipschitz))
-
-
-def _total_variation(k: int, epsilon: float, delta: float) -> float:
-    """Largest total variation of outputs on tables k steps apart, (ε, δ)-DP for one step."""
-    if k * epsilon > 700.0:
-        return 1.0
-    together = math.expm1(k * epsilon)
-    spread = delta * together / math.expm1(epsilon)
-    return min(1.0, (together + 2.0 * spread) / (together + 2.0))
-
-
-def _check(records: int, epsilon: float, delta: float) -> None:
-    if records < 1 or not (epsilon > 0.0 and math.isfinite(epsilon)) or not 0.0 <= delta < 1.0:
-        raise InvalidParameter(
-            f"A lower bound was asked for n = {records}, ε = {epsilon} and δ = {delta}, but it is about private methods: pass at "
-            "least one record, a positive finite ε and 0 ≤ δ < 1."
-        )
 
 
 _HALVINGS = 200

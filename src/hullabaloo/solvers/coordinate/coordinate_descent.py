@@ -20,7 +20,18 @@ from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, 
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule, measured, warmed
 from hullabaloo.solvers.coordinate.updates import check_clip, check_curvature, descend
-from hullabaloo.solvers.options import POSITIVE, WHOLE, YES_OR_NO, check_options, one_prediction, paper_pair, words
+from hullabaloo.solvers.options import (
+    MOST_PASSES,
+    PASSES,
+    POSITIVE,
+    WHOLE,
+    YES_OR_NO,
+    check_options,
+    check_passes,
+    one_prediction,
+    paper_pair,
+    words,
+)
 from hullabaloo.solvers.reference import Reference
 
 CLOSE = 1e-14
@@ -46,6 +57,7 @@ class CoordinateDescentSolver(Solver):
         updates: K; None for the public rule.
         clip: C, with `C_j = C √(M_j/tr M)`; None for the public rule, under which C is proportional to the released √(tr M).
         centre: whether columns are seen from their private means where there is an intercept; None where a dense copy is small.
+        max_passes: updates at most in passes over the table, of p updates each; None for no limit. More are refused before the charge.
     """
 
     order: str = "cyclic"
@@ -54,6 +66,7 @@ class CoordinateDescentSolver(Solver):
     updates: int | None = None
     clip: float | None = None
     centre: bool | None = None
+    max_passes: int | None = MOST_PASSES
 
     name: ClassVar[str] = "coordinate_descent"
 
@@ -61,13 +74,14 @@ class CoordinateDescentSolver(Solver):
         check_options(self, order=words("cyclic", "uniform", "importance"))
         check_options(self, constants=words("gaussian", "laplace", "declared"))
         check_options(self, rounds=WHOLE, updates=WHOLE, clip=POSITIVE, centre=YES_OR_NO)
+        check_options(self, max_passes=PASSES)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Means, constants, and the partial derivatives at what is left; without noise as many as the optimum takes.
 
         Raises:
             CapabilityError: several targets, a loss without a Lipschitz derivative, a penalty or set that is no sum over coordinates,
-                or curvatures of no usual size.
+                curvatures of no usual size, or more updates than `max_passes`.
             InvalidParameter: a clip of no usual size, or the poster's noise is asked without ε or δ.
         """
         loss = self._check(problem)
@@ -82,6 +96,7 @@ class CoordinateDescentSolver(Solver):
         """T rounds of K updates."""
         schedule = Schedule(**plan.settings)
         centre, constants = measured(problem, schedule, curator)
+        schedule = schedule.weighing(problem, constants)
         view = curator.centred(centre) if schedule.centred else curator
         form = separable_form(problem.regulariser, problem.feasible, problem.dimension)
         average = np.clip(np.zeros(problem.dimension), form.lower, form.upper)  # w̄⁰
@@ -199,6 +214,7 @@ class CoordinateDescentSolver(Solver):
         usual = rule.WARM if rule.is_smooth(loss) else rule.WARM_COUNTS
         warm = usual if problem.intercept and not printed else 0
         count = warm + rounds * updates
+        told = check_passes(self, problem, math.ceil(count / problem.dimension), self.max_passes)
         price = rest / math.sqrt(count) if printed is None else _printed(problem, prices, loss, count, *printed)
         query = prices.price("coordinate_gradient", loss=loss, mu=price, count=count)
         reach, middle = rule.reaches(loss, noise)
@@ -219,7 +235,7 @@ class CoordinateDescentSolver(Solver):
             moment_noise=moments,
         )
         how = "as printed by Mangold et al. 2022, σ_j² = 8 TK C_j² ln(1/δ)/(nε)²" if printed else "each C_j ∝ √M_j"
-        reason = f"{rounds} rounds of {updates} coordinate updates, M_j {self.constants}, {how}"
+        reason = f"{rounds} rounds of {updates} coordinate updates, M_j {self.constants}, {how}; {told}"
         return Plan(self.name, (*queries, query), asdict(schedule), reason)
 
 

@@ -22,7 +22,7 @@ Before the rounds are measured: where columns are seen from, M_j, and the level 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ import numpy.typing as npt
 from hullabaloo.geometry import SeparableForm
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
-from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.coordinate.updates import USUAL, descend, within_reach
 from hullabaloo.solvers.perturbation.objective_perturbation import typical
@@ -79,7 +78,7 @@ class Schedule:
         centred: whether the columns' means are bought.
         step: γ_j M_j.
         clip: the poster's C, with `C_j = C √(M_j/tr M)`; 0 for the rule's κ.
-        reach: κ, with `C_j = κ √(M_j/β)`.
+        reach: κ, with `C_j = κ √(M_j/(β w̄))`, w̄ the mean weight where a constant column tells it.
         middle: clip of the intercept.
         smoothness: β.
         sigma: noise of a partial derivative of the mean in units of C_j.
@@ -108,6 +107,16 @@ class Schedule:
         """How many partial derivatives are bought."""
         return self.warm + self.rounds * self.updates
 
+    def weighing(self, problem: Problem, constants: Array) -> "Schedule":
+        """For a released mean weight, which M of the constant column is: noise in proportion, steps and clips by it."""
+        weight = float(constants[-1]) / self.smoothness
+        if weight == 1.0 or not problem.intercept or self.constants == "declared" or self.exact:
+            return self
+        assert isinstance(problem.loss, Loss)  # the plan saw to it
+        sigma, step = self.sigma / weight, self.step if self.step == 1.0 else min(self.step * weight, 1.0)
+        reach, middle = reaches(problem.loss, sigma * problem.dimension / math.sqrt(self.count))
+        return replace(self, sigma=sigma, step=step, reach=reach, middle=middle)
+
     def coordinates(self, constants: Array, t: int) -> Order:
         """Which coordinate each of the K updates of round t moves: a function of public numbers and of released constants.
 
@@ -121,10 +130,12 @@ class Schedule:
         return np.minimum(np.searchsorted(ends, uniforms(self.updates, STREAM + t)), p - 1)
 
     def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
-        """C_j."""
+        """C_j: of the slopes `C √(M_j/tr M)` for the poster's C, tr M theirs, or `κ √(M_j/β)`; the intercept's own."""
         if self.clip > 0.0:
-            return within_reach(self.clip * np.sqrt(constants / constants.sum()))
-        found = self.reach * np.sqrt(constants / self.smoothness)
+            found = self.clip * np.sqrt(constants / (constants[: constants.size - intercept].sum() or 1.0))
+        else:
+            weight = constants[-1] / (self.smoothness * bend) if intercept else 1.0  # w̄, which M_j contain
+            found = self.reach * np.sqrt(constants / (self.smoothness * weight))
         if intercept:
             found[-1] = self.middle * math.sqrt(bend)
         return within_reach(found)
@@ -169,7 +180,11 @@ def reaches(loss: Loss, noise: float) -> tuple[float, float]:
     bend, variance = typical(loss)
     usual = math.sqrt(variance if is_smooth(loss) else 0.5 * variance / bend)  # the latter shrinks with the curvature
     at_most = max(1.0, loss.constants(1.0, 1.0).lipschitz)
-    residuals = loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER)  # of which clipping leaves a location
+    residuals = loss.kernel_code in (
+        KernelCode.SQUARED,
+        KernelCode.HUBER,
+        KernelCode.RESIDUAL_TABLE,
+    )  # of which clipping leaves a location
     cut = CLIP * quiet**WIDER if residuals else CLIP_SKEWED * quiet**WIDER_SKEWED
     return min(cut * usual, 50.0 * at_most), min(MIDDLE * math.sqrt(quiet), at_most)
 
@@ -180,22 +195,21 @@ LEAST = 1e-9
 
 def measured(problem: Problem, schedule: Schedule, curator: Answers) -> tuple[Array, Array]:
     """Where columns are seen from, and M_j: released and at least their noise, or declared."""
-    p, load = problem.dimension, problem.max_weight * problem.records_per_unit
-    means, centre = np.zeros(p), np.zeros(p)
+    p, means, centre = problem.dimension, np.zeros(problem.dimension), np.zeros(problem.dimension)
     if schedule.centred:
         means = curator.answer("means")
-        means[-1] = 0.0  # the constant column stays
-        size = float(means @ means)
-        kept = max(0.0, 1.0 - (p - 1) * schedule.mean_noise**2 / size) if size > 0.0 else 0.0
-        centre = np.clip(kept * means, -problem.norm_linf, problem.norm_linf)
-    known = problem.neighbours is Neighbours.REPLACE_ONE and load == 1.0 and not schedule.exact
-    if schedule.constants == "declared":
-        square = np.full(p, load * problem.norm_linf**2)
-        weight = load
-    else:
+    known, load = problem.alike and not schedule.exact, problem.max_weight * problem.records_per_unit
+    square, weight = np.full(p, load * problem.norm_linf**2), load
+    if schedule.constants != "declared":
         square = curator.answer("second_moments" if schedule.constants == "gaussian" else "second_moments_laplace")
         counted = float(square[-1]) if problem.intercept else load
         weight = 1.0 if known else _weight(load, counted, schedule.moment_noise)
+    if schedule.centred:
+        means[-1] = 0.0  # the constant column stays
+        size = float(means @ means)
+        kept = max(0.0, 1.0 - (p - 1) * schedule.mean_noise**2 / size) / weight if size > 0.0 else 0.0
+        centre = np.clip(kept * means, -problem.norm_linf, problem.norm_linf)
+    if schedule.constants != "declared":
         least = np.hypot(schedule.moment_noise, 2.0 * np.abs(centre) * schedule.mean_noise)
         least = np.maximum(least, LEAST * np.maximum(np.abs(square), problem.norm_linf**2 * LEAST))
         square = np.maximum(square - 2.0 * centre * means + weight * centre**2, least)

@@ -21,7 +21,7 @@ from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, 
 from hullabaloo.solvers.frank_wolfe import frank_wolfe_rule as rule
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
-from hullabaloo.solvers.options import POSITIVE, WHOLE, check_options, words
+from hullabaloo.solvers.options import MOST_PASSES, PASSES, POSITIVE, WHOLE, check_options, check_passes, words
 
 
 def descend(start: Array, towards: Callable[[Array], Array], *, steps: int) -> Array:
@@ -44,9 +44,9 @@ class FrankWolfeSolver(Solver):
     and for losses of several predictions, one Gaussian gradient followed by the set's linear minimisation.
 
     The bound `2Γ/T + e(T)` of `frank_wolfe_rule.py` is least at `T₀ = (2Γ n ε₀₁/(Δ ln V))^{2/3}`, ε₀₁ = √(8ρ) for a budget of ρ-zCDP.
-    T = T₀/8, but at least 25 times the square of the largest prediction: on simulated tables (docs/algorithms.md) fewer,
-    quieter choices than the bound asks for served better where there was signal to find, and steps enough for wrong
-    vertices to average out where there was none.
+    T = T₀/8: on simulated tables (docs/algorithms.md) fewer, quieter choices than the bound asks for served better where there was signal
+    to find. Where that is expected to lose more than there is to learn on the reference table, T is 500 at least, so that vertices chosen by
+    noise average out; with an intercept at least 25 times the square of the largest prediction.
 
     Intercept: its interval stands beside the set, and its end is chosen together with the vertex; a step sees ends at most 2
     away, so that wide intervals (logistic: [−8, 8]) do not make it swing. The risk bound holds for a step's window that contains
@@ -60,6 +60,8 @@ class FrankWolfeSolver(Solver):
             where the budget is small. A clipped φ is convex again, and the risk is about that `ClippedLoss`.
         steps: T; None for the rule above.
         form: "auto", or one form asked for by name.
+        max_passes: steps at most, each a pass over the table; None for no limit. The public rule takes no more; `steps` or a paper's T
+            above it are refused before the charge.
 
     **Guarantee.** The plan buys T selections of range ε₀ (or T answers of μ/√T-GDP each), whose adaptive composition the allowance
     takes. Everything else is public or follows from the answers. With `calibration="paper"` the temperature is the scale
@@ -69,18 +71,19 @@ class FrankWolfeSolver(Solver):
     clip: float | None = None
     steps: int | None = None
     form: Literal["auto", "polytope", "general"] = "auto"
+    max_passes: int | None = MOST_PASSES
     name: ClassVar[str] = "frank_wolfe"
 
     def __post_init__(self) -> None:
         """Refuse an option that is none."""
-        check_options(self, clip=POSITIVE, steps=WHOLE, form=words("auto", "polytope", "general"))
+        check_options(self, clip=POSITIVE, steps=WHOLE, form=words("auto", "polytope", "general"), max_passes=PASSES)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T selections, or T gradients, of equal price.
 
         Raises:
-            CapabilityError: no set, a penalty, a loss that is not smooth, several targets with a loss of one, or a set without
-                vertices where the polytope form is asked.
+            CapabilityError: no set, a penalty, a loss that is not smooth, several targets with a loss of one, a set without
+                vertices where the polytope form is asked, or more steps than `max_passes`.
             InvalidParameter: the paper's noise is asked without ε or δ.
         """
         rule.check(problem)
@@ -89,7 +92,7 @@ class FrankWolfeSolver(Solver):
             walk, query, reason = (rule.printed_selections if polytope else rule.printed_gradients)(
                 problem, prices, allowance
             )
-            return Plan(self.name, (query,), asdict(walk), reason)
+            return Plan(self.name, (query,), asdict(walk), f"{reason}; {self._told(problem, walk.steps)}")
         buy, clip = self._selections if polytope else self._gradients, self.clip
         if clip is None:
             anywhere = slope_bound(problem, prediction_bound(problem))
@@ -100,10 +103,13 @@ class FrankWolfeSolver(Solver):
         narrow = isinstance(problem.loss, Squared) and not problem.intercept and self.clip is None
         if narrow and allowance.is_private and walk.risk > rule.NARROW_ABOVE:
             walk, query = buy(problem, prices, allowance, rule.terms(problem, rule.NARROW))
+        told = self._told(problem, walk.steps)
         how = "private choices of a vertex" if polytope else "noisy gradients"
-        reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}"
+        reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}; {told}"
+        if walk.steps == self.max_passes and self.steps is None:
+            reason += ", ended by max_passes"
         if not allowance.is_private:
-            reason = f"no noise: {walk.steps} classical steps, within {walk.risk:.3g} of the optimum"
+            reason = f"no noise: {walk.steps} classical steps, within {walk.risk:.3g} of the optimum; {told}"
         return Plan(self.name, (query,), asdict(walk), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -135,6 +141,13 @@ class FrankWolfeSolver(Solver):
             noise[:slopes] = spread * problem.constraint.max_norm(2.0, size) / math.sqrt(size)
         return noise
 
+    def _told(self, problem: Problem, steps: int) -> str:
+        return check_passes(self, problem, steps, self.max_passes)
+
+    def _count(self, ruled: int) -> int:
+        """T: the caller's, or the rule's up to `max_passes`."""
+        return self.steps or (ruled if self.max_passes is None else min(ruled, self.max_passes))
+
     def _is_polytope(self, problem: Problem) -> bool:
         assert problem.constraint is not None  # the check saw to it
         if self.form == "polytope":
@@ -159,12 +172,14 @@ class FrankWolfeSolver(Solver):
             return prices.price("vertex", epsilon=epsilon, count=count, once=once, **asked)
 
         if not allowance.is_private:
-            count = self.steps or rule.MOST_STEPS
+            count = self._count(rule.EXACT_STEPS)
             return rule.Iterates.of("polytope", count, about, 0.0), query(math.inf, count)
         pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
         many = 1024  # beyond the exact composition: ε₀ √T is then constant
         lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
-        count = self.steps or about.count(rule.selection_error(problem, query(lone, 1), about), pure=pure)
+        count = self._count(
+            about.count(rule.selection_error(problem, query(lone, 1), about), rule.signal(problem), pure=pure)
+        )
         epsilon = allowance.selection_epsilon(count)
         chosen = query(epsilon, count)
         if count == 1 and allowance.budget.pair is not None:
@@ -177,12 +192,12 @@ class FrankWolfeSolver(Solver):
         self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: rule.Terms
     ) -> tuple[rule.Iterates, PricedQuery]:
         if not allowance.is_private:
-            count = self.steps or rule.MOST_STEPS
+            count = self._count(rule.EXACT_STEPS)
             free = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=math.inf, count=count)
             return rule.Iterates.of("general", count, about, 0.0), free
         mu = allowance.mu
         one = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
-        count = self.steps or about.count(rule.noise_error(problem, one, about), pure=False)
+        count = self._count(about.count(rule.noise_error(problem, one, about), rule.signal(problem), pure=False))
         query = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
         return rule.Iterates.of(
             "general", count, about, rule.noise_error(problem, query.sigma / problem.records, about)

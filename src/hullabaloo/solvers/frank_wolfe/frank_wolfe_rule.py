@@ -20,16 +20,19 @@ from hullabaloo.geometry import HasVertices, NoPenalty
 from hullabaloo.losses import VectorLoss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
-from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, runnable, slope_bound, slope_reach
+from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, printed, slope_bound, slope_reach
 from hullabaloo.solvers.options import paper_pair
+from hullabaloo.solvers.perturbation.objective_perturbation import typical
+from hullabaloo.solvers.reference import EXPLAINED
 
-MOST_STEPS = 2000
-"""Steps of one fit at most: each is a pass over the table. Without noise, all of them."""
+EXACT_STEPS = 2000
+"""Steps without noise."""
 SHORTER = 0.125
 """T as a multiple of the bound's best: Γ is that of the worst table, and simulated risk is least for fewer, quieter choices."""
-HARMLESS = 25.0
-"""T is at least this times the square of the reach (and twice an intercept's): vertices chosen by noise alone then average out."""
-MOST_HARMLESS = 500
+HARMLESS = 500
+"""T where noise alone chooses the vertices: what they do to predictions averages out like 1/T."""
+BESIDE = 25.0
+"""With an intercept, whose end is told the worse the more choices there are, T is at least this times the square of the reach, and at most `HARMLESS`."""
 USUAL_CURVATURE, USUAL_ERROR = 0.01, 0.125
 """What simulated tables (docs/algorithms.md) showed of the two terms of the bound, which is that of the worst table."""
 WINDOW = 2.0
@@ -70,15 +73,29 @@ class Terms:
         expected = 2.0 * USUAL_CURVATURE * self.curvature / (steps + 2.0) + USUAL_ERROR * slope_error
         return min(expected, self.bound(steps, slope_error))
 
-    def count(self, error_of_one: float, *, pure: bool) -> int:
-        """T: `SHORTER` times where `2Γ/T + e(T)` is least, and enough to do no harm; `e(T) = e₁ √T`, or `e₁ T` for pure privacy."""
+    def count(self, error_of_one: float, signal: float, *, pure: bool) -> int:
+        """T: `SHORTER` times where `2Γ/T + e(T)` is least, `e(T) = e₁ √T`, or `e₁ T` for pure privacy.
+
+        Where that is expected to lose more than `signal`, what there is to learn on the reference table, choices are next to blind, and
+        noise costs no more than that however many there are: T is then `HARMLESS` at least. An intercept needs that noise to be low, and
+        `BESIDE` holds in its place.
+        """
         if error_of_one <= 0.0:
-            return MOST_STEPS
+            return EXACT_STEPS
         ratio, power = (
             (2.0 * self.curvature / error_of_one, 1 / 2) if pure else (4.0 * self.curvature / error_of_one, 2 / 3)
         )
-        fewest = min(HARMLESS * (self.reach**2 + 2.0 * self.half**2), MOST_HARMLESS)
-        return min(max(math.ceil(SHORTER * math.pow(ratio, power)), math.ceil(fewest), 1), MOST_STEPS)
+        count = max(math.ceil(SHORTER * math.pow(ratio, power)), 1)
+        if self.half > 0.0:
+            return max(count, math.ceil(min(BESIDE * (self.reach**2 + 2.0 * self.half**2), HARMLESS)))
+        blind = self.usual(count, error_of_one * (count if pure else math.sqrt(count))) >= signal
+        return max(count, HARMLESS) if blind else count
+
+
+def signal(problem: Problem) -> float:
+    """What a constant loses on the reference table: `½ EXPLAINED Var(φ')/φ''`."""
+    bend, slope = typical(problem.loss)
+    return 0.5 * EXPLAINED * slope / bend
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +191,7 @@ def printed_selections(
     assert body is not None
     size = problem.max_weight * about.clip * problem.norm_linf * body.max_norm(1.0, problem.dimension)
     wanted = (about.curvature * n * epsilon / size) ** (2.0 / 3.0)
-    points, short = runnable(wanted, 2, MOST_STEPS + 1)
+    points, short = printed(wanted, 2)
     scale = size * math.sqrt(8.0 * points * math.log(1.0 / delta)) / (n * epsilon)
     asked: dict[str, Any] = {"constraint": body, "loss": problem.loss, "clip": about.clip, "count": points - 1}
     unit = prices.price("vertex", epsilon=1.0, **asked)
@@ -196,7 +213,7 @@ def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowanc
     assert problem.constraint is not None
     width = (problem.constraint.gaussian_width(size).value if size else 0.0) + about.half
     wanted = (about.curvature * n * epsilon / (lipschitz * width)) ** (2.0 / 3.0)
-    points, short = runnable(wanted, 2, MOST_STEPS + 1)
+    points, short = printed(wanted, 2)
     sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)
     query = gradients_at(problem, prices, about.clip, sigma, points - 1)
     reason = (

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.quadratic import QuadraticSolver
 from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
 from hullabaloo.solvers.loop import proximal
 
 Array = npt.NDArray[np.float64]
@@ -27,6 +28,8 @@ class Coordinates:
         intercept: whether a constant column comes last.
         matrix: A, (q, q); None for the identity.
         gain: `Λ₊/(Λ₊ + λ)`, the variance of each coordinate of u, (q,); empty where A is the identity.
+        mean_weight: w̄, over which gradients are those of records of mean weight 1.
+        counted: over which numbers of records are shares.
     """
 
     centre: Array
@@ -35,21 +38,26 @@ class Coordinates:
     intercept: bool
     matrix: Array | None = None
     gain: Array = field(default_factory=lambda: np.empty(0))
+    mean_weight: float = 1.0
+    counted: float = 1.0
 
     @classmethod
-    def plain(cls, centre: Array, typical: float, *, intercept: bool) -> "Coordinates":
+    def plain(cls, seen: PrivateLocationScale, *, intercept: bool) -> "Coordinates":
         """A = I; a covariance has no eigenvalue above the records' mean square."""
-        return cls(centre, typical, typical**2, intercept)
+        weights = seen.mean_weight, seen.counted
+        return cls(seen.centre, seen.typical, seen.typical**2, intercept, None, np.empty(0), *weights)
 
     @classmethod
-    def whitened(cls, covariance: Array, centre: Array, floor: float, *, intercept: bool) -> "Coordinates":
-        """Whiten by a noisy covariance VΛVᵀ, its negative eigenvalues taken as 0, down to the floor λ > 0."""
-        values, vectors = np.linalg.eigh(covariance)
+    def whitened(
+        cls, covariance: Array, seen: "PrivateLocationScale | Coordinates", floor: float, *, intercept: bool
+    ) -> "Coordinates":
+        """Whiten by a noisy covariance w̄VΛVᵀ, its negative eigenvalues taken as 0, down to the floor λ > 0."""
+        values, vectors = np.linalg.eigh(covariance / seen.mean_weight)
         values = np.maximum(values, 0.0)
         gain = values / (values + floor)
         typical, steepest = float(np.sqrt(max(gain.sum(), 0.25))), max(float(gain.max()), 0.25)
         matrix = np.ascontiguousarray(vectors / np.sqrt(values + floor))
-        return cls(centre, typical, steepest, intercept, matrix, gain)
+        return cls(seen.centre, typical, steepest, intercept, matrix, gain, seen.mean_weight, seen.counted)
 
     @property
     def slopes(self) -> int:
@@ -115,7 +123,8 @@ class Coordinates:
         return np.append(slopes, [level] * self.intercept)
 
     def nearest(self, problem: Problem, step: float) -> Callable[[Array], Array] | None:
-        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)` over θ in C, as coefficients of u; None without a set and a penalty."""
+        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)/w̄` over θ in C, as coefficients of u; None without a set and a penalty."""
+        step /= self.mean_weight
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             return None
         if self.matrix is None:

@@ -58,7 +58,7 @@ class Descent:
         return self.path.slope * self.view.length
 
     def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
-        """One noisy gradient, of records whose constant column weighs so much."""
+        """One noisy gradient over w̄, of records whose constant column weighs so much."""
         weight = self.view.intercept_weight if weight is None else weight
         found: Array = self.records.answer(
             "centred_gradient",
@@ -67,7 +67,7 @@ class Descent:
             intercept_weight=weight,
             clip_norm=clip_norm,
         )
-        return found
+        return found / self.view.mean_weight
 
     def shares(self, point: Array | None, grid: Array) -> Array:
         """A noisy histogram of gradients' lengths at a point, of records' without one."""
@@ -79,7 +79,7 @@ class Descent:
             intercept_weight=weight,
             edges=grid,
         )
-        return found
+        return found / self.view.counted
 
     def opened(self) -> tuple["Descent", float]:
         """With the curvature that first gradients give, and the level to start from: log-odds, or of counts their rate's logarithm.

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.path_law import PathLaw
 from hullabaloo.solvers.gradient.travel import ProjectedSchedule, projected_schedule, smooth_and_steep
-from hullabaloo.solvers.loop import Averaging, iterate, proximal
+from hullabaloo.solvers.loop import Averaging, iterate, proximal, require_proximal
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -113,10 +112,7 @@ class GradientSolver(Solver):
                 f"The gradient solver fits one target, but {problem.targets} are declared. Use solver='moments', whose "
                 "one release serves them all, or fit one target at a time."
             )
-        if problem.constraint is not None:
-            require(problem.constraint, [Projectable], "The gradient solver")
-            if not isinstance(problem.penalty, NoPenalty):
-                raise CapabilityError("The gradient solver takes a set or a penalty, not both; keep one of them.")
+        require_proximal(problem, "The gradient solver")
 
 
 def _step(problem: Problem, theta: Array, gradient: Array, slope_step: float, middle_step: float) -> Array:

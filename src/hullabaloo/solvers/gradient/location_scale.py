@@ -1,16 +1,19 @@
-"""Where records lie and how long they are from there, as two private answers tell."""
+"""Where records lie, how long they are from there and what they weigh, as two private answers tell."""
 
+import math
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.gradient.histogram import edges, evened, quantile
 
 Array = npt.NDArray[np.float64]
 
+LEAST = 2.0
 TINY = 1e-9
 """Weight of the constant column where the lengths of records are measured: it must not lengthen them."""
 
@@ -28,10 +31,15 @@ class PrivateLocationScale:
     Attributes:
         centre: m, (q,); means shrunk by what of their length is noise.
         typical: the median of ‖x_s − m‖, the constant column left out.
+        mean_weight: w̄ = Σw/n, over which sums of weighted records are means: the constant column's released mean, at least `LEAST` deviations of its noise; 1
+            where it is known to be, and where no means are bought.
+        counted: records of positive weight over n, as the histogram of lengths has them; 1 where it is known to be.
     """
 
     centre: Array
     typical: float
+    mean_weight: float = 1.0
+    counted: float = 1.0
 
     @classmethod
     def bought(
@@ -48,9 +56,11 @@ class PrivateLocationScale:
     ) -> "PrivateLocationScale":
         """Buy the means, where the problem is `centred`, and one histogram of lengths up to `bound`."""
         slopes = problem.dimension - problem.intercept
-        centre = np.zeros(slopes)
+        centre, mean_weight = np.zeros(slopes), 1.0
         if centred(problem):
-            centre = curator.answer("means")[:-1]
+            means = curator.answer("means")
+            mean_weight = _mean_weight(problem, float(means[-1]), mean_noise)
+            centre, mean_noise = means[:-1] / mean_weight, mean_noise / mean_weight
             noise, size = slopes * mean_noise**2, float(centre @ centre)
             centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
@@ -62,5 +72,17 @@ class PrivateLocationScale:
             intercept_weight=weight,
             edges=grid,
         )
+        least = LEAST * share_noise * math.sqrt(bins)
+        counted = 1.0 if problem.alike else max(float(shares.sum()), least)
+        shares, share_noise = shares / counted, share_noise / counted
         shares = evened(shares, grid) if uneven else shares
-        return cls(centre, quantile(shares, grid, share_noise, above=0.5, likely=likely))
+        typical = quantile(shares, grid, share_noise, above=0.5, likely=likely)
+        return cls(centre, typical, mean_weight, counted)
+
+
+def _mean_weight(problem: Problem, released: float, noise: float) -> float:
+    """w̄; no mean exceeds the largest weight where the number of records is public."""
+    if problem.alike:
+        return 1.0
+    most = problem.max_weight if problem.neighbours is Neighbours.REPLACE_ONE else math.inf
+    return min(max(released, LEAST * noise), most)

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import NoPenalty, Projectable, require
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
@@ -34,6 +33,7 @@ from hullabaloo.solvers.gradient.schedule import (
     is_residual,
     schedule,
 )
+from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
 
@@ -85,6 +85,7 @@ class MeasuredGradientSolver(Solver, ABC):
         """Measure, walk, measure, walk."""
         path = GradientSchedule(**plan.settings)
         view = self._coordinates(problem, path, curator)
+        path = path.weighing(problem, view.mean_weight, view.counted)
         descent, level = Descent(problem, path, view, view.seen(curator)).opened()
         point, trace = descent.first_phase(level)
         if path.late:
@@ -92,10 +93,10 @@ class MeasuredGradientSolver(Solver, ABC):
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
         if not centred(problem):
-            return Solution(theta, trace=told, coordinates=view)
+            return Solution(theta, trace=told, coordinates=view, mean_weight=view.mean_weight)
         usual = min(trace["gradients cut at"] / view.length, 1.0) if is_residual(descent.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
-        return Solution(theta, trace=told, coordinates=view, marginals=marginals)
+        return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
 
     @abstractmethod
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
@@ -163,7 +164,7 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL, self.uneven)
-        return Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
+        return Coordinates.plain(seen, intercept=problem.intercept)
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
         return {"typical length": view.typical}
@@ -214,8 +215,8 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         seen = _located(problem, path, curator, TYPICAL_WHITENED)
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
-        floor = path.floor(clip_norm, len(seen.centre))
-        return Coordinates.whitened(covariance, seen.centre, floor, intercept=problem.intercept)
+        floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
+        return Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
 
     def _trace(self, view: Coordinates) -> dict[str, Any]:
         return {"columns above the floor": float(view.gain.sum())}
@@ -278,7 +279,7 @@ def _checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
     """Refuse what steps that adapt to records cannot do; `who` is "adaptive gradient", for example.
 
     Raises:
-        CapabilityError: no noise is asked for, several targets, a set without a projection, or a set beside a penalty.
+        CapabilityError: no noise is asked for, several targets, a set without a projection, or one beside a penalty whose prox over it is not known.
     """
     if not allowance.is_private:
         raise CapabilityError(
@@ -290,8 +291,5 @@ def _checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
             f"The {who} fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one "
             "target at a time, or use solver='gradient'."
         )
-    if problem.constraint is not None:
-        require(problem.constraint, [Projectable], f"The {who} solver")
-        if not isinstance(problem.penalty, NoPenalty):
-            raise CapabilityError(f"The {who} solver takes a set or a penalty, not both; keep one of them.")
+    require_proximal(problem, f"The {who} solver")
     return problem.loss

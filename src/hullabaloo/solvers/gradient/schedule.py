@@ -26,7 +26,7 @@ The constants of the first phase were chosen on eight regression and twelve clas
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from hullabaloo.losses import Loss
@@ -68,6 +68,8 @@ LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
 STEPS_LATE = 32
 """Steps of its walk in whitened coordinates where it takes half of the budget; T grows as the fourth root of 1/noise."""
+ROOM = 1.5
+"""How many times its estimate the curvature may be, of records of weight 1."""
 TINY = 1e-300
 """Noise and ridges below it count as it."""
 
@@ -133,6 +135,19 @@ class GradientSchedule:
     bound: float
     room: float
 
+    def weighing(self, problem: Problem, mean_weight: float, counted: float) -> "GradientSchedule":
+        """For means over w̄, and shares of the records that count: noise in proportion, travel and cuts by it, steps as the heaviest records allow them."""
+        if mean_weight == counted == 1.0:
+            return self
+        means = ("noise", "late_noise", "mean_noise", "covariance_noise")
+        noises = {name: getattr(self, name) / mean_weight for name in means}
+        noises |= {name: getattr(self, name) / counted for name in ("share_noise", "late_share_noise")}
+        made = replace(self, **noises, room=max(self.room / mean_weight, min(self.room, ROOM)))
+        by_noise = _rule(problem, asdict(made), whitened=not self.ridge)
+        return replace(
+            made, **{name: by_noise[name] for name in ("reach", "late_reach" if self.late else "reach", "cut")}
+        )
+
     @property
     def steps(self) -> int:
         """T of the first phase."""
@@ -185,7 +200,7 @@ def is_counts(loss: Loss) -> bool:
 
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
-    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL)
+    return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
 
 
 def histograms(problem: Problem, *, whitened: bool) -> int:
@@ -209,7 +224,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
 
 def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool) -> GradientSchedule:
     """The public rule for a budget of `mu` (finite)."""
-    loss, q = problem.loss, problem.dimension - problem.intercept
+    loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
     to = budgets(problem, prices, mu, whitened=whitened)
 
@@ -218,9 +233,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
 
     noise = noise_of("centred_gradient", to.steps, loss=loss, count=1)
     late_noise = noise_of("centred_gradient", to.late, loss=loss, count=1)
-    residual, counts = is_residual(loss), is_counts(loss)
     smoothness, slope = smooth_and_steep(loss)
-    level = max(noise * math.sqrt(max(q, 1)), TINY)
     common: dict[str, Any] = {
         "noise": noise,
         "late_noise": late_noise,
@@ -233,18 +246,26 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "smoothness": smoothness,
         "slope": slope,
         "bound": math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2,
-        "room": 1.5 * problem.max_weight * problem.records_per_unit,
+        "room": ROOM * problem.max_weight * problem.records_per_unit,
     }
-    rule = _whitened if whitened else _plain
-    late_level = max(late_noise / math.sqrt(LATE_SHARES[3]) * math.sqrt(max(q, 1)), TINY)
-    found = rule(problem, common, level, late_level, residual, counts)
+    found = _rule(problem, common, whitened=whitened)
     if to.late:
         found |= {"level": 0}
-        if centred(problem) and not residual and loss.kernel_code is not KernelCode.SMOOTHED_HINGE:
-            found |= {"opening": 2 if counts else 1}
+        bent = loss.kernel_code in (KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
+        if centred(problem) and not is_residual(loss) and not bent:
+            found |= {"opening": 2 if is_counts(loss) else 1}
     else:
         found |= {"late": 0, "late_reach": 0.0}
     return GradientSchedule(**common, **found)
+
+
+def _rule(problem: Problem, common: dict[str, Any], *, whitened: bool) -> dict[str, Any]:
+    """What follows from the noise."""
+    size, loss = math.sqrt(max(problem.dimension - problem.intercept, 1)), problem.loss
+    assert isinstance(loss, Loss)  # the solver saw to it
+    late = common["late_noise"] / math.sqrt(LATE_SHARES[3])
+    levels = max(common["noise"] * size, TINY), max(late * size, TINY)
+    return (_whitened if whitened else _plain)(problem, common, *levels, is_residual(loss), is_counts(loss))
 
 
 def _plain(

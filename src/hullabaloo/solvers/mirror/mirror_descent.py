@@ -19,7 +19,17 @@ from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror import mirror_rule as rules
-from hullabaloo.solvers.options import POSITIVE, check_options, one_prediction, paper_pair
+from hullabaloo.solvers.options import (
+    MOST_PASSES,
+    PASSES,
+    POSITIVE,
+    check_options,
+    check_passes,
+    one_prediction,
+    paper_pair,
+    passes,
+    words,
+)
 
 
 def descend(
@@ -80,13 +90,17 @@ class MirrorDescentSolver(Solver):
 
     The potential is the set's own or ½‖θ‖², the rule of the steps Lipschitz, smooth or strongly convex, whichever has the
     least bound (`mirror_rule.py`). T is the number of gradients at which the optimisation error of the bound has come
-    down to its noise, at most 1000. The intercept has a block of its own, ½θ_p² on its public interval;
+    down to its noise, at most `max_passes`, and the plan says so where that ends them. The intercept has a block of its own, ½θ_p² on its public interval;
     the bound compares with models whose intercept is at most 2 away from the start's.
 
     Attributes:
         clip: bound of a record's derivative φ'. By default the largest |φ'| at the prediction zero: the gradient at θ = 0 is
             then exact. A record whose |φ'| is larger counts as in a loss that is linear from there on, so the bound of
             the risk is about that `ClippedLoss`; pass the largest |φ'| over the set to have none clipped.
+        max_passes: gradients at most, each a pass over the table; None for no limit. The public rule takes no more; a paper's T
+            above it is refused before the charge.
+        rule: "lipschitz", "smooth" or "strongly convex" (Theorem A.1 with `η_t = 1/(λt)`: a squared l2 penalty beside the set); "auto" for
+            the one of the least bound.
 
     **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
     Su 2022). Rule, steps, clip and T come from public facts. With `calibration="paper"` the noise is the one that
@@ -94,17 +108,21 @@ class MirrorDescentSolver(Solver):
     """
 
     clip: float | None = None
+    max_passes: int | None = MOST_PASSES
+    rule: str = "auto"
     name: ClassVar[str] = "mirror_descent"
 
     def __post_init__(self) -> None:
-        check_options(self, clip=POSITIVE)
+        check_options(
+            self, clip=POSITIVE, max_passes=PASSES, rule=words("auto", "lipschitz", "smooth", "strongly convex")
+        )
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T gradients at `μ/√T` each, T where optimisation meets noise; without noise T = 1000.
 
         Raises:
             CapabilityError: no bounded set, a set that cannot be projected onto, several targets with a loss of one, or a
-                penalty other than the squared l2 norm.
+                penalty other than the squared l2 norm; the paper's T is above `max_passes`.
             InvalidParameter: the paper's noise is asked without ε or δ.
         """
         self._check(problem)
@@ -117,12 +135,24 @@ class MirrorDescentSolver(Solver):
         choices = []
         for euclidean in _potentials(problem):
             blocks = rules.blocks_of(problem, clip, euclidean)
-            choices.append((euclidean, blocks, *rules.best(blocks, one, strength)))
-        euclidean, blocks, count, bound = min(choices, key=lambda choice: choice[3].risk)
+            for found in rules.settled(blocks, one, strength, self.max_passes):
+                if self.rule in ("auto", found[1].rule):
+                    choices.append((euclidean, blocks, *found))
+        if not choices:
+            raise CapabilityError(
+                f"Mirror descent was asked with rule={self.rule!r}, which this fit has not: 'smooth' needs a loss whose derivative does not jump, "
+                "'strongly convex' a squared l2 penalty beside a set that can be projected onto. Pass penalty=SquaredL2Penalty(0.1), say, or "
+                "rule='auto'."
+            )
+        least = (1.0 + rules.ALIKE) * min(bound.risk for *_, bound in choices)
+        alike = [choice for choice in choices if choice[3].risk <= least]
+        euclidean, blocks, count, bound = min(alike, key=lambda choice: choice[2])
         query = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"
-        reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}"
+        reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}; {passes(problem, count)}"
+        if count == self.max_passes and bound.optimisation > bound.noise:
+            reason += f", ended by max_passes short of where optimisation ({bound.optimisation:.2g}) meets noise ({bound.noise:.2g})"
         return Plan(self.name, (query,), asdict(descent), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -179,7 +209,8 @@ class MirrorDescentSolver(Solver):
         radius = max(block.mirror.unit_radius for block in blocks)
         width = math.hypot(*(block.noise for block in blocks))
         wanted = (radius * epsilon * n / (math.log(n / delta) * width)) ** 2
-        count, short = rules.runnable(wanted, 1, rules.MOST_STEPS)
+        count, short = rules.printed(wanted, 1)
+        told = check_passes(self, problem, count, self.max_passes)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
         sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
         query = rules.gradients_at(problem, prices, slope, sigma, count)
@@ -187,7 +218,7 @@ class MirrorDescentSolver(Solver):
         descent = _descent(bound, blocks, count, slope, euclidean, sigma, rules.penalty_strength(problem))
         reason = (
             f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
-            f"T = {count}{short}, η = R/(L‖Q‖√T)"
+            f"T = {count}{short}, η = R/(L‖Q‖√T); {told}"
         )
         return Plan(self.name, (query,), asdict(descent), reason)
 

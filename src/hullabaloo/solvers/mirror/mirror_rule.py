@@ -15,8 +15,10 @@ from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenal
 from hullabaloo.geometry.mirror import EuclideanMap, euclidean_map
 from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
 
-MOST_STEPS = 1000
-"""Gradients of one fit at most: each is a pass over the table."""
+EXACT_STEPS = 1000
+"""Gradients where there is no noise, and so nothing that optimisation could meet."""
+ALIKE = 0.05
+"""Rules whose bounds differ by less are equally good, and the one of fewest gradients is taken."""
 
 
 class Rule(StrEnum):
@@ -154,23 +156,35 @@ def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: floa
         yield strongly_convex(blocks, count, sigma, strength)
 
 
-def best(blocks: Sequence[Block], sigma_of_one: float, strength: float) -> tuple[int, Bound]:
-    """The number of gradients and the rule: for each rule the T at which its optimisation error has come down to its noise.
+def settled(blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None) -> list[tuple[int, Bound]]:
+    """For each rule the first T at which its optimisation error has come down to its noise, at most `most`.
 
-    T gradients share one budget, so that each has noise `σ₁√T`: from there on a further step buys nothing but half of
-    the bound at most. No more than `MOST_STEPS`; the rule of the smaller bound is taken.
+    T gradients share one budget, so that each has noise `σ₁√T`: from there on further steps buy half of the bound at most.
+    In T every rule's optimisation error falls and its noise does not, so that T is found by bisection.
     """
-    found: dict[Rule, tuple[int, Bound]] = {}
-    for count in range(1, MOST_STEPS + 1):
-        settled = True
-        for bound in candidates(blocks, count, sigma_of_one * math.sqrt(count), strength):
-            last = found.get(bound.rule)
-            if last is None or last[1].optimisation > last[1].noise:
-                found[bound.rule] = (count, bound)
-                settled = False
-        if settled:
-            break
-    return min(found.values(), key=lambda pair: pair[1].risk)
+    limit = EXACT_STEPS if sigma_of_one == 0.0 else 2**53 if most is None else most
+
+    def at(count: int) -> list[Bound]:
+        return list(candidates(blocks, count, sigma_of_one * math.sqrt(count), strength))
+
+    found = []
+    for number in range(len(at(1))):
+        low, high = 0, 1
+        while high < limit and at(high)[number].optimisation > at(high)[number].noise:
+            low, high = high, min(2 * high, limit)
+        while high - low > 1:
+            middle = (low + high) // 2
+            rough = at(middle)[number].optimisation > at(middle)[number].noise
+            low, high = (middle, high) if rough else (low, middle)
+        found.append((high, at(high)[number]))
+    return found
+
+
+def best(blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None = None) -> tuple[int, Bound]:
+    """The number of gradients and the rule: of those whose bounds are `ALIKE` to the least, the one of fewest gradients."""
+    found = settled(blocks, sigma_of_one, strength, most)
+    least = min(bound.risk for _, bound in found)
+    return min((one for one in found if one[1].risk <= (1.0 + ALIKE) * least), key=lambda one: one[0])
 
 
 NEAR = 2.0
@@ -245,10 +259,9 @@ def slope_bound(problem: Problem, prediction: float) -> float:
     return problem.loss.constants(prediction, math.sqrt(problem.targets)).lipschitz
 
 
-def runnable(wanted: float, least: int, most: int) -> tuple[int, str]:
-    """The number of steps that a paper prints, as far as it can be run; and words where it is another."""
-    count = min(max(round(wanted), least), most)
-    return count, "" if count == round(wanted) else f" (the paper's T is {wanted:.3g}: cut to what can be run)"
+def printed(wanted: float, least: int) -> tuple[int, str]:
+    """The number of steps that a paper prints, at least the smallest that is one; and words where it is another."""
+    return max(round(wanted), least), "" if round(wanted) >= least else f" (the paper's T is {wanted:.3g})"
 
 
 def gradients_at(problem: Problem, prices: QueryPrices, clip: float, sigma: float, count: int) -> PricedQuery:

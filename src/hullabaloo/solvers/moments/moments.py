@@ -12,12 +12,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import HasElasticForm, Penalty, Projectable, require
+from hullabaloo.geometry import HasElasticForm, Penalty
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, choose_ridge, normalised
 from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
 from hullabaloo.solvers.reference import Reference
@@ -40,14 +41,13 @@ class MomentsSolver(Solver):
         """One moments release with all of the budget.
 
         Raises:
-            CapabilityError: the loss is not the squared loss, or the set has no projection.
+            CapabilityError: the loss is not the squared loss, the set has no projection, or the penalty's prox over it is not known.
         """
         if not isinstance(problem.loss, Squared):
             raise CapabilityError(
                 f"Moments determine the squared loss, not the loss {problem.loss.name!r}. Use solver='gradient'."
             )
-        if problem.constraint is not None:
-            require(problem.constraint, [Projectable], "The moments solver")
+        require_proximal(problem, "The moments solver")
         mu = allowance.mu
         query = prices.price("moments", mu=mu, target_scale=TARGET_SCALE)
         reason = (
@@ -123,7 +123,7 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> tuple
         free = problem.feasible is None
     else:
         theta = minimise_quadratic(gram, cross, feasible=problem.feasible, penalty=problem.regulariser).theta
-        free = problem.feasible is None or _inactive(gram, cross, theta)
+        free = problem.feasible is None or _inactive(gram + np.diag(own), cross, theta)
     errors = None
     if free and squares is not None:
         errors = least_squares_errors(moments, target, problem.intercept, theta, squares)

@@ -125,12 +125,12 @@ class ObjectivePerturbationSolver(Solver):
         function = structure_of(problem)
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])
-        if isinstance(problem.feasible, Projectable):
-            theta = problem.feasible.project(theta)
-        elif isinstance(problem.penalty, HasElasticForm):
+        if isinstance(problem.penalty, HasElasticForm):
             kinks = problem.penalty.elastic_weights(problem.dimension - problem.intercept)[0]
             slopes = theta[: kinks.size]
             slopes[(kinks > 0.0) & (np.abs(slopes) <= ZERO * plan.settings["output_sigma"])] = 0.0
+        if isinstance(problem.feasible, Projectable):
+            theta = problem.feasible.project(theta)
         return Solution(theta=theta[:, None])
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
@@ -153,7 +153,7 @@ def clip_for(problem: Problem) -> float:
         return 1.0 if problem.intercept else 0.5
     if isinstance(problem.loss, Huber):
         return float(problem.loss.h)
-    return 1.0
+    return min(1.0, problem.loss.constants(math.inf, 1.0).lipschitz)
 
 
 def smoothness_of(problem: Problem, clip: float) -> float:

@@ -33,7 +33,9 @@ def penalised_rise(
     """Lemma 1: `E F(θ + b) − F(θ) ≤ loss_rise + σ·strength·w(|P|(F))` for `F = f + strength·Ω`.
 
     **Guarantee.** F is nondecreasing and submodular, so Ω is a norm (Bach 2010, Proposition 2), and `Ω(θ + b) ≤ Ω(θ) + Ω(b)`. As the support function
-    of |P|(F), `E Ω(b) = σ E max_{s ∈ |P|} ⟨s, g⟩ = σ w(|P|(F))`. At θ = 0 this part is attained. Source: Kumar & Deisenroth (2019), Lemma 1.
+    of |P|(F), `E Ω(b) = σ E max_{s ∈ |P|} ⟨s, g⟩ = σ w(|P|(F))`. At θ = 0 this part is attained.
+
+    Source: 001, Lemma 1.
     """
     return loss_rise(sigma, lipschitz=lipschitz, smoothness=smoothness, norm=norm) + sigma * strength * width
 
@@ -56,8 +58,32 @@ def generalisation(ridge: float, records: int, *, lipschitz: float, norm: float)
     that. The risk is the mean loss on a record that θ̂ has not seen; exchanged for one that it has seen, θ̂ moves so far: on average the two differ by
     no more (stability: Bousquet & Elisseeff 2002; Shalev-Shwartz, Shamir, Srebro & Sridharan 2009). The penalty and the ridge are the same in both. And
     `penalised_rise` holds for the risk as for the mean.
+
+    Source: 001, Theorem 1.
     """
     return 2.0 * (lipschitz * norm) ** 2 / (ridge * records)
+
+
+def risk_rise(
+    sigma: float,
+    ridge: float,
+    records: int,
+    *,
+    lipschitz: float,
+    smoothness: float,
+    norm: float,
+    strength: float,
+    width: float,
+    size: float,
+) -> float:
+    """Theorem 1: `E F̄(θ̂ + b) − F̄(θ)` at most, F̄ the risk of a distribution, penalty included, θ of Euclidean norm `size`.
+
+    `penalised_rise + ridge_rise + generalisation`, for b ~ N(0, σ²I) and the minimiser θ̂ over n independent records.
+
+    Source: 001, Theorem 1.
+    """
+    noise = penalised_rise(sigma, lipschitz=lipschitz, smoothness=smoothness, norm=norm, strength=strength, width=width)
+    return noise + ridge_rise(ridge, size) + generalisation(ridge, records, lipschitz=lipschitz, norm=norm)
 
 
 def uniform_deviation(records: int, *, lipschitz: float, norm: float, radius: float, failure: float) -> float:
@@ -69,6 +95,8 @@ def uniform_deviation(records: int, *, lipschitz: float, norm: float, radius: fl
     contraction; one record changes the supremum by `2LRB/n`, so it exceeds its mean by `LRB√(2 ln(2/δ)/n)` with probability δ/2 at most
     (McDiarmid), and so does the fixed θ's mean its risk (Hoeffding). This is the paper's Proposition 1 with constants: Shalev-Shwartz et al. (2009),
     Theorem 1, states the rate.
+
+    Source: 001, Proposition 1.
     """
     return lipschitz * radius * norm * (2.0 + 2.0 * math.sqrt(2.0 * math.log(2.0 / failure))) / math.sqrt(records)
 
@@ -88,7 +116,21 @@ def perturbed_rise(sigma: float, ridge: float, records: int, *, width: float, co
     **Guarantee.** Let J = nF and θ̂ its minimiser over C. `J(θ̂_b) + ⟨b, θ̂_b⟩ ≤ J(θ̂) + ⟨b, θ̂⟩`, so `J(θ̂_b) − J(θ̂) ≤ ⟨b, θ̂⟩ + h_C(−b)`; θ̂ does not depend on b,
     so the mean is at most σ w(C): the Lipschitz case of Talwar, Thakurta & Zhang (2014) and of Kumar & Deisenroth (2019), section 4.3, with constant
     1 and whatever the Lipschitz constant. And −b is a subgradient of J over C at θ̂_b, so by λ-strong convexity
-    `J(θ̂) ≥ J(θ̂_b) − ⟨b, θ̂ − θ̂_b⟩ + (λ/2)‖θ̂ − θ̂_b‖² ≥ J(θ̂_b) − ‖b‖²/(2λ)`. The strongly convex case of section 4.3 assumes
-    curvature in the gauge of C that a loss of one prediction has not: only the ridge's is used.
+    `J(θ̂) ≥ J(θ̂_b) − ⟨b, θ̂ − θ̂_b⟩ + (λ/2)‖θ̂ − θ̂_b‖² ≥ J(θ̂_b) − ‖b‖²/(2λ)`. The strongly convex case is `gauge_rise`.
+
+    Source: 002, Theorem 4.1 (1); 001, Section 4.3, Lipschitz case.
     """
     return min(sigma * width, sigma**2 * coordinates / (2.0 * ridge)) / records
+
+
+def gauge_rise(sigma: float, strong: float, records: int, *, width: float, size: float) -> float:
+    """`σ²(w(Q)² + ‖Q‖₂²)/(2Δn²)`, at least `E F(θ̂_b) − min_C F` where F is Δ-strongly convex in the gauge of Q, the symmetric hull of C.
+
+    A mean of losses of one prediction has such curvature only from a penalty, or where every table is known to have it.
+
+    **Guarantee.** −b/n is a subgradient of F over C at θ̂_b, so `F(θ̂) ≥ F(θ̂_b) − ⟨b/n, u⟩ + (Δ/2)‖u‖_Q²`, u = θ̂ − θ̂_b, and `⟨b, u⟩ ≤ h_Q(b)‖u‖_Q`: the
+    difference is at most `h_Q(b)²/(2Δn²)`. h_Q is ‖Q‖₂-Lipschitz, so that `E h_Q(b)² ≤ σ²(w(Q)² + ‖Q‖₂²)` (Poincaré).
+
+    Source: 002, Theorem 4.1 (2); 001, Section 4.3, strongly convex case.
+    """
+    return sigma**2 * (width**2 + size**2) / (2.0 * strong * float(records) ** 2)

@@ -36,7 +36,7 @@ class OutputPerturbationSolver(Solver):
         """One minimiser.
 
         Raises:
-            CapabilityError: a set without a projection, a set beside an l1 penalty; with noise, several targets under a loss of
+            CapabilityError: a set without a projection, or beside a penalty whose prox over it is not known; with noise, several targets under a loss of
                 one prediction, a loss without a Lipschitz derivative or without a bound of its gradient.
         """
         if isinstance(problem.loss, Loss):

@@ -60,11 +60,14 @@ def score_step(
     Where only what is `evident` counts there is no step while the score is as long as a standard deviation above pure noise would make it."""
     q, scales = found.score.size, found.scale**2
     within = np.eye(q) if basis is None else basis
+    nothing = ScoreStep(np.zeros((q, q)), np.zeros(q), np.zeros((q, q)))
     if within.shape[1] == 0:
-        return ScoreStep(np.zeros((q, q)), np.zeros(q), np.zeros((q, q)))
+        return nothing
     gram, cross, size = within.T @ found.curvature @ within, within.T @ found.score, within.shape[1]
     values, vectors = np.linalg.eigh(gram)
     positive, noise = np.maximum(values, 0.0), found.score_noise**2
+    if not positive.any():
+        return nothing
     mean = float(cross @ cross) / size
     seen = max(mean - (1.0 + math.sqrt(2.0 / size)) * noise, 0.0) if evident else max(mean, 2.0 * noise) - noise
     seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
@@ -79,19 +82,24 @@ def score_step(
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
-    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
+    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with."""
+    part, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
+    told: npt.NDArray[np.bool_] = part >= SEEN * noise
+    told[len(told) - intercept :] = True
+    return ~told
 
-    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`.
+
+def variances(gram: Array, matrix: Array, noise: Array, intercept: bool) -> tuple[Array, Array]:
+    """Of the columns, and their noise, (p,), by what is released of records seen as v, `⟨x, matrix δ⟩ = ⟨v, δ⟩`.
+
+    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`, `noise` = sS².
     """
-    R, gram = np.asarray(np.linalg.inv(found.matrix).T, dtype=np.float64), found.curvature
+    R = np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
     if intercept:
         across = gram[:-1, -1]
         gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
         R = R[:, :-1]
-    part, noise = _diagonal(R, gram), found.curvature_noise * (R**2 @ found.scale[: R.shape[1]] ** 2)
-    told: npt.NDArray[np.bool_] = part >= SEEN * noise
-    told[len(told) - intercept :] = True
-    return ~told
+    return _diagonal(R, gram), R**2 @ noise[: R.shape[1]]
 
 
 def _diagonal(R: Array, matrix: Array) -> Array:

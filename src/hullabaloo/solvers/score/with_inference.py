@@ -62,38 +62,55 @@ BLURRED = 0.008
 SMOOTH = (Squared, Logistic, Huber, Poisson)
 
 
-def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> str:
-    """Why nothing valid would be told of this problem; "" where it would."""
+def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> tuple[str, str]:
+    """Why nothing valid would be told of this problem, "" where it would; and what helps, in a sentence, as far as it is known."""
     loss, q = problem.loss, problem.dimension
     if not isinstance(loss, SMOOTH):
         instead = "multi_class='one-vs-rest'" if isinstance(loss, MultinomialLogistic) else "LinearRegression"
         together = f", whose targets are fitted together; {instead} fits one after the other, and tells them"
         needed = ": intervals need the squared, logistic, Huber or Poisson loss"
-        return f"nothing valid is known of the {loss.name} loss" + (
-            together if isinstance(loss, VectorLoss) else needed
-        )
+        why = together if isinstance(loss, VectorLoss) else needed
+        return f"nothing valid is known of the {loss.name} loss{why}", ""
     if q - problem.intercept < 1 or q > WIDEST or q * problem.records > LARGEST:
-        return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells"
+        return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells", ""
     try:
         mu = allowance.mu
     except CalibrationError:
-        return "the budget takes no Gaussian noise"
+        return "the budget takes no Gaussian noise", ""
     mu *= math.sqrt(share / _total(problem))
     squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(CURVATURE))
     loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
     counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(LENGTHS), count=1 + problem.targets)
     blurred = counts.sigma / problem.records
+    excess, m = max(blurred / BLURRED, loud / LOUDEST), problem.records_per_unit
+    if excess <= 1.0:
+        return "", ""
+    many = f"{problem.records:,} records, {m} of which change together as those of one unit, so that noise is {m} times that of single ones,"
+    why = many if m > 1 else f"{problem.records:,} records"
     if blurred > BLURRED:
-        return (
-            f"{problem.records:,} records are too few at this budget: the noise of each share of a histogram of lengths would be {blurred:.3g}, and at "
-            f"most {BLURRED} is taken"
+        why += f" are too few at this budget: the noise of each share of a histogram of lengths would be {blurred:.3g}, and at most {BLURRED} is taken"
+    else:
+        why += f" are too few for {q} columns at this budget: the noise of the curvature would be {loud:.3g} times the curvature, and at most {LOUDEST} is taken"
+    enough = math.ceil(100.0 * share * excess**2 + 0.5) / 100.0
+    larger = (
+        f"inference={enough:.2f}, a larger share of the budget than {share:g}"
+        if enough < 1.0
+        else f"about {excess:,.{int(excess < 10.0)}f} times the epsilon"
+    )
+    units = "; a smaller records_per_unit, or a table that is an aggregate of one record a unit" if m > 1 else ""
+    return why, f"What helps: {larger}{units}."
+
+
+def refuse(why: str, helps: str) -> None:
+    """Refuse inference that was asked for by a word, where there is a reason.
+
+    Raises:
+        CapabilityError: there is one.
+    """
+    if why:
+        raise CapabilityError(
+            f"Inference was asked for, but {why}. Nothing was charged or read. {helps}{' ' * bool(helps)}Or leave it out: inference=False."
         )
-    if loud > LOUDEST:
-        return (
-            f"{problem.records:,} records are too few for {q} columns at this budget: the noise of the curvature would be {loud:.3g} times the curvature, and "
-            f"at most {LOUDEST} is taken"
-        )
-    return ""
 
 
 @final
@@ -128,10 +145,7 @@ class WithInference(Solver):
             CapabilityError: the solver cannot do what is asked, or nothing valid would be told.
         """
         inner = self._resolved()
-        if why := refusal(problem, prices, allowance, self.share):
-            raise CapabilityError(
-                f"Inference was asked for, but {why}. Nothing was charged or read. Leave it out: inference=False."
-            )
+        refuse(*refusal(problem, prices, allowance, self.share))
 
         def fits(factor: float) -> Plan | None:
             """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
@@ -191,7 +205,14 @@ class WithInference(Solver):
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             theta = np.column_stack([_stepped(problem, found) for found in scores])
-        return replace(solution, theta=theta, scores=scores, privacy_covariance=None, sampling_covariance=None)
+        return replace(
+            solution,
+            theta=theta,
+            scores=scores,
+            mean_weight=asked.found.mean_weight,
+            privacy_covariance=None,
+            sampling_covariance=None,
+        )
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
@@ -241,13 +262,14 @@ class _Scores:
         self.known = known
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
-        q, heaviest, first = problem.dimension, problem.max_weight, self.settings["noises"][1]
+        q, first = problem.dimension, self.settings["noises"][1]
         self.W = self.rounded()
+        weight = self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
         lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
-        calm = math.sqrt(CALM * heaviest / (first * math.sqrt(2.0 * q)))
-        self.R = min(lengths.moment_clip(first / heaviest, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
+        calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
+        self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
@@ -262,6 +284,7 @@ class _Scores:
         """The target's score at θ, in coordinates that are round for its curvature."""
         problem, q, settings, one = self.problem, self.problem.dimension, self.settings, 1.0
         size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
+        weight = self.found.mean_weight
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
         gram, R = self.curved(theta, curator)
         own = np.maximum(np.diag(gram), 0.0)
@@ -271,7 +294,7 @@ class _Scores:
         records, point = curator.projected(V), np.linalg.solve(self.W, theta) / scale
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
-        c, lost = gradients.gradient_clip(settings["score_noise"] / heaviest, q, DOUBT_SCORE)
+        c, lost = gradients.gradient_clip(settings["score_noise"] / weight, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
         wide = gradients.quantile(TAIL_SPREAD)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
@@ -304,14 +327,15 @@ class _Scores:
         """Of records or, at a point, of their gradients."""
         grid = edges(largest, FINE - 1)
         shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
-        return tail(shares, grid, self.settings["share_noise"], 0.25 if point is None else 0.5)
+        counted = self.found.counted
+        return tail(shares / counted, grid, self.settings["share_noise"] / counted, 0.25 if point is None else 0.5)
 
     def bend(self, theta: Array) -> float:
         """A usual bound of φ'': three times that at the centre, within what it can be."""
         most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
             return most
-        centre = float(theta @ np.append(self.centre, 1.0))
+        centre = float(theta @ np.append(self.found.centre, 1.0))
         small = math.exp(-abs(centre))
         there = small / (1.0 + small) ** 2 if isinstance(self.loss, Logistic) else math.exp(min(centre, 0.0))
         return min(3.0 * there, most)
@@ -319,26 +343,24 @@ class _Scores:
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
         problem, q = self.problem, self.slopes
-        first = self.first()
+        self.found = first = self.first()
         R = AROUND * typical(float(first.gain.sum()))
         weight = TINY if problem.intercept else 1.0
         again = first.seen(self.curator).answer(
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
         assert first.matrix is not None
-        heaviest = problem.max_weight  # lengths are those of records, whatever their weights
-        floor = _floor(self.settings["noises"][0] * R**2 / heaviest, q)
-        second = Coordinates.whitened(again[:q, :q] / heaviest, first.centre, floor, intercept=False)
+        floor = _floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
+        second = Coordinates.whitened(again[:q, :q], first, floor, intercept=False)
         assert second.matrix is not None
-        B, self.centre = _symmetric(first.matrix @ second.matrix), first.centre
+        B = _symmetric(first.matrix @ second.matrix)
         return replace(first, matrix=B).whole if problem.intercept else B
 
     def first(self) -> Coordinates:
         """The solver's own coordinates, whitened where they are not yet; or new ones."""
         problem, settings, known = self.problem, self.settings, self.known
-        heaviest = problem.max_weight
         if known is not None and known.matrix is not None:
-            return replace(known, matrix=known.matrix * math.sqrt(heaviest))
+            return known
         if known is None:
             bound = math.sqrt(max(problem.norm_l2**2 - 1.0, 1e-6)) if centred(problem) else problem.norm_l2
             seen = PrivateLocationScale.bought(
@@ -350,11 +372,11 @@ class _Scores:
                 mean_noise=settings["mean_noise"],
                 share_noise=settings["share_noise"],
             )
-            known = Coordinates.plain(seen.centre, seen.typical, intercept=problem.intercept)
+            known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
-        floor = _floor(settings["first_noise"] * R**2 / heaviest, self.slopes)
-        return Coordinates.whitened(covariance / heaviest, known.centre, floor, intercept=problem.intercept)
+        floor = _floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
+        return Coordinates.whitened(covariance, known, floor, intercept=problem.intercept)
 
 
 def _floor(noise: float, size: int) -> float:

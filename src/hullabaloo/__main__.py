@@ -1,0 +1,5 @@
+"""`python -m hullabaloo` is the command `hullabaloo`."""
+
+from hullabaloo.cli import main
+
+main()

@@ -1,0 +1,146 @@
+"""What the theorems of streams say of the ways that `hb.streaming.plan` compares, after as many records as it looks at.
+
+"bound" is proved for what the way does: fits whose solver's own theorem holds. "rate" is proved for the papers' way of doing it: fits by n² noisy
+subgradients (Theorem 3.1), sums without the ridge that is added to them (Theorems 4.2 and 5.7). Without a bounded set there is none.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hullabaloo.curation.prefixes import Refits
+from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.theory.certified_width import planned_width
+from hullabaloo.planning.theory.upper_bounds import upper_bounds
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.solvers import Problem
+from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
+from hullabaloo.solvers.moments.moments import TARGET_SCALE
+from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
+from hullabaloo.streaming.refits import divided
+
+FAILURE = 0.01
+"""Probability with which a bound of sums may fail at a release."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBound:
+    """Excess risk a record at most, at each release that is compared; in expectation (fits), or with probability 0.99 (sums).
+
+    Attributes:
+        way: the class of `hullabaloo.streaming`.
+        proved: whether it holds for the way itself ("bound"), or for the paper's algorithm in its place ("rate").
+        values: at each release; never more than any two models of the set differ by.
+        trivial: that number.
+        holds: for what, in words.
+        source: the theorem.
+    """
+
+    way: str
+    proved: bool
+    values: tuple[float, ...]
+    trivial: float
+    holds: str
+    source: str
+
+    def cells(self) -> tuple[str, ...]:
+        """A line's texts; "–" where no more is said than that the set is bounded."""
+        said = ["–" if one >= self.trivial * (1.0 - 1e-9) else f"{one:.2g}" for one in self.values]
+        return ("bound" if self.proved else "rate", self.way, "≤ " + " ".join(said), f"{self.holds}; {self.source}")
+
+
+def of_sums(way: str, problem: Problem, query: Any, schedule: Schedule, looks: Sequence[int]) -> list[StreamBound]:
+    """Sums of all columns.
+
+    Source: 003, Theorem 4.2.
+    """
+    body = problem.feasible
+    if body is None:
+        return []
+    radius = body.max_norm(2.0, problem.dimension)
+    found = [
+        incremental(
+            query.sigma * query.error(schedule.completed(at)),
+            at,
+            columns=problem.dimension,
+            radius=radius,
+            norm=problem.norm_l2,
+            target_scale=TARGET_SCALE,
+            failure=FAILURE,
+        )
+        for at in looks
+    ]
+    holds = "with probability 0.99, without the ridge that is added"
+    return _made(way, False, found, looks, _squared(problem, radius), holds, "Theorem 4.2")
+
+
+def of_sketch(
+    way: str, problem: Problem, query: Any, width: float, schedule: Schedule, looks: Sequence[int]
+) -> list[StreamBound]:
+    """Sums of sketched rows, against F* = t/2, the loss of predicting 0 of the largest targets.
+
+    Source: 003, Theorem 5.7.
+    """
+    body = problem.feasible
+    if body is None:
+        return []
+    radius = body.max_norm(2.0, problem.dimension)
+    found = [
+        sketched(
+            query.sigma * query.error(schedule.completed(at)),
+            at,
+            width=width,
+            size=query.moments.facts.width,
+            radius=radius,
+            least=0.5 * at,
+            norm=problem.norm_l2,
+            target_scale=TARGET_SCALE,
+            failure=FAILURE,
+        )
+        for at in looks
+    ]
+    holds = "with probability 0.98, without the ridge that is added"
+    return _made(way, False, found, looks, _squared(problem, radius), holds, "Theorem 5.7")
+
+
+def of_fits(
+    way: str, problem: Problem, refits: Refits, schedule: Schedule, mu: float, looks: Sequence[int]
+) -> list[StreamBound]:
+    """The fits' own bounds, where their solvers have any, and n² noisy subgradients.
+
+    Source: 003, Theorem 3.1 (1).
+    """
+    body, size = problem.feasible, problem.dimension * problem.targets
+    if body is None or not math.isfinite(mu):
+        return []
+    steep, diameter = (
+        problem.max_weight * slope_bound(problem, prediction_bound(problem)),
+        2.0 * body.max_norm(2.0, size),
+    )
+    lipschitz = steep * problem.norm_l2
+    shape = Shape(lipschitz, diameter, size, problem.change * steep * problem.norm_l2, planned_width(body, size))
+    shares = divided(tuple(schedule.position(step) for step in range(1, schedule.steps + 1)))
+    printed = [refitted(shape, at, schedule, shares, mu) for at in looks]
+    most = lipschitz * diameter
+    lines = _made(way, False, printed, looks, most, "fits by n² noisy subgradients", "Theorem 3.1")
+    own = []
+    for at in looks:
+        fit = refits.fits[max(1, schedule.completed(at)) - 1]
+        n, found = fit.problem.records, upper_bounds(fit.problem, [Forecast(fit.solver, fit.plan)])
+        if not found or found[0].clipped or math.isfinite(found[0].size) or n > at:
+            return lines
+        own.append(found[0].value * n + (at - n) * most)
+    return [*_made(way, True, own, looks, most, "in expectation", "Theorem 3.1, and the fits' own theorems"), *lines]
+
+
+def _made(
+    way: str, proved: bool, found: Sequence[float], looks: Sequence[int], most: float, holds: str, source: str
+) -> list[StreamBound]:
+    values = tuple(min(one / at, most) for one, at in zip(found, looks, strict=True))
+    paper = f"Kasiviswanathan, Nissim, Jin 2017, {source}"
+    return [StreamBound(way, proved, values, most, holds, paper)] if min(values) < most else []
+
+
+def _squared(problem: Problem, radius: float) -> float:
+    return 0.5 * (1.0 + radius * problem.norm_l2) ** 2

@@ -1,0 +1,44 @@
+"""Reasons of what is not identified: by the released variances of columns, whatever kind of column it is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.inference import identified
+from hullabaloo.noise import TestKey
+
+
+@pytest.mark.parametrize("solver", ["preconditioned_gradient", "moments"])
+def test_each_column_is_given_its_own_reason(solver: str) -> None:
+    """A column narrower than its bounds, two that are nearly the same, a level of two records, one of all, a column that is told; fixed key."""
+    rng, n = np.random.default_rng(0), 20_000
+    a = rng.uniform(-3.0, 3.0, n)
+    frame = pd.DataFrame({"narrow": rng.uniform(-0.02, 0.02, n), "a": a, "twin": a + 0.02 * rng.normal(size=n)})
+    frame["ok"], frame["one"] = rng.uniform(-3.0, 3.0, n), "all"
+    frame["level"] = rng.choice(["x", "y", "rare"], n, p=[0.5, 0.4999, 0.0001])
+    frame["y"] = 0.3 * a + 0.3 * frame["ok"] + rng.normal(size=n)
+    bounds = dict.fromkeys(["narrow", "a", "twin", "ok"], (-3, 3))
+    levels = {"level": ["x", "y", "rare"], "one": ["all", "some"]}
+    domain = hb.Domain(features={**bounds, **levels}, target={"y": (-6, 6)}, indicators=False)
+    made = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=TestKey(bytes(32)))
+    found = {row.name: row.reason for row in made.fit(frame).summary().rows}
+    assert found["ok"] in {"", identified.FAINT}
+    assert found["narrow"] in {"", identified.HIDDEN}
+    for twin in ("a", "twin"):
+        assert found[twin] in {"", identified.TOGETHER}
+    assert found["level=rare"] == found["one=some"] == identified.RARE
+    assert found["one=all"] in {identified.COMMON, identified.FAINT}
+    hidden = {"narrow", "level=rare", "one=some"} & {name for name, why in found.items() if why}
+    assert identified.TOGETHER not in {found[name] for name in hidden}
+
+
+def test_a_combination_blames_no_column() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (200, 2))
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-4, 4), indicators=False)
+    made = hb.LinearRegression(
+        budget=hb.Budget(0.1, 1e-6), domain=domain, solver="moments", test_key=TestKey(bytes(32))
+    )
+    found = made.fit(X, X[:, 0] + rng.normal(size=200)).contrast({"a": 1.0, "b": -1.0})
+    assert [row.reason for row in found.rows] == [identified.UNKNOWN]
