@@ -1,12 +1,5 @@
-"""Coordinate descent for the coordinate descent paper's experiments: the library's curator, driven update by update.
+"""Coordinate descent for the coordinate descent paper's experiments: the library's solver as it stands, on `CompositeProblem`s."""
 
-Rows are held in the unit domain, `u_ij = x_ij / B_j` with public bounds B_j, and `θ_j = B_j w_j`; the penalty's weights become
-`λ₁/B_j` and `λ₂/B_j²`. Coordinate descent does not see the difference: with clips `C_j ∝ sqrt(M_j)` and steps `γ_j ∝ 1/M_j` its iterates in
-raw and in unit columns are the same model.
-"""
-
-import functools
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,58 +7,17 @@ import numpy as np
 
 from benchmarks.composite_problems import CompositeProblem
 from hullabaloo.curator import Curator
-from hullabaloo.curator.query import Query
-from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.geometry import HasElasticForm, Penalty, SeparableForm
+from hullabaloo.data.source import Rows
+from hullabaloo.geometry import HasElasticForm, Penalty
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
+from hullabaloo.reproduce.coordinates import CoordinateDescent, facts_of
 from hullabaloo.solvers import CoordinateDescentSolver, Problem
-from hullabaloo.solvers.coordinate.coordinate_rule import CONSTANTS
+
+__all__ = ["CoordinateDescent"]
 
 Array = np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class CoordinateDescent:
-    """The updates of one problem. `known`: true mean squares, which nobody released: not private, only to compare."""
-
-    problem: CompositeProblem
-    known: bool
-
-    def queries(self, updates: int) -> list[Query]:
-        """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
-        prices = PricedQueries(_facts(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
-        mu = _mu(self.problem.epsilon, self.problem.delta)
-        left = 1.0 if self.known else 1.0 - CONSTANTS
-        partial = prices.price(
-            "coordinate_gradient", loss=self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates
-        )
-        return [partial] if self.known else [partial, prices.price("second_moments", mu=mu * math.sqrt(CONSTANTS))]
-
-    def fit(self, *, passes: int, step: float, clip: float, order: str, seed: int) -> tuple[Array, Array]:
-        """The last iterate and the mean of the second half's, for w. Steps are `step`/M_j, clips `clip` · sqrt(mean x_ij²)."""
-        problem, bounds, p = self.problem, self.problem.bounds, len(self.problem.bounds)
-        rng = np.random.default_rng(seed)
-        queries = self.queries(passes * p)
-        rows = Rows(np.ascontiguousarray(problem.X / bounds), problem.y[:, None])
-        curator = Curator(rows, queries, key=TestKey(rng.bytes(32)))
-        if self.known:
-            squares = problem.second_moments() / bounds**2
-        else:
-            squares = np.maximum(curator.answer("second_moments"), queries[1].sigma / len(problem.y))
-        unbounded = np.full(p, math.inf)
-        form = SeparableForm(problem.l1 / bounds, problem.l2 / bounds**2, -unbounded, unbounded)
-        walk = rng.integers(p, size=passes * p) if order == "uniform" else np.tile(rng.permutation(p), passes)
-        updates: dict[str, Any] = {
-            "clips": clip * np.sqrt(squares),
-            "steps": step / (problem.bend * squares),
-            "form": form,
-        }
-        half = len(walk) // 2
-        first = curator.answer("coordinate_gradient", np.zeros(p), order=walk[:half], **updates)
-        second = curator.answer("coordinate_gradient", first.theta, order=walk[half:], **updates)
-        return second.theta / bounds, second.mean / bounds
 
 
 @dataclass(frozen=True)
@@ -99,7 +51,7 @@ class Weighted(Penalty, HasElasticForm):
 
 def public_rule(problem: CompositeProblem, seed: int) -> tuple[Array, float]:
     """The library's solver as it stands, nothing tuned: w and the number of passes. Targets are divided by their public bound."""
-    facts, p, n = _facts(problem), len(problem.bounds), len(problem.y)
+    facts, p, n = facts_of(problem), len(problem.bounds), len(problem.y)
     bounds = problem.bounds / problem.target_bound  # of w, for targets in [−1, 1]
     penalty = Weighted(problem.l1 / problem.target_bound, problem.l2, tuple(problem.bounds))
     norms = (facts.norm_l1, facts.norm_l2, facts.norm_linf)
@@ -110,14 +62,3 @@ def public_rule(problem: CompositeProblem, seed: int) -> tuple[Array, float]:
     curator = Curator(rows, plan.queries, key=TestKey(np.random.default_rng(seed).bytes(32)))
     passes = plan.settings["rounds"] * plan.settings["updates"] / p
     return solver.run(given, plan, curator).theta[:, 0] / bounds, passes
-
-
-def _facts(problem: CompositeProblem) -> RowFacts:
-    p = len(problem.bounds)
-    return RowFacts(tuple(f"x{j}" for j in range(p)), False, float(p), math.sqrt(p), 1.0, ("y",))
-
-
-@functools.cache
-def _mu(epsilon: float, delta: float) -> float:
-    """The Gaussian-DP cost that (ε, δ) allows; ∞ for ε = ∞: no noise."""
-    return Allowance(Budget(epsilon, delta)).mu if math.isfinite(epsilon) else math.inf

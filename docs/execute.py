@@ -44,7 +44,7 @@ class Block:
 
 def pages() -> list[Path]:
     """The pages whose marked blocks are run."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path) -> list[Block]:

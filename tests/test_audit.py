@@ -155,6 +155,7 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.few(1)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests: 000, Definition 1.3; 001, Definition 1; 001, Definition 2; 002, Definition 2.1."""
     found = audit(CASES[name], monkeypatch, 1000)
     assert not found.caught, found
     assert 0.999 * MU <= found.realised <= MU  # an audit with a weak canary would be weak, not passed

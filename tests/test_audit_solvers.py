@@ -415,6 +415,7 @@ def audit_choices(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Chos
 
 
 def test_choices_teach_no_more_than_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests: 000, Theorem 2.4; 002, Theorem 5.4."""
     found = audit_choices(CHOICES, monkeypatch, 400)
     assert not found.caught, found
     assert found.likely <= 2.0 * found.allowed, found  # the canary shows most of what may be learned

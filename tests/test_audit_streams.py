@@ -147,6 +147,7 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.few(2)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests: 003, Definition 4."""
     found = audit(CASES[name], monkeypatch, 500)
     assert not found.caught, found
     assert 0.999 * MU <= found.realised <= MU  # an audit with a weak canary would be weak, not passed

@@ -63,6 +63,12 @@ def test_standardised_columns_have_mean_0_and_mean_square_1_and_keep_their_bound
 
 @pytest.mark.parametrize("problem", [LOGISTIC, LASSO], ids=["logistic", "lasso"])
 def test_without_noise_both_methods_reach_the_optimum(problem: CompositeProblem) -> None:
+    """Of several items.
+
+    Tests: 004, Experiment: Electricity, raw; 004, Experiment: California, raw.
+    Tests: 004, Experiment: Electricity, standardised; 004, Experiment: California, standardised.
+    Tests: 004, Experiment: Sparse lasso.
+    """
     quiet = CompositeProblem(**{**_fields(problem), "epsilon": math.inf})
     least = problem.value(problem.minimiser())
     last, _ = CoordinateDescent(quiet, known=True).fit(passes=400, step=1.0, clip=1e3, order="cyclic", seed=0)
@@ -136,6 +142,7 @@ def test_coordinate_descent_spends_its_budget_and_no_more(known: bool) -> None:
 
 
 def test_raw_and_unit_columns_are_the_same_to_coordinate_descent() -> None:
+    """Tests: 004, Coordinate-wise clipping."""
     scale = np.array([1.0, 0.25, 64.0, 2.0])
     other = CompositeProblem(
         **{**_fields(LOGISTIC), "X": LOGISTIC.X * scale, "bounds": LOGISTIC.bounds * scale, "l2": 0.0}

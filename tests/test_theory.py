@@ -12,7 +12,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule as Rounds
 
-OWN = {"two_points", "loss_rise", "ridge_rise", "projected_rise", "measured_width", "records_for_free"}
+OWN = {"two_points", "loss_rise", "ridge_rise", "projected_rise", "measured_width"}
 RECORDS = {"HardLasso", "LowerBound", "StreamShape", "Width", "PackedLasso", "PaddedModel"}
 TAG = re.compile(r"^ *Source: 00[0-4], [^;\n]+(; 00[0-4], [^;\n]+)*\.$", re.MULTILINE)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hullabaloo.model_selection import Evaluation, PrivateSearchCV, evaluate
     from hullabaloo.privacy import Budget
     from hullabaloo.release.planner import plan
+    from hullabaloo.reproduce import reproduce
     from hullabaloo.solvers import (
         AdaptiveGradientSolver, CoordinateDescentSolver, DualFrankWolfeSolver, FrankWolfeSolver, GradientSolver,
         GreedyCoordinateDescentSolver, GreedySelectionSolver, MirrorDescentSolver, MomentsSolver,
@@ -54,7 +55,7 @@ __all__ = [
     "PrivateSearchCV", "QuantileRegressor", "ResidualLoss", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
     "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
     "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "custom_loss", "evaluate", "load",
-    "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "scan",
+    "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "reproduce", "scan",
     "streaming", "theory",
 ]
 # fmt: on
@@ -84,6 +85,7 @@ _PUBLIC = {
     "model_selection": "Evaluation PrivateSearchCV evaluate",
     "privacy": "Budget",
     "release.planner": "plan",
+    "reproduce": "reproduce",
     "solvers": (
         "AdaptiveGradientSolver CoordinateDescentSolver DualFrankWolfeSolver FrankWolfeSolver "
         "GradientSolver GreedyCoordinateDescentSolver GreedySelectionSolver MirrorDescentSolver "

@@ -112,6 +112,7 @@ def written_out(rows: Rows, query: CoordinateGradientQuery, updates: Updates, ke
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
+    """Tests: 004, Coordinate-wise clipping."""
     rng = np.random.default_rng(41)
     p, largest, bound = about.width, 0.0, 0.0
     for number, (left, right) in enumerate(pairs(rng, relation, about, rounds=80)):

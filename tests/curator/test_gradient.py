@@ -37,6 +37,7 @@ def query(
     ids=["p1", "p7", "ball", "weights", "units", "weighted-units"],
 )
 def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(relation: Neighbours, about: RowFacts) -> None:
+    """Tests: 001, Section 3, global sensitivity."""
     rng = np.random.default_rng(3)
     asked = query(about, relation)
     largest = 0.0

@@ -73,6 +73,7 @@ def squeezed(rows: Rows, loss: Any) -> Rows:
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
 @pytest.mark.few(6)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, feasible: Any, penalty: Any) -> None:
+    """Tests: 001, Equation (17)."""
     for loss, clip in LOSSES:
         check_neighbours(relation, loss, clip, feasible, penalty)
 
@@ -343,6 +344,7 @@ def test_several_predictions_at_once_keep_the_sensitivity() -> None:
 
 
 def test_a_linear_term_shifts_the_minimiser_and_is_bounded_by_the_plan() -> None:
+    """Tests: 001, Theorem 3."""
     about = facts(2, norm_l2=1.0)
     rows = random_rows(np.random.default_rng(8), 30, about)
     query = minimizer(about, Neighbours.REPLACE_ONE, 30, clip=5.0, mu=math.inf, linear_bound=1.0)

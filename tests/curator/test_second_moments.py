@@ -45,6 +45,7 @@ ASKED = {"laplace": (query, 1), "gaussian": (gaussian, 2)}  # a query, and the n
 def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     kind: str, relation: Neighbours, about: RowFacts
 ) -> None:
+    """Tests: 004, Estimating constants privately."""
     (made, norm), rng = ASKED[kind], np.random.default_rng(51)
     asked = made(about, relation)
     for number, pair in enumerate(pairs(rng, relation, about, rounds=100)):

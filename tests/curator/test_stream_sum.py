@@ -87,6 +87,7 @@ def streams(
 def test_no_neighbour_moves_the_encoded_stream_by_more_than_the_sensitivity(
     relation: Neighbours, name: str, every: str
 ) -> None:
+    """Tests: 003, Definition 4."""
     rng = np.random.default_rng(8)
     for about in TABLES.values():
         for kappa in (1.0, 3.0):
@@ -99,6 +100,7 @@ def test_no_neighbour_moves_the_encoded_stream_by_more_than_the_sensitivity(
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 def test_the_worst_pair_is_as_far_apart_as_stated(relation: Neighbours, name: str) -> None:
+    """Tests: 003, Definition 11."""
     about = facts(3)
     asked = query(about, relation, name)
     worst = Rows(np.ones((1, 3)), np.ones((1, 1)))

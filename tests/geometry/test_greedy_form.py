@@ -100,6 +100,7 @@ def test_the_greedy_form_is_the_walk_along_the_gains(family: str, p: int) -> Non
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_greedy_form_is_a_vertex_of_the_polyhedron_that_reaches_the_norm(family: str) -> None:
+    """Tests: 001, Equation (5)."""
     rng = np.random.default_rng(11)
     for p in (1, 2, 4, 8):
         function = member(family, p, rng)

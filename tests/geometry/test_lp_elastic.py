@@ -12,6 +12,7 @@ from hullabaloo.geometry.numerics import power_norm
 
 @pytest.mark.parametrize("p", [1, 3, 200])
 def test_elastic_balls_lie_between_l1_and_l2(p):
+    """Tests: 002, Section 3.2, interpolation norms."""
     rng = np.random.default_rng(p)
     for alpha, other in ((0.0, L1Ball(0.7)), (1.0, L2Ball(0.7))):
         body = ElasticBall(alpha, 0.7)

@@ -49,6 +49,7 @@ def test_the_constant_is_one_and_attained_at_equal_sizes(kind, count, radius):
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 100, 10**6])
 def test_scale_factors_of_the_published_family(count):
+    """Tests: 002, Equation (15)."""
     mirror = GroupBall([[j] for j in range(min(count, 100))], 2.0).mirror_map(min(count, 100))
     mirror = type(mirror)(mirror.parts, 2.0, mirror.p, count, mirror.width, 1.0)
     log = math.log(count) if count > 1 else 0.0

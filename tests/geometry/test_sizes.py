@@ -67,6 +67,7 @@ def test_vertices_of_zero_are_fixed():
 
 
 def test_the_width_of_matrices_is_simulated_within_proved_bounds():
+    """Tests: 002, Fact 2.3."""
     ball = NuclearBall(2.0, 20)
     bound = ball.gaussian_width(600)
     assert bound.high == pytest.approx(2.0 * (math.sqrt(30) + math.sqrt(20)), rel=0.02)

@@ -50,6 +50,7 @@ def vectors(p, seed=0):
 
 @few
 def test_set_functions_are_submodular_nondecreasing_and_positive(function):
+    """Tests: 001, Equation (3)."""
     values = table(function, p)
     for a, b in itertools.product(values, repeat=2):
         assert values[a] + values[b] - values[a | b] - values[a & b] >= -1e-13
@@ -69,12 +70,14 @@ def test_gains_are_differences_of_values(function):
 
 @some
 def test_the_norm_of_an_indicator_is_the_value(function):
+    """Tests: 001, Section 2, Lovász extension."""
     for a in subsets(8):
         assert omega(function, a.astype(float)) == pytest.approx(function.value(a), rel=1e-13)
 
 
 @few
 def test_the_norm_is_the_largest_product_with_the_polyhedron(function):
+    """Tests: 001, Equation (5)."""
     vertices = np.empty((math.factorial(p), p))
     for row, order in zip(vertices, itertools.permutations(range(p)), strict=True):
         row[list(order)] = function.gains(np.array(order))
@@ -89,6 +92,7 @@ def test_the_norm_is_the_largest_product_with_the_polyhedron(function):
 
 @some
 def test_the_norm_obeys_the_triangle_inequality(function):
+    """Tests: 001, Section 2, Lovász extension."""
     for w, v in itertools.combinations(vectors(8), 2):
         assert omega(function, w + v) <= (omega(function, w) + omega(function, v)) * (1.0 + 1e-13)
         assert omega(function, -2.5 * w) == pytest.approx(2.5 * omega(function, w))
@@ -96,6 +100,7 @@ def test_the_norm_obeys_the_triangle_inequality(function):
 
 @some
 def test_the_dual_norm_is_the_largest_ratio_over_all_sets(function):
+    """Tests: 001, Section 2, dual norm."""
     for s in vectors(8):
         ratios = [np.abs(s[a]).sum() / function.value(a) for a in subsets(8)]
         found = dual_omega(function, s)
@@ -119,6 +124,7 @@ def test_prox_is_that_of_the_decomposition_over_all_sets(function, weight):
 
 @few
 def test_moreau_splits_a_vector_into_prox_and_projection(function):
+    """Tests: 001, Section 2, symmetric submodular polyhedron."""
     for v in vectors(p):
         s = project_polyhedron(function, v, 0.4)
         assert s + prox(function, v, 0.4) == pytest.approx(v, abs=1e-13)
@@ -130,6 +136,7 @@ def test_moreau_splits_a_vector_into_prox_and_projection(function):
 @few
 @pytest.mark.parametrize("radius", [1e-6, 0.3, 4.0])
 def test_projection_onto_the_ball_is_exact(function, radius):
+    """Tests: 001, Section 2, unit ball."""
     values = table(function, p)
     body = SubmodularBall(function, radius)
     precision = PRECISION if isinstance(function, HasProximalForm) else 1e-12
@@ -159,6 +166,7 @@ def test_vertices_are_indicators_of_closed_sets(function):
 
 @some
 def test_gaussian_width_of_the_polyhedron_is_that_of_the_mean_over_sets(function):
+    """Tests: 001, Section 2, Gaussian width."""
     width, mean = function.gaussian_width(8), polyhedron_width(function, 8)
     assert width.low <= width.value <= width.high
     assert width.value == pytest.approx(mean.value, rel=1e-9)
@@ -166,6 +174,7 @@ def test_gaussian_width_of_the_polyhedron_is_that_of_the_mean_over_sets(function
 
 @pytest.mark.parametrize("function", functions(8), ids=zoo.short)
 def test_bounds_of_widths_and_norms_hold_where_exact_values_are_known(function, monkeypatch):
+    """Tests: 001, Section 4.1, widths."""
     exact = polyhedron_width(function, 8)
     ball, polyhedron = shapes.longest_of_ball(function, 8), shapes.longest_of_polyhedron(function, 8)
     largest = max(math.sqrt(np.count_nonzero(a)) / function.value(a) for a in subsets(8))

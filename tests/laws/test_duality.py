@@ -131,6 +131,7 @@ def dual(smooth: Smooth, function: SetFunction, b: np.ndarray) -> tuple[np.ndarr
 @pytest.mark.parametrize("logistic", [False, True], ids=["squared", "logistic"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 def test_a_perturbed_objective_is_a_shifted_dual(function: SetFunction, logistic: bool) -> None:
+    """Tests: 001, Proposition 2."""
     smooth, rng = Smooth.drawn(logistic, 3), np.random.default_rng(4)
     apart, strength = 0.0, strength_for(function)
     for size in (0.0, 0.05, 0.4):
@@ -150,7 +151,10 @@ def test_a_perturbed_objective_is_a_shifted_dual(function: SetFunction, logistic
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 def test_the_shift_is_not_a_matter_of_the_penalty(function: SetFunction) -> None:
-    """The same b added to s after the dual was solved unperturbed gives another w: the argument has to be shifted, not the answer."""
+    """The same b added to s after the dual was solved unperturbed gives another w: the argument has to be shifted, not the answer.
+
+    Tests: 001, Proposition 2.
+    """
     smooth, b = Smooth.drawn(False, 5), 0.3 * np.cos(np.arange(P))
     s, _ = dual(smooth, function, np.zeros(P))
     late = smooth.minimiser(s + b, np.zeros(P))

@@ -91,6 +91,7 @@ def test_states_stand_for_members(kind, body, mirror, p):
 
 @every
 def test_potential_is_strongly_convex_in_its_norm(kind, body, mirror, p):
+    """Tests: 002, Fact 3.4."""
     found = states(mirror, p)
     inner = [0.5 * state + 0.5 * mirror.start() for state in found]  # away from where the entropy has no slope
     near = [0.999 * origin + 0.001 * state for state, origin in zip(found, reversed(inner), strict=True)]
@@ -105,6 +106,7 @@ def test_potential_is_strongly_convex_in_its_norm(kind, body, mirror, p):
 
 @every
 def test_step_is_the_minimiser(kind, body, mirror, p):
+    """Tests: 002, Section 2.2, Bregman divergence."""
     rng = np.random.default_rng(11)
     found = states(mirror, p)
     for origin in (mirror.start(), 0.5 * found[-1] + 0.5 * mirror.start()):
@@ -126,6 +128,7 @@ def test_steps_do_not_write_to_their_arguments(kind, body, mirror, p):
 
 @every
 def test_norms_are_dual(kind, body, mirror, p):
+    """Tests: 002, Fact 2.2."""
     rng = np.random.default_rng(12)
     vectors = [rng.standard_normal(p) for _ in range(4)] + [np.eye(p)[0], np.ones(p), np.zeros(p)]
     moves = [mirror.point(state) - mirror.point(mirror.start()) for state in states(mirror, p)[::5]]
@@ -141,6 +144,7 @@ def test_norms_are_dual(kind, body, mirror, p):
 
 @every
 def test_facts_about_the_unit_ball(kind, body, mirror, p):
+    """Tests: 002, Claim 3.5; 002, Remark 3."""
     seen = simulated_width(
         mirror.dual_norm, p, mirror.unit_radius, generator=np.random.default_rng(12), draws=300, failure=1e-9
     )  # false alarm ≤ 1e-9 for each of fewer than 1000 maps

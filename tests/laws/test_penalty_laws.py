@@ -52,6 +52,7 @@ def test_prox_is_exact_on_huge_and_tiny_vectors(penalty, p):
 
 @every
 def test_value_is_convex_with_the_stated_strength(penalty, p):
+    """Tests: 002, Section 2.2, strong convexity; 003, Definition 9."""
     rng = np.random.default_rng(3)
     for _ in range(20):
         u, v, t = rng.standard_normal(p), rng.standard_cauchy(p), rng.uniform()

@@ -82,6 +82,7 @@ def test_no_member_exceeds_the_radii(body, p):
 
 @over(dimensions=(1, 2, 4))
 def test_the_radii_are_attained(body, p):
+    """Tests: 003, Definition 2."""
     corners = [np.array(g, dtype=float) for g in itertools.product([-1, 0, 1], repeat=p)]
     for q in (1, 2, math.inf):
         vertices = [body.vertex(g) for g in corners]
@@ -93,6 +94,7 @@ def test_the_radii_are_attained(body, p):
 
 @every
 def test_gaussian_width_agrees_with_simulation(body, p):
+    """Tests: 000, Section 1.2, Gaussian width; 002, Section 2.2, Gaussian width; 003, Definition 3."""
     width = body.gaussian_width(p)
     assert width.low <= width.value <= width.high
     seen = simulated_width(
@@ -203,6 +205,7 @@ def test_small_moves_within_the_face_stay_in_the_set(body, p):
 
 @over(HasVertices)
 def test_listed_vertices_are_the_vertices(body, p):
+    """Tests: 000, Fact 2.3; 002, Fact 5.3."""
     count = body.vertex_count(p)
     listed = np.array([body.vertex_at(i, p) for i in range(min(count, 50))])
     g = np.random.default_rng(9).standard_normal(p)
@@ -218,6 +221,7 @@ def test_listed_vertices_are_the_vertices(body, p):
 
 @over(HasGauge)
 def test_gauge_scales_membership(body, p):
+    """Tests: 002, Section 2.2, Minkowski norm; 003, Definition 6."""
     for theta in zoo.members(body, p)[:: 6 if isinstance(body, geometry.Polytope) else 1]:
         gauge = body.gauge(theta)
         assert 0.0 <= gauge <= 1.0 + 1e-12
@@ -229,6 +233,7 @@ def test_gauge_scales_membership(body, p):
 
 @over(HasGauge, Projectable)
 def test_gauge_and_support_are_dual(body, p):
+    """Tests: 001, Section 2, gauge."""
     for theta in zoo.points(p, seed=10)[11:]:
         g = np.random.default_rng(10).standard_normal(p)
         gauge, support = body.gauge(theta), body.support(g)

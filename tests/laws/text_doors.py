@@ -256,6 +256,7 @@ LINES = {
     "evaluate": f"evaluate m.json TABLE {SPENT} --out e.json --overwrite",
     "card": "card m.json --out c.json --overwrite",
     "audit": f"audit --domain d.toml --runs 2 {SPENT} --records 9 --solver nowhere",
+    "reproduce": "reproduce nowhere --quick --out nowhere/reproduced",
     "domain template": "domain template TABLE",
     "domain describe": "domain describe d.toml",
     "domain check": "domain check d.toml TABLE",

@@ -73,7 +73,10 @@ def test_bad_public_arguments_are_refused(sigma):
 
 
 def test_the_release_is_normal():
-    """Law of y − x in units of σ, across chunks; false alarm 1e-7 on a fresh key."""
+    """Law of y − x in units of σ, across chunks; false alarm 1e-7 on a fresh key.
+
+    Tests: 003, Theorem A.2.
+    """
     x = np.linspace(-5, 5, 400_000)
     z = (gaussian(x, 0.3, bound=5.0, key=KEY) - x) / 0.3
     assert stats.kstest(z, stats.norm.cdf).pvalue > 1e-7

@@ -18,7 +18,10 @@ def test_columns_of_the_block_are_orthogonal_signs(columns, copies):
 
 
 def test_a_tardos_code_has_columns_of_every_bias_and_its_columns_are_like_the_law():
-    """Means of 20 000 columns: E P = ½ and E P² = 3/8 up to the cut; six standard errors, false alarm 1e-8 each."""
+    """Means of 20 000 columns: E P = ½ and E P² = 3/8 up to the cut; six standard errors, false alarm 1e-8 each.
+
+    Tests: 000, Theorem 3.2; 002, Theorem 5.9.
+    """
     users = 10
     code = tardos_code(users, 20_000, np.random.default_rng(0))
     assert set(np.unique(code)) == {-1.0, 1.0}
@@ -30,6 +33,7 @@ def test_a_tardos_code_has_columns_of_every_bias_and_its_columns_are_like_the_la
 
 
 def test_all_but_a_share_of_the_columns_agree_for_every_row_left_out():
+    """Tests: 000, Theorem 3.2."""
     code = padded_code(9, 2000, 0.05, np.random.default_rng(1))
     for left_out in range(9):
         rest = np.delete(code, left_out, axis=0)
@@ -39,6 +43,7 @@ def test_all_but_a_share_of_the_columns_agree_for_every_row_left_out():
 
 
 def test_the_instance_lies_in_the_papers_domain_and_its_reference_has_the_stated_loss():
+    """Tests: 000, Equation (3)."""
     instance = hard_lasso(8, 64, generator=np.random.default_rng(2), share=0.25)
     n, w = len(instance.y), instance.code_rows
     assert instance.X.shape == (8 + 128, 64)
@@ -52,7 +57,10 @@ def test_the_instance_lies_in_the_papers_domain_and_its_reference_has_the_stated
 
 
 def test_the_excess_of_spread_models_counts_the_wrong_signs():
-    """What Lemma 5.10 uses: a share f of wrong signs costs every code row (2f)², so a small excess names the consensus."""
+    """What Lemma 5.10 uses: a share f of wrong signs costs every code row (2f)², so a small excess names the consensus.
+
+    Tests: 000, Lemma 3.3; 002, Lemma 5.10.
+    """
     w, p = 4, 4096
     instance = hard_lasso(w, p, generator=np.random.default_rng(3), share=0.001, copies=1)
     n = len(instance.y)

@@ -53,6 +53,7 @@ def test_two_points_scale_like_one_over_n_epsilon():
 
 
 def test_the_proofs_constant_is_the_one_of_the_papers_inequality():
+    """Tests: 000, Theorem 3.1; 002, Theorem 5.8."""
     tau = 0.001
     assert tau + 4 * tau**2 + 3 * CODE_CONSTANT == pytest.approx(1.1 * tau)
     m = code_size(10**9)
@@ -64,6 +65,7 @@ def test_the_proofs_constant_is_the_one_of_the_papers_inequality():
 
 
 def test_rates_have_the_slopes_of_their_sources():
+    """Tests: 000, Theorem 1.2; 002, Theorem 1.3."""
     l2 = [l2_ball(n, 16, 1.0, lipschitz=1.0, radius=1.0).value for n in (1000, 4000)]
     assert l2[0] / l2[1] == pytest.approx(4.0)
     assert l2_ball(1000, 64, 1.0, lipschitz=1.0, radius=1.0).value == pytest.approx(2 * l2[0])
@@ -153,6 +155,7 @@ def test_rates_of_straight_losses_are_shown_where_a_loss_is_straight():
 
 
 def test_rates_with_a_ridge_are_shown_where_the_hard_minimisers_lie_inside():
+    """Tests: 002, Remark 7."""
     asked = rows_of(problem(table(), penalty=SquaredL2Penalty(10.0)), 4, loss=Huber(0.5))
     both = ["l2 ball, strongly convex", "coordinate-wise, strongly convex"]
     assert named(replace(asked, constraint=L2Ball(0.1))) == both
@@ -171,6 +174,7 @@ def test_rates_with_a_ridge_are_shown_where_the_hard_minimisers_lie_inside():
 
 
 def test_which_bounds_speak_of_a_problem():
+    """Tests: 002, Table 1."""
     data = table()
     assert named(problem(data, constraint=L1Ball(1.0))) == ["two tables"]
     assert named(problem(data, constraint=L2Ball(1.0))) == ["two tables"]
@@ -267,7 +271,10 @@ def test_no_lower_bound_is_above_an_upper_bound_of_the_same_problem_in_full():
 
 
 def test_coordinate_wise_rates_are_those_of_the_poster():
-    """√p ‖w*‖₂‖L‖₂/(nε) and p‖L‖₂²/(λn²ε²), at most what any method reaches."""
+    """√p ‖w*‖₂‖L‖₂/(nε) and p‖L‖₂²/(λn²ε²), at most what any method reaches.
+
+    Tests: 004, Lower bound, convex; 004, Lower bound, strongly convex.
+    """
     steep = (3.0, 4.0)
     assert coordinate_wise(1000, 2, 0.5, lipschitz=steep, radius=2.0).value == pytest.approx(math.sqrt(2) * 2 * 5 / 500)
     assert coordinate_wise(1, 2, 0.5, lipschitz=steep, radius=2.0).value == pytest.approx(10.0)

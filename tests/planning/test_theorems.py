@@ -111,6 +111,7 @@ def test_the_curvature_bound_is_attained_by_the_lasso() -> None:
 
 
 def test_from_some_number_of_records_privacy_is_free() -> None:
+    """Tests: 000, Section 1, privacy for free; 002, Section 1, privacy for free."""
     p = 1000
     n = theory.records_for_free(lambda n: theory.lasso_bound(n, p, 1.0, DELTA), lambda n: math.sqrt(math.log(p) / n))
     assert theory.lasso_bound(n, p, 1.0, DELTA) <= math.sqrt(math.log(p) / n)

@@ -72,6 +72,7 @@ def test_selections_are_cheaper_than_as_pure_releases() -> None:
 
 
 def test_gaussian_releases_of_every_count_against_rdp_and_pld() -> None:
+    """Tests: 003, Theorem A.4."""
     for count in (1, 10, 1000):
         event = compose(GaussianEvent(30.0), count=count)
         accountant = dp_accounting.pld.PLDAccountant(

@@ -50,6 +50,7 @@ def fit(budget: Budget, name: str) -> Event:
 )  # fmt: skip
 @pytest.mark.few(12)
 def test_one_full_fit_and_no_second(name: str, budget: Budget) -> None:
+    """Tests: 003, Theorem A.3."""
     rule = filter_named(name)
     if budget.kind != {"basic": "dp", "gdp": "gdp", "renyi": "zcdp"}[name] and budget.kind != "dp":
         with pytest.raises(BudgetError, match=r"filter=|Budget\."):

@@ -36,7 +36,10 @@ def test_profile_is_above_the_exact_one_and_close() -> None:
 
 
 def test_profile_against_quadrature() -> None:
-    """∫(φ(x − μ) − e^ε φ(x))₊ dx, which uses neither the formula nor its derivation."""
+    """∫(φ(x − μ) − e^ε φ(x))₊ dx, which uses neither the formula nor its derivation.
+
+    Tests: 003, Theorem A.2.
+    """
     for mu, epsilon in [(0.2367, 1.0), (1.666, 8.0), (3.0, 0.5), (0.5, 0.0)]:
         with mpmath.workdps(30):
             cut = mpmath.mpf(epsilon) / mu + mpmath.mpf(mu) / 2

@@ -179,7 +179,10 @@ def test_currencies_without_a_price_are_refused_with_the_remedy(allowance: Allow
 
 
 def test_the_papers_noise_is_priced_really() -> None:
-    """The printed noise of Talwar, Thakurta & Zhang 2014 is not private under replace-one, whatever the curvature."""
+    """The printed noise of Talwar, Thakurta & Zhang 2014 is not private under replace-one, whatever the curvature.
+
+    Tests: 002, Algorithm 2.
+    """
     budget = Budget(1.0, 1e-6)
     noise, kappa = paper_objective_perturbation(budget)
     assert (noise, kappa) == (pytest.approx(math.sqrt(2 * math.log(1e6))), 0.5)

@@ -76,6 +76,7 @@ def test_without_noise_it_is_at_the_optimum(loss: Loss, restraint: Any, intercep
 
 
 def test_without_noise_it_agrees_with_scikit_learn() -> None:
+    """Tests: 004, Problem statement."""
     data = made_for(Squared(), intercept=True)
     known = ElasticNet(alpha=0.02, l1_ratio=0.5, tol=1e-14, max_iter=100_000).fit(data.X[:, :-1], data.Y[:, 0])
     asked = posed(data, Squared(), ElasticNetPenalty(0.02, 0.5))
@@ -108,6 +109,7 @@ def test_without_noise_it_crosses_a_narrow_valley() -> None:
 @pytest.mark.parametrize("constants", ["gaussian", "laplace", "declared"])
 @pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
 def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(relation: Neighbours, constants: str, mu: float) -> None:
+    """Tests: 004, Take home, no amplification."""
     for order in ("uniform", "cyclic", "importance"):
         for intercept in (False, True):
             data = table(intercept=intercept)
@@ -133,7 +135,10 @@ def quiet(plan: Any) -> list[Any]:
 
 
 def test_it_is_the_posters_algorithm_line_by_line() -> None:
-    """T rounds from the average, K uniform updates, γ_j = 1/M_j, C_j = C √(M_j/tr M), against a loop over records and coordinates."""
+    """T rounds from the average, K uniform updates, γ_j = 1/M_j, C_j = C √(M_j/tr M), against a loop over records and coordinates.
+
+    Tests: 004, DP-CD.
+    """
     data = made_for(Squared())
     asked = posed(data, Squared(), ElasticNetPenalty(0.02, 0.5))
     solver = CoordinateDescentSolver(order="uniform", rounds=3, updates=14, clip=0.3)
@@ -223,6 +228,7 @@ def test_what_is_asked_depends_on_the_plan_alone(order: str, constants: str) -> 
 
 @pytest.mark.parametrize("constants", ["gaussian", "laplace"])
 def test_a_released_constant_is_at_least_its_noise(constants: str) -> None:
+    """Tests: 004, Estimating constants privately."""
     data = table(intercept=True)
     for relation in Neighbours:
         asked = problem(data, relation)
@@ -256,6 +262,7 @@ def utility(
 
 
 def test_the_convex_bound_holds_in_simulation_and_says_something() -> None:
+    """Tests: 004, Utility, convex."""
     data = made_for(Squared())
     solver = CoordinateDescentSolver(order="uniform", constants="declared", rounds=1, updates=60, clip=5.0)
     excess, schedule = utility(data, solver, L1Penalty(0.01), 3.0, 300)
@@ -270,6 +277,7 @@ def test_the_convex_bound_holds_in_simulation_and_says_something() -> None:
 
 
 def test_the_strongly_convex_bound_holds_in_simulation_and_says_something() -> None:
+    """Tests: 004, Utility, strongly convex."""
     data, strong = made_for(Squared()), 0.5  # ψ alone: M = 1, μ_M = 0.5
     updates = updates_that_halve(5, strong)
     assert updates == 30
@@ -389,6 +397,7 @@ def test_options_are_kept_as_json() -> None:
 
 
 def test_the_posters_calibration_is_its_noise_at_its_real_price() -> None:
+    """Tests: 004, Privacy."""
     data = table()
     asked, budget = problem(data), Budget(1.0, 1e-6)
     solver = CoordinateDescentSolver(constants="declared", rounds=2, updates=30, clip=1.0)

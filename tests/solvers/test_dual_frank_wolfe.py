@@ -77,6 +77,7 @@ class TargetInference:
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: type(f).__name__)
 def test_the_steps_are_algorithm_two(function: SetFunction, intercept: bool) -> None:
+    """Tests: 001, Equation (13); 001, Algorithm 1; 001, Algorithm 2."""
     data = table(p=P, intercept=intercept)
     penalty = structured(function)
     asked = problem(data, penalty=penalty)
@@ -129,6 +130,7 @@ def optimum(data: Table, asked: Problem, ridge: float) -> float:
 def test_without_noise_the_optimum_is_within_the_gap_and_the_gap_within_the_bound(
     function: SetFunction, loss: Any
 ) -> None:
+    """Tests: 001, Equation (12); 001, Theorem 2."""
     data = table(150, P, intercept=True, seed=2)
     if isinstance(loss, Logistic):
         data = replace(data, Y=np.where(data.Y >= 0.1, 1.0, -1.0))
@@ -147,6 +149,7 @@ def test_without_noise_the_optimum_is_within_the_gap_and_the_gap_within_the_boun
 
 
 def test_the_default_without_noise_is_near_the_penalised_optimum() -> None:
+    """Tests: 001, Equation (1)."""
     data = table(300, P, intercept=True, seed=2)
     asked = problem(data, penalty=structured(Intervals(P)))
     plan, solution = run(data, asked, EXACT)
@@ -163,6 +166,7 @@ def test_the_default_without_noise_is_near_the_penalised_optimum() -> None:
     "allowance", [Allowance.gdp(0.3), PRIVATE, Allowance(Budget(1.0, 1e-6), filter="gdp")], ids=str
 )
 def test_a_plan_costs_the_budget_exactly(neighbours: Neighbours, allowance: Allowance) -> None:
+    """Tests: 001, Algorithm 2."""
     data = table(p=P)
     asked = problem(data, neighbours, penalty=structured(Intervals(P)))
     for solver in (SOLVER, DualFrankWolfeSolver(steps=1), DualFrankWolfeSolver(steps=100)):
@@ -173,6 +177,7 @@ def test_a_plan_costs_the_budget_exactly(neighbours: Neighbours, allowance: Allo
 
 
 def test_with_little_noise_it_comes_near_the_optimum() -> None:
+    """Tests: 001, Theorem 4."""
     data = table(200, P, seed=5)
     data = replace(data, X=np.tile(data.X, (200, 1)), Y=np.tile(data.Y, (200, 1)))
     asked = problem(data, penalty=structured(Cardinality(), 0.02))

@@ -58,7 +58,10 @@ def optimum(data: Table, asked: Problem, steps: int = 1000) -> float:
 
 
 def test_the_steps_are_the_papers() -> None:
-    """θ_{t+1} = (1 − μ_t)θ_t + μ_t s_t with μ_t = 2/(t+2), t = 1 … T: the weight of s_t is 2(t+1)/((T+1)(T+2))."""
+    """θ_{t+1} = (1 − μ_t)θ_t + μ_t s_t with μ_t = 2/(t+2), t = 1 … T: the weight of s_t is 2(t+1)/((T+1)(T+2)).
+
+    Tests: 000, Algorithm 1; 000, Algorithm 2; 002, Algorithm 3; 002, Algorithm 4.
+    """
     steps = 7
     asked: list[np.ndarray] = []
 
@@ -77,6 +80,7 @@ def test_the_steps_are_the_papers() -> None:
 @pytest.mark.parametrize("form", ["auto", "general"])
 @pytest.mark.few(8)
 def test_without_noise_the_gap_closes_as_the_bound_says(intercept: bool, body: ConvexSet, form: str) -> None:
+    """Tests: 000, Theorem 2.2; 002, Theorem 5.2."""
     data = table(300, 4, intercept=intercept)
     asked = problem(data, constraint=body)
     solver = FrankWolfeSolver(form=form)  # type: ignore[arg-type]
@@ -176,7 +180,11 @@ def test_the_result_has_at_most_one_slope_a_step_and_lies_in_the_set() -> None:
 
 @pytest.mark.parametrize("body", [L1Ball(0.5), L2Ball(0.3)], ids=str)
 def test_expected_excess_risk_is_below_the_bound(body: ConvexSet) -> None:
-    """Clip 1.5 clips nothing here, so that the bound is about the squared loss itself; mean of 6 runs."""
+    """Clip 1.5 clips nothing here, so that the bound is about the squared loss itself; mean of 6 runs.
+
+    Tests: 000, Theorem 1.1; 000, Theorem 2.6; 000, Corollary 2.7; 000, Remark 2; 002, Theorem 1.2; 002, Theorem 5.5.
+    Tests: 002, Theorem 5.6; 002, Corollary 5.7; 002, Remark 6; 002, Theorem B.2.
+    """
     data = table(2000, 4)
     asked = problem(data, constraint=body)
     best, solver = optimum(data, asked), FrankWolfeSolver(clip=1.5)
@@ -187,7 +195,10 @@ def test_expected_excess_risk_is_below_the_bound(body: ConvexSet) -> None:
 
 
 def test_the_slope_error_of_a_selection_is_below_its_bound() -> None:
-    """λ ln V, for scores of every shape: equal ones, one winner, a ladder."""
+    """λ ln V, for scores of every shape: equal ones, one winner, a ladder.
+
+    Tests: 000, Theorem 2.5.
+    """
     for scores in (np.zeros(40), np.eye(40)[0] * 3.0, np.linspace(0.0, 9.0, 40), -np.geomspace(1e-3, 50.0, 40)):
         for temperature in (0.01, 1.0, 30.0):
             weight = np.exp((scores - scores.max()) / temperature)
@@ -216,7 +227,10 @@ def test_more_budget_and_more_records_promise_less_risk_and_noise() -> None:
 @pytest.mark.parametrize(("n", "epsilon"), [(20_000, 0.1), (2000, 1.0), (20_000, 1.0)])
 @pytest.mark.few(1)
 def test_the_predicted_risk_is_what_a_usual_table_shows(n: int, epsilon: float) -> None:
-    """Even features, a sparse truth: mean of 3 runs within a factor of 4."""
+    """Even features, a sparse truth: mean of 3 runs within a factor of 4.
+
+    Tests: 000, Equation (1); 002, Equation (1).
+    """
     rng = np.random.default_rng(4)
     X = rng.uniform(-1.0, 1.0, (n, 60))
     facts = RowFacts(tuple(map(str, range(60))), False, 60.0, math.sqrt(60.0), 1.0, ("y",))
@@ -231,6 +245,7 @@ def test_the_predicted_risk_is_what_a_usual_table_shows(n: int, epsilon: float) 
 
 
 def test_the_number_of_steps_grows_like_n_to_two_thirds() -> None:
+    """Tests: 000, Theorem 2.5; 002, Theorem 5.5."""
     data = table(400, 4)
     steps = []
     for n in (10_000, 80_000, 640_000):
@@ -265,6 +280,7 @@ def test_several_targets_and_losses_of_several_predictions(body: ConvexSet) -> N
 
 @pytest.mark.parametrize("body", [L1Ball(0.5), L2Ball(0.3)], ids=str)
 def test_the_papers_noise_is_reproduced_and_its_real_cost_is_stated(body: ConvexSet) -> None:
+    """Tests: 000, Algorithm 2; 002, Algorithm 5; 002, Theorem B.1."""
     n, epsilon, delta = 20_000, 1.0, 1e-6
     data = table(400, 4)
     asked = problem(data, constraint=body, records=n)

@@ -160,7 +160,10 @@ def one_of_each(pairs):
 @pytest.mark.parametrize("count", [1, 30])
 @pytest.mark.few(10)
 def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
-    """`(1/N) Σ ⟨g_t, θ_t − θ*⟩ ≤ R G √(2/N)` for gradients that always point at where the iterate is."""
+    """`(1/N) Σ ⟨g_t, θ_t − θ*⟩ ≤ R G √(2/N)` for gradients that always point at where the iterate is.
+
+    Tests: 002, Algorithm 1; 002, Claim 3.3.
+    """
     rng = np.random.default_rng(1)
     seen = []
 
@@ -184,7 +187,10 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
 @pytest.mark.few(4)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
-    """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding)."""
+    """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding).
+
+    Tests: 002, Theorem 3.2.
+    """
     rng = np.random.default_rng(2)
     g = rng.standard_normal(5)
     g /= mirror.dual_norm(g)
@@ -234,6 +240,7 @@ def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
 
 
 def test_low_rank_models_over_the_nuclear_ball():
+    """Tests: 002, Equation (16)."""
     loss = SquaredTargets()
     data = tables_for(loss, intercept=True)
     asked = asked_of(data, loss, constraint=NuclearBall(0.5, 3))
@@ -248,6 +255,7 @@ def test_low_rank_models_over_the_nuclear_ball():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.few(1)
 def test_a_polytope_is_walked_on_the_weights_of_its_vertices(intercept):
+    """Tests: 002, Equation (14)."""
     rng = np.random.default_rng(3)
     body = Polytope(tuple(map(tuple, 0.6 * rng.standard_normal((9, 4)))))
     data = table(2000, 4, intercept=intercept)
@@ -296,7 +304,10 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, bo
 @pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0])
 @pytest.mark.few(3)
 def test_private_models_are_feasible_and_within_the_bound(body, mu):
-    """Three fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this."""
+    """Three fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this.
+
+    Tests: 002, Theorem 1.1; 002, Theorem 3.2.
+    """
     data = table(2000, 5, intercept=True)
     asked = problem(data, constraint=body)
     solver = MirrorDescentSolver()
@@ -354,6 +365,7 @@ def test_steps_end_where_optimisation_meets_noise():
 
 
 def test_the_rule_of_the_least_bound_is_taken():
+    """Tests: 002, Equation (13)."""
     mirror = potential(L2Ball(1.0), 3, euclidean=True)
     rough, flat = Block(0, 3, mirror, 1.0, math.inf), Block(0, 3, mirror, 1.0, 0.2)
     assert best([rough], 1e-3, 0.0)[1].rule is Rule.LIPSCHITZ
@@ -372,6 +384,7 @@ def test_the_rule_of_the_least_bound_is_taken():
 
 
 def test_on_the_l1_ball_in_many_coordinates_the_own_potential_wins():
+    """Tests: 002, Equation (14)."""
     data = table(3000, 4)
     wide = replace(
         problem(data, constraint=L1Ball(1.0)), dimension=2000, norm_l1=2000.0, norm_l2=math.sqrt(2000.0), norm_linf=1.0
@@ -385,7 +398,10 @@ def test_on_the_l1_ball_in_many_coordinates_the_own_potential_wins():
 
 
 def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
-    """Quantiles with a ridge: the excess falls like ln T/T, within its bound, where the plain rule promises 1/√T."""
+    """Quantiles with a ridge: the excess falls like ln T/T, within its bound, where the plain rule promises 1/√T.
+
+    Tests: 002, Section 2.2, strong convexity in a function; 002, Theorem A.1; 002, Claim A.2.
+    """
     data = tables_for(Pinball(0.3), intercept=False, n=200)
     asked = asked_of(data, Pinball(0.3), constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.5))
     block = Block(0, 4, potential(L2Ball(1.0), 4, euclidean=True), 0.7 + 0.5, math.inf)
@@ -432,6 +448,7 @@ def test_rows_are_not_clipped_where_the_zero_model_leaves_them():
 
 
 def test_the_papers_noise_is_printed_and_its_real_price_is_stated():
+    """Tests: 002, Algorithm 1; 002, Theorem 3.1."""
     data = table(20_000, 5)
     asked = problem(data, constraint=L2Ball(0.5))
     budget = Budget(1.0, 1.0 / 20_000**2)

@@ -108,6 +108,7 @@ def test_the_noise_is_what_was_predicted() -> None:
 
 
 def test_the_papers_calibration_states_its_real_cost() -> None:
+    """Tests: 002, Algorithm 2."""
     data = table()
     asked = problem(data)
     plan = SOLVER.plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
@@ -118,6 +119,7 @@ def test_the_papers_calibration_states_its_real_cost() -> None:
 
 
 def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
+    """Tests: 002, Remark 2."""
     data, private = table(), Allowance(Budget(1.0, 1e-6))
     asked = problem(data)
     with pytest.raises(CapabilityError, match="output_perturbation"):

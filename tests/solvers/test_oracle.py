@@ -15,7 +15,10 @@ RUNS = 100
 
 @pytest.mark.parametrize("body", [L1Ball(1.0), L2Ball(1.0), Box(-0.5, 0.5), Simplex()], ids=str)
 def test_a_noisy_oracle_reaches_the_stated_risk(body):
-    """Mean excess over 100 runs, of a loss of range at most 2√2; false alarm 1e-6 (Hoeffding)."""
+    """Mean excess over 100 runs, of a loss of range at most 2√2; false alarm 1e-6 (Hoeffding).
+
+    Tests: 002, Corollary 3.6.
+    """
     rng = np.random.default_rng(0)
     aim, steps, noise, p = np.array([0.4, -0.1, 0.3, 0.0, 0.0, 0.2]), 40, 0.3, 6
     aim = body.project(aim)
@@ -37,7 +40,10 @@ def test_a_noisy_oracle_reaches_the_stated_risk(body):
 
 
 def test_sampled_gradients_find_the_least_absolute_deviation():
-    """A mini-batch of a nonsmooth loss, the use that the corollary is for."""
+    """A mini-batch of a nonsmooth loss, the use that the corollary is for.
+
+    Tests: 002, Corollary 3.6.
+    """
     rng = np.random.default_rng(1)
     X = rng.choice([-1.0, 1.0], (5000, 8)) / math.sqrt(8)
     y = X @ np.array([0.6, -0.4, 0, 0, 0, 0, 0, 0]) + 0.05 * rng.standard_normal(5000)

@@ -50,7 +50,10 @@ def huber(z: np.ndarray, clip: float) -> np.ndarray:
 @pytest.mark.parametrize("size", [0.0, 1.0])
 @pytest.mark.few(3)
 def test_noise_on_a_penalised_point_costs_no_more(name: str, size: float) -> None:
-    """Lemma 1 at any point. At 0 the penalty's part is attained, and where it dominates the bound is within a tenth of what is measured."""
+    """Lemma 1 at any point. At 0 the penalty's part is attained, and where it dominates the bound is within a tenth of what is measured.
+
+    Tests: 001, Theorem 1; 001, Lemma 1.
+    """
     rng, function, sigma, clip = np.random.default_rng(0), FUNCTIONS[name], 0.3, 0.5
     X = rng.normal(size=(50, P))
     X /= np.linalg.norm(X, axis=1)[:, None]
@@ -99,7 +102,10 @@ def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
 @pytest.mark.parametrize("shape", ["penalty", "ball"])
 @pytest.mark.few(3)
 def test_whole_runs_lose_no_more(name: str, shape: str) -> None:
-    """Real plans, real curators: the mean over draws of the clipped objective, over that of any θ of the stated size."""
+    """Real plans, real curators: the mean over draws of the clipped objective, over that of any θ of the stated size.
+
+    Tests: 001, Theorem 1.
+    """
     function, n = FUNCTIONS[name], 3_000
     data = table(n, P, intercept=True)
     added: dict[str, Any] = (
@@ -159,7 +165,11 @@ def test_the_bound_is_not_vacuous(name: str) -> None:
 
 
 def test_the_bound_of_the_linear_noise_is_nearly_attained() -> None:
-    """A flat loss over the l1 ball: the minimiser of ⟨b, θ⟩ + (λ/2)‖θ‖² follows b to a vertex, and the loss −⟨E, ·⟩ of the opposite one is σ w(C)."""
+    """A flat loss over the l1 ball: the minimiser of ⟨b, θ⟩ + (λ/2)‖θ‖² follows b to a vertex, and the loss −⟨E, ·⟩ of the opposite one is σ w(C).
+
+    Tests: 001, Section 4.3, Lipschitz case; 001, Section 4.3, strongly convex case; 002, Theorem 4.1 (1).
+    Tests: 002, Theorem 4.1 (2).
+    """
     rng, sigma, p, n = np.random.default_rng(3), 2.0, 20, 100
     body = SubmodularBall(Cardinality(), 1.0)
     width = body.gaussian_width(p)
@@ -173,7 +183,10 @@ def test_the_bound_of_the_linear_noise_is_nearly_attained() -> None:
 
 
 def test_new_records_cost_no_more() -> None:
-    """Minimisers of samples of a table: risk on the table less risk on the sample, on average, below both terms."""
+    """Minimisers of samples of a table: risk on the table less risk on the sample, on average, below both terms.
+
+    Tests: 001, Proposition 1.
+    """
     rng, n, ridge, clip = np.random.default_rng(4), 40, 0.2, 0.5
     data = table(4_000, 4)
     asked = problem(data, records=n, penalty=SubmodularPenalty(Intervals(4), 0.005))

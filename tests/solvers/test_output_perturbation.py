@@ -181,6 +181,7 @@ def test_multinomial_models_are_noised_once() -> None:
 
 
 def test_the_classical_calibration_states_its_real_cost() -> None:
+    """Tests: 001, Equation (17)."""
     data = table()
     asked = problem(data)
     plan = SOLVER.plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))

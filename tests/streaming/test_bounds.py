@@ -54,7 +54,10 @@ SHAPE = Shape(
 
 
 def test_noisy_subgradients_stay_below_the_convex_bound() -> None:
-    """The procedure of the proof, n² steps, on the mean of ten runs."""
+    """The procedure of the proof, n² steps, on the mean of ten runs.
+
+    Tests: 003, Theorem 3.1 (1).
+    """
     X, y = stream(n=60)
     mu, n, rng = 2.0, 60, np.random.default_rng(1)
     steps, least = n * n, loss(X, y, best(X, y, hb.L2Ball(1.0)))
@@ -70,6 +73,7 @@ def test_noisy_subgradients_stay_below_the_convex_bound() -> None:
 
 
 def test_noisy_frank_wolfe_stays_below_the_bound_by_width() -> None:
+    """Tests: 003, Theorem 3.1 (3)."""
     X, y = stream(n=60)
     mu, n, rng, steps = 2.0, 60, np.random.default_rng(2), 20
     sigma, excess = math.sqrt(steps) * SHAPE.sensitivity / mu, []
@@ -92,6 +96,7 @@ def test_the_number_of_steps_by_width_is_the_best() -> None:
 
 
 def test_strong_convexity_helps_long_streams() -> None:
+    """Tests: 003, Theorem 3.1 (2)."""
     short, long = strongly_convex(SHAPE, 100, 1.0), strongly_convex(SHAPE, 10_000, 1.0)
     assert long < 0.1 * short
     assert long < convex(SHAPE, 10_000, 1.0)
@@ -126,7 +131,10 @@ def test_fits_on_prefixes_stay_below_theorem_3_1() -> None:
 
 def test_the_noise_of_moments_has_the_spectral_norm_stated() -> None:
     """2000 matrices: the bound at β = 1 % is exceeded by at most 40, which a true 1 % exceeds with probability below 1e-4; here none is
-    expected, as the bound is loose for few columns."""
+    expected, as the bound is loose for few columns.
+
+    Tests: 003, Lemma 4.1; 003, Proposition A.1.
+    """
     rng = np.random.default_rng(3)
     E = rng.normal(size=(2_000, 6, 6)) / math.sqrt(2.0)
     E = (
@@ -140,7 +148,10 @@ def test_the_noise_of_moments_has_the_spectral_norm_stated() -> None:
 
 
 def test_running_sums_stay_below_theorem_4_2() -> None:
-    """At every of 20 releases of 5 runs with β = 1e-8 each: a false alarm below 1e-6."""
+    """At every of 20 releases of 5 runs with β = 1e-8 each: a false alarm below 1e-6.
+
+    Tests: 003, Definition 1; 003, Theorem 4.2; 003, Definition 10.
+    """
     X, y = stream()
     body = hb.L2Ball(1.0)
     worth = False
@@ -178,7 +189,10 @@ def test_running_sums_stay_below_theorem_4_2() -> None:
 
 
 def test_a_sketch_distorts_no_more_than_stated() -> None:
-    """Norms of x ± θ over 400 pairs in 8 dimensions, W = 2√8: exceeded by a run with probability below 1e-6."""
+    """Norms of x ± θ over 400 pairs in 8 dimensions, W = 2√8: exceeded by a run with probability below 1e-6.
+
+    Tests: 003, Theorem 5.1.
+    """
     rng = np.random.default_rng(4)
     u, v = (rng.normal(size=(400, 8)) for _ in range(2))
     u, v = u / np.linalg.norm(u, axis=1)[:, None], v / np.linalg.norm(v, axis=1)[:, None]
@@ -190,6 +204,7 @@ def test_a_sketch_distorts_no_more_than_stated() -> None:
 
 
 def test_a_sketched_stream_stays_below_theorem_5_7() -> None:
+    """Tests: 003, Lemma 5.4; 003, Lemma 5.5; 003, Lemma 5.6; 003, Theorem 5.7."""
     X, y = stream(n=400, p=40)
     body, n = hb.L1Ball(1.0), 400
     model = hb.streaming.SketchedRegression(
@@ -209,7 +224,10 @@ def test_a_sketched_stream_stays_below_theorem_5_7() -> None:
 
 
 def test_the_sketched_bound_says_something_on_very_long_streams() -> None:
-    """And falls, divided by t, as the paper's T^{-1/3} does where m grows like T^{2/3}."""
+    """And falls, divided by t, as the paper's T^{-1/3} does where m grows like T^{2/3}.
+
+    Tests: 003, Remark 5.8.
+    """
     means = []
     for t in (10**9, 10**12):
         found = sketched(10.0, t, width=3.0, size=round(t ** (2.0 / 3.0) * 9.0 ** (1.0 / 3.0)), radius=1.0, least=0.0)

@@ -58,6 +58,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_without_noise_a_model_is_the_batch_model_of_its_prefix(name: str) -> None:
+    """Tests: 003, Algorithm 2."""
     X, y = table(150)
     model = stream(**SHAPES[name])
     batch = hb.LinearRegression(budget=INFINITE, domain=DOMAIN, solver="moments", **SHAPES[name])
@@ -70,6 +71,7 @@ def test_without_noise_a_model_is_the_batch_model_of_its_prefix(name: str) -> No
 
 
 def test_several_targets_share_the_stream() -> None:
+    """Tests: 003, Remark 4.4."""
     X, y = table(100)
     domain = hb.Domain(features=dict.fromkeys(NAMES, (0, 1)), target={"y": (-4, 4), "z": (0, 2)}, indicators=False)
     both = np.column_stack([y, X["a"] + 0.5])
@@ -84,6 +86,7 @@ def test_several_targets_share_the_stream() -> None:
 
 
 def test_under_noise_the_moments_are_those_of_the_whole_stream() -> None:
+    """Tests: 003, Algorithm 2."""
     X, y = table(400)
     model = stream(budget=ONE).fit(X, y)
     moments = model.model_at().release_.moments
@@ -204,6 +207,7 @@ def test_forgetting_follows_a_change_under_noise_and_remembering_does_not(more: 
 @pytest.mark.parametrize("solver", ["moments", "noisy_projected_gradient"])
 @pytest.mark.parametrize("constraint", [hb.L1Ball(0.2), hb.L2Ball(0.15), hb.Box(-0.05, 0.1), hb.Simplex()], ids=str)
 def test_every_released_model_is_in_its_set(constraint: hb.L1Ball, solver: str) -> None:
+    """Tests: 003, Section A.1, linear regression."""
     X, y = table(200)
     model = stream(budget=ONE, constraint=constraint, solver=solver)
     for start in range(0, 200, 40):

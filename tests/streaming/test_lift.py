@@ -89,7 +89,10 @@ SETS: dict[str, ConvexSet] = {
 
 @pytest.mark.parametrize("name", SETS)
 def test_along_the_curve_every_set_gets_a_certificate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gauge found is that of θ, at most that of the model behind ϑ, and next to a lower bound of all of them."""
+    """The gauge found is that of θ, at most that of the model behind ϑ, and next to a lower bound of all of them.
+
+    Tests: 003, Theorem 5.3.
+    """
     monkeypatch.setattr(module, "_LP", 0)
     body, theta = SETS[name], point(4)
     found = lift(PHI, PHI @ theta, body)

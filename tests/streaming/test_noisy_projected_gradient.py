@@ -46,7 +46,10 @@ def noisy(X: np.ndarray, y: np.ndarray, sigma: float, seed: int) -> NoisyMoments
 @pytest.mark.parametrize("constraint", SETS, ids=str)
 @pytest.mark.few(4)
 def test_proposition_b1(constraint: Any, sigma: float) -> None:
-    """f(θ̄) − min f ≤ (α + L)‖C‖/√r + α‖C‖; the noise exceeds α in at most one of 100 draws, and the seeds are fixed."""
+    """f(θ̄) − min f ≤ (α + L)‖C‖/√r + α‖C‖; the noise exceeds α in at most one of 100 draws, and the seeds are fixed.
+
+    Tests: 003, Definition 5; 003, Proposition B.1.
+    """
     posed = problem(constraint, 2_000)
     for seed in range(2):
         X, y = rows(2_000, seed)
@@ -70,6 +73,7 @@ def test_proposition_b1(constraint: Any, sigma: float) -> None:
 
 
 def test_the_steps_follow_corollary_b2() -> None:
+    """Tests: 003, Corollary B.2."""
     posed = problem(hb.L2Ball(0.5), 2_000)
     X, y = rows(2_000, 0)
     loud, quiet = (method.step_constants(noisy(X, y, sigma, 0), posed) for sigma in (200.0, 0.0))

@@ -50,6 +50,7 @@ def records(n: int = N, *, classes: bool = False) -> pd.DataFrame:
 
 
 def test_without_noise_every_release_is_the_estimator_fitted_on_the_prefix() -> None:
+    """Tests: 003, Mechanism 1."""
     for make, classes in ((linear, False), (logistic, True)):
         frame, model = records(classes=classes), make(budget=hb.Budget(math.inf), test_key=None)
         stream = PeriodicERM(model, N, every=200)
@@ -279,6 +280,7 @@ def test_a_copy_predicts_and_does_not_learn_and_a_clone_is_fresh() -> None:
 
 
 def test_the_spacings_are_those_of_the_paper() -> None:
+    """Tests: 003, Theorem 3.1 (1); 003, Theorem 3.1 (2); 003, Theorem 3.1 (3)."""
     encoding = NUMBERS.encoding()
     plain, ball = linear()._task(encoding), linear(constraint=hb.L2Ball(1.0))._task(encoding)
     bent = linear(penalty=hb.SquaredL2Penalty(0.5))._task(encoding)
@@ -303,6 +305,7 @@ def test_left_to_the_rule_a_fit_follows_every_tau_records() -> None:
 
 
 def test_the_papers_composition_costs_less_than_the_budget() -> None:
+    """Tests: 003, Mechanism 1."""
     encoding, schedule = NUMBERS.encoding(), Schedule(N, 100)
     task = linear(calibration="paper", solver="gradient")._task(encoding)
     refits = planned(task, encoding, schedule)

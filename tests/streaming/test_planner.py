@@ -64,6 +64,7 @@ def measured(way: str, every: int) -> float:
 
 
 def test_few_releases_fit_again_and_many_keep_sums() -> None:
+    """Tests: 003, Remark 4.3."""
     few, many = planned(every=FEW), planned(every=MANY)
     assert few.chosen == "PeriodicERM"
     assert many.chosen == "IncrementalRegression"
@@ -77,6 +78,7 @@ def test_few_releases_fit_again_and_many_keep_sums() -> None:
 
 @pytest.mark.parametrize("every", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
 def test_what_it_takes_is_at_most_a_quarter_worse_than_what_it_leaves(every: int) -> None:
+    """Tests: 003, Table 1."""
     taken = planned(every=every).chosen
     other = {"PeriodicERM": "IncrementalRegression", "IncrementalRegression": "PeriodicERM"}[taken]
     assert measured(taken, every) < 1.25 * measured(other, every)

@@ -22,7 +22,10 @@ def released(seed: int, epsilon: float = 1.0) -> tuple[hb.streaming.PrivateGradi
 
 
 def test_the_error_of_definition_5_holds_at_the_worst_point() -> None:
-    """P(worst of ‖g(θ) − ∇f(θ)‖ over ‖θ‖ ≤ 1 above α(β)) ≤ β = 0.2: among 40 fixed keys at most 16 (false alarm < 3e-3 were it 0.2)."""
+    """P(worst of ‖g(θ) − ∇f(θ)‖ over ‖θ‖ ≤ 1 above α(β)) ≤ β = 0.2: among 40 fixed keys at most 16 (false alarm < 3e-3 were it 0.2).
+
+    Tests: 003, Definition 5.
+    """
     beyond = 0
     for seed in range(40):
         g, rows, y = released(seed)

@@ -57,6 +57,7 @@ def same(a: Rows, b: Rows) -> bool:
 
 
 def test_lengths_are_kept_and_the_intercept_stays() -> None:
+    """Tests: 003, Algorithm 3."""
     given = rows()
     found = SKETCHES["plain"].rows(given, WITH_INTERCEPT)
     assert found.X.shape == (60, 9)
@@ -130,7 +131,10 @@ def test_more_nonzeros_than_any_machine_counts_are_all() -> None:
 
 
 def test_records_outside_a_set_count_as_nothing_also_where_the_set_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets of the library do not raise; should one, nobody hears of it."""
+    """Sets of the library do not raise; should one, nobody hears of it.
+
+    Tests: 003, Section 5.2, robust extension.
+    """
 
     def moody(self: Any, theta: Any, tolerance: float = 1e-9) -> bool:
         if theta[0] > 0.5:
@@ -169,6 +173,7 @@ def pairs(about: RowFacts, relation: Neighbours) -> Iterator[tuple[Rows, Rows]]:
 def test_sketched_neighbours_lie_no_further_apart_than_the_query_of_the_sketched_facts_states(
     name: str, relation: Neighbours, kappa: float
 ) -> None:
+    """Tests: 003, Algorithm 3."""
     sketch = SKETCHES[name]
     query = plan_stream(
         sketch.facts(ABOUT), relation, 12, Schedule(12, 3), "auto", 1.0, None, target_scale=kappa
@@ -195,7 +200,10 @@ def test_a_record_replaced_by_nothing_costs_no_more_than_one_replaced_by_another
 
 
 def test_products_of_sparse_rows_are_distorted_no_more_than_gordon_s_theorem_says() -> None:
-    """‖Φx‖ within (E‖g_m‖ ∓ (w + t))/√m over all 2-sparse unit x of R^14, t for a failure of 1e-6 over 20 seeds."""
+    """‖Φx‖ within (E‖g_m‖ ∓ (w + t))/√m over all 2-sparse unit x of R^14, t for a failure of 1e-6 over 20 seeds.
+
+    Tests: 003, Theorem 5.1; 003, Corollary 5.2.
+    """
     p, m, seeds = 14, 60, 20
     t = math.sqrt(2.0 * math.log(2.0 * seeds / 1e-6))
     width = row_width(math.sqrt(2.0), 1.0, p)
@@ -218,6 +226,7 @@ def test_the_width_of_rows_is_an_upper_bound_and_close(p: int, k: int) -> None:
 
 
 def test_sizes_do_not_depend_on_units_and_grow_with_width() -> None:
+    """Tests: 003, Section 5.2, small widths."""
     sketch = Sketch(P, 1)
     thin = relative_width(ABOUT, L1Ball(1.0), Sketch(P, 1, max_nonzeros=2))
     assert relative_width(ABOUT, L1Ball(7.0), sketch) == pytest.approx(relative_width(ABOUT, L1Ball(1.0), sketch))
@@ -246,7 +255,10 @@ def test_rows_and_sets_of_other_widths_are_refused() -> None:
 
 
 def test_a_sparse_matrix_has_the_law_that_it_states() -> None:
-    """Each column: s entries ±1/√s at uniform places, so E ΦᵀΦ = I; 20 000 columns, each bound is over 5 standard deviations."""
+    """Each column: s entries ±1/√s at uniform places, so E ΦᵀΦ = I; 20 000 columns, each bound is over 5 standard deviations.
+
+    Tests: 003, Footnote 16.
+    """
     phi = Sketch(20_000, 16, 5, column_nonzeros=4).matrix
     assert set(np.unique(np.abs(phi))) == {0.0, 0.5}
     assert ((phi != 0).sum(axis=0) == 4).all()
@@ -255,6 +267,7 @@ def test_a_sparse_matrix_has_the_law_that_it_states() -> None:
 
 
 def test_unscaled_rows_are_the_product_itself_until_it_is_too_long() -> None:
+    """Tests: 003, Footnote 15."""
     given, bound = rows(intercept=False), ABOUT.norm_l2
     given = replace(given, X=given.X / np.maximum(np.linalg.norm(given.X, axis=1, keepdims=True), 1e-9))
     found, product = Sketch(P, 8, rescaled=False).rows(given, ABOUT).X, given.X @ Sketch(P, 8).matrix.T

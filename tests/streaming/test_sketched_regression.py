@@ -140,6 +140,7 @@ def test_what_a_record_outside_holds_changes_nothing(intercept: bool) -> None:
 
 
 def test_the_robust_stream_learns_from_the_records_inside() -> None:
+    """Tests: 003, Section 5.2, robust extension."""
     X, y = table(20_000, p=100)
     X[::2], y[::2] = 0.1, 1.0  # crowded rows that say otherwise
     more = {"horizon": 20_000, "every": 5_000, "sketch_size": 60, "budget": hb.Budget(float("inf"), 0.0)}
@@ -181,7 +182,10 @@ def test_sizes_by_the_rules_are_capped_where_more_is_of_no_use() -> None:
 
 @pytest.mark.slow
 def test_excess_risk_falls_as_the_theorem_says() -> None:
-    """Theorem 5.7: with m like T^{2/3} the sum of the excess grows like T^{2/3} (OPT like T), its mean falls like T^{-1/3}: 16T, 2.5 times."""
+    """Theorem 5.7: with m like T^{2/3} the sum of the excess grows like T^{2/3} (OPT like T), its mean falls like T^{-1/3}: 16T, 2.5 times.
+
+    Tests: 003, Theorem 5.7.
+    """
     excess = []
     for n, size in ((2_000, 40), (32_000, 252)):
         found = []

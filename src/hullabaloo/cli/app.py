@@ -8,6 +8,7 @@ from hullabaloo._version import __version__
 from hullabaloo.cli import domain, fit, ledger, models, plan, stream
 from hullabaloo.cli.boundary import Boundary
 from hullabaloo.cli.demo.command import demo
+from hullabaloo.cli.reproduce import reproduce
 
 HELP = """Linear models learned from sensitive records, under differential privacy.
 
@@ -55,7 +56,7 @@ app.add_typer(domain.app, name="domain")
 app.add_typer(ledger.app, name="ledger")
 COMMANDS = (
     demo, plan.price, plan.plan, fit.fit, fit.search, stream.stream, models.summary, models.predict, models.evaluate, models.card,
-    plan.audit,
+    plan.audit, reproduce,
 )  # fmt: skip
 for run in COMMANDS:
     app.command(run.__name__)(run)

@@ -56,6 +56,8 @@ class PrefixProcess(Process):
     A fit that can starts from the model before it: the released model's predictions are known offsets of the records, and what the
     fit learns is added to the model, the point of its score, too. **Guarantee.** That of `Refits`: noise for gradients cut at a bound is the same whatever
     the offsets, and released numbers may be used in any later fit.
+
+    Source: 003, Mechanism 1.
     """
 
     def __init__(self, task: Task, refits: Refits) -> None:

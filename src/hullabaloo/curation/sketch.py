@@ -47,6 +47,10 @@ class Sketch:
     Example:
         >>> Sketch(columns=5000, size=100).matrix.shape
         (100, 5000)
+
+    Source: 003, Algorithm 3; 003, Section 5.2, robust extension.
+
+    Source: 003, Footnote 15; 003, Footnote 16.
     """
 
     columns: int

@@ -39,6 +39,8 @@ class CoordinateGradientQuery(NoisySum):
     cell: charged. The sum is exact. A record's prediction is moved by the same public increments as every other's,
     so a contribution depends on its record alone. Source: docs/algorithms.md; Mangold, Bellet, Salmon and Tommasi (2022), in
     units of each coordinate's clip and with Gaussian-DP accounting.
+
+    Source: 004, Coordinate-wise clipping.
     """
 
     loss: Loss

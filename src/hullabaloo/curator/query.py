@@ -254,6 +254,8 @@ class NoisySum(Sum, Noisy):
 
     Attributes:
         mu: Gaussian-DP cost of one answer; ∞ means that no noise is drawn.
+
+    Source: 001, Section 3, global sensitivity.
     """
 
     mu: float

@@ -78,6 +78,8 @@ class LaplaceSecondMomentsQuery(Squares):
 
     Attributes:
         epsilon: pure-DP cost of one answer; ∞ means that no noise is drawn.
+
+    Source: 004, Estimating constants privately.
     """
 
     epsilon: float

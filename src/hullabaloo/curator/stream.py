@@ -60,6 +60,8 @@ class StreamSumQuery:
         moments: the query about one step's records; its `records` are those of the whole horizon, its μ is the whole stream's.
         strategy: how sums are encoded.
         schedule: when steps end.
+
+    Source: 003, Definition 4.
     """
 
     moments: MomentsQuery
@@ -97,7 +99,10 @@ class StreamSumQuery:
 
     @property
     def sensitivity(self) -> float:
-        """l2 distance of the computed encoded streams of two neighbours: see the guarantee."""
+        """l2 distance of the computed encoded streams of two neighbours: see the guarantee.
+
+        Source: 003, Definition 11.
+        """
         numerics = self.step_bound * math.sqrt(self.moments.length)
         moved = self.moments.record_sensitivity + 8.0 * UNIT_ROUNDOFF * numerics
         exact = self.strategy.column_norm * moved + self.strategy.slack * numerics

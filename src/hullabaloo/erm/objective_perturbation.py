@@ -50,6 +50,8 @@ class ObjectivePerturbationQuery(Query):
         noise_multiplier: σ/L.
         curvature: κ that is paid for, at least β/λ.
         output_multiplier: σ_out/2r.
+
+    Source: 002, Algorithm 2.
     """
 
     loss: Loss

@@ -45,6 +45,8 @@ class OutputPerturbationQuery(Noisy):
         penalty: ψ with the intercept.
         mu: Gaussian-DP cost of one answer.
         linear_bound: bound of ‖s‖₂.
+
+    Source: 001, Equation (17); 001, Theorem 3.
     """
 
     loss: AnyLoss

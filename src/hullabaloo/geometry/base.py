@@ -42,11 +42,17 @@ class ConvexSet(ABC):
 
     @abstractmethod
     def max_norm(self, q: float, p: int) -> float:
-        """max over C of ‖θ‖_q, attained, for q in {1, 2, inf}."""
+        """max over C of ‖θ‖_q, attained, for q in {1, 2, inf}.
+
+        Source: 003, Definition 2.
+        """
 
     @abstractmethod
     def gaussian_width(self, p: int) -> Width:
-        """w(C) = E h_C(g) for g standard normal in R^p."""
+        """w(C) = E h_C(g) for g standard normal in R^p.
+
+        Source: 000, Section 1.2, Gaussian width; 002, Section 2.2, Gaussian width; 003, Definition 3.
+        """
 
     @abstractmethod
     def start(self, p: int) -> Vector:
@@ -58,7 +64,10 @@ class ConvexSet(ABC):
 
 
 class HasVertices(ABC):
-    """The convex hull of finitely many points, few enough to score each of them."""
+    """The convex hull of finitely many points, few enough to score each of them.
+
+    Source: 000, Fact 2.3; 002, Fact 5.3.
+    """
 
     __slots__ = ()
 
@@ -96,7 +105,10 @@ class HasFaces(ABC):
 
 
 class HasGauge(ABC):
-    """The gauge of the set is cheap."""
+    """The gauge of the set is cheap.
+
+    Source: 001, Section 2, gauge; 002, Section 2.2, Minkowski norm; 003, Definition 6.
+    """
 
     __slots__ = ()
 
@@ -188,7 +200,10 @@ class MirrorMap(ABC):
 
     @abstractmethod
     def dual_norm(self, g: Vector) -> float:
-        """‖g‖_* = max of ⟨g, v⟩ over ‖v‖ ≤ 1."""
+        """‖g‖_* = max of ⟨g, v⟩ over ‖v‖ ≤ 1.
+
+        Source: 002, Fact 2.2.
+        """
 
     @abstractmethod
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
@@ -208,7 +223,10 @@ class MirrorMap(ABC):
 
     @abstractmethod
     def divergence(self, state: Vector, origin: Vector) -> float:
-        """B(state, origin) = Ψ(state) − Ψ(origin) − ⟨∇Ψ(origin), state − origin⟩."""
+        """B(state, origin) = Ψ(state) − Ψ(origin) − ⟨∇Ψ(origin), state − origin⟩.
+
+        Source: 002, Section 2.2, Bregman divergence.
+        """
 
     @abstractmethod
     def step(self, state: Vector, g: Vector) -> Vector:

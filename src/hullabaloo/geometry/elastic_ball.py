@@ -27,6 +27,8 @@ class ElasticBall(NormBall, HasMirrorMap):
 
     >>> ElasticBall(0.5, 2.0).gauge(np.array([3.0, -4.0]))
     3.0
+
+    Source: 002, Section 3.2, interpolation norms.
     """
 
     alpha: float

@@ -42,6 +42,8 @@ class EuclideanMap(OfCoordinates):
     """Ψ(θ) = ½‖θ‖² on any set that can be projected onto: mirror descent is then projected gradient descent.
 
     `spread` is max − min of Ψ over the set.
+
+    Source: 002, Equation (13).
     """
 
     body: Projectable
@@ -122,7 +124,10 @@ def moved_weights(weights: Vector, push: Vector) -> Vector:
 @final
 @dataclass(frozen=True, slots=True)
 class EntropyMap(OfWeights, OfCoordinates):
-    """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality)."""
+    """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality).
+
+    Source: 002, Equation (14).
+    """
 
     radius: float
     p: int
@@ -136,7 +141,10 @@ class EntropyMap(OfWeights, OfCoordinates):
 
     @property
     def unit_width(self) -> Width:
-        """E max|g_j|."""
+        """E max|g_j|.
+
+        Source: 002, Remark 3.
+        """
         return by_quadrature(expected_largest_magnitude(self.p))
 
     def norm(self, v: Vector) -> float:

@@ -96,6 +96,8 @@ class PowerMap(_OfPower):
     Its conjugate is Ψ*(ζ) = (q−1)‖ζ‖_k²/2. The step maximises ⟨ζ, u⟩ − Ψ(u) over ‖u‖₁ ≤ r for ζ = ∇Ψ(θ) − g; by the
     optimality condition ∇Ψ(u) = ζ − λ sign(u), u = ∇Ψ*(ζ softened by λ), λ = 0 or the root of ‖u‖₁ = r.
     Strong convexity: Ball, Carlen, Lieb 1994; use in mirror descent: Ben-Tal, Margalit, Nemirovski 2001.
+
+    Source: 002, Claim 3.5.
     """
 
     radius: float
@@ -209,6 +211,8 @@ class SizesMap(OfCoordinates):
         count: m, the largest number of sizes above zero.
         width: Gaussian width of {Σ a_j ≤ 1}.
         spread: a bound of (dual norm of x)/‖x‖_∞ for vectors, √(length of the longest block); infinity where none is.
+
+    Source: 002, Equation (15).
     """
 
     parts: Parts

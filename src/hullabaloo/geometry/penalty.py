@@ -14,7 +14,10 @@ from hullabaloo.geometry.sizes import Blocks, SingularValues
 
 
 class Penalty(ABC):
-    """A closed convex function ψ of θ, finite everywhere, in the unit domain."""
+    """A closed convex function ψ of θ, finite everywhere, in the unit domain.
+
+    Source: 002, Section 2.2, strong convexity.
+    """
 
     __slots__ = ()
 

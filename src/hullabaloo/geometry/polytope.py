@@ -115,6 +115,8 @@ class VertexMap(OfWeights):
 
     1-strongly convex in ‖w‖₁ (Pinsker's inequality), and ‖θ‖ ≤ ‖w‖₁ for the norm whose unit ball is conv(±v_i), as that
     is the least ‖w‖₁ over the weights of θ. Its dual norm is max|⟨v_i, g⟩|, what a step in the weights sees of g.
+
+    Source: 002, Fact 3.4; 002, Equation (14).
     """
 
     vertices: Vector

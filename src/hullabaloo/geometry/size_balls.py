@@ -30,6 +30,8 @@ class GroupBall(NormBall, HasMirrorMap):
 
     >>> GroupBall([[0, 1], [2]], 2.0).support(np.array([3.0, -4.0, 1.0]))
     10.0
+
+    Source: 002, Equation (15).
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -114,6 +116,8 @@ class NuclearBall(NormBall, HasMirrorMap):
 
     >>> NuclearBall(2.0, columns=2).support(np.array([3.0, 0.0, 0.0, -4.0]))
     8.0
+
+    Source: 002, Equation (16).
     """
 
     radius: float

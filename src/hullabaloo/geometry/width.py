@@ -120,6 +120,8 @@ def simulated_width(
 
     h_C is Lipschitz with constant r = max‖θ‖₂ over C, so the mean m obeys P(|m − w| ≥ r u) ≤ 2 exp(−draws u²/2)
     (Gaussian concentration; Boucheron, Lugosi, Massart 2013, Theorem 5.6).
+
+    Source: 002, Fact 2.3.
     """
     mean = float(np.mean([support(generator.standard_normal(p)) for _ in range(draws)]))
     slack = euclidean_radius * math.sqrt(2.0 * math.log(2.0 / failure) / draws)

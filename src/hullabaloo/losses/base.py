@@ -38,6 +38,9 @@ class LossConstants:
     """Bounds on |z| ≤ Z, |y| ≤ Y: `lipschitz` ≥ |φ'|, `smoothness` ≥ φ'' ≥ `strong_convexity` ≥ 0.
 
     `smoothness` is infinite for a loss without a Lipschitz derivative.
+
+    Source: 000, Section 1.2, Lipschitz continuity; 002, Section 2.2, Lipschitz continuity; 003, Definition 8.
+    Source: 003, Definition 9.
     """
 
     lipschitz: float
@@ -103,7 +106,10 @@ class PerRecordLoss(Written, ABC):
         """
 
     def curvature(self, prediction_bound: float) -> float:
-        """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| (‖θᵀx‖₂) ≤ Z, for |y| ≤ 1."""
+        """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| (‖θᵀx‖₂) ≤ Z, for |y| ≤ 1.
+
+        Source: 000, Definition 2.1; 002, Definition 5.1.
+        """
         size = bound(prediction_bound, "The bound on predictions")
         return 0.0 if size == 0.0 else 4.0 * size**2 * self.constants(size, 1.0).smoothness
 
@@ -113,6 +119,8 @@ class Loss(PerRecordLoss):
 
     Clipping the derivative to [−c, c] gives the derivative of a convex loss again: φ in the middle, continued by straight
     lines (`ClippedLoss`). `constants(…, clip=c)` are its bounds, `unclipped_range(c, y)` is the middle.
+
+    Source: 003, Definition 7.
     """
 
     __slots__ = ()

@@ -76,6 +76,8 @@ def gaussian(x: ArrayLike, sigma: float, *, bound: float, key: Key | None = None
     --------
     >>> gaussian([1.0, 2.0], 0.5, bound=10.0).shape
     (2,)
+
+    Source: 003, Theorem A.2.
     """
     return add_noise(x, lattice(sigma, bound), sampler.GAUSSIAN, key)
 

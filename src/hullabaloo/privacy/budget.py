@@ -31,6 +31,8 @@ class Budget:
         rho: the ρ of a zCDP budget, else None.
 
     Raises BudgetError for ε ≤ 0, δ outside [0, 1), NaN, or a missing δ.
+
+    Source: 000, Definition 1.3; 001, Definition 1; 001, Definition 2; 002, Definition 2.1.
     """
 
     pair: tuple[float, float] | None

@@ -151,6 +151,8 @@ def compose(*events: Event, count: int = 1) -> Event:
 
     Laws: ``compose(e, count=n)`` equals n times ``compose(e)``; the order and the grouping do not matter. Raises
     InvalidParameter for what is no event or no count.
+
+    Source: 003, Theorem A.3; 003, Theorem A.4.
     """
     composed = ComposedEvent(tuple((event, count) for event in events))
     if len(composed.parts) == 1 and composed.parts[0][1] == 1:

@@ -71,6 +71,8 @@ def paper_objective_perturbation(budget: Budget) -> tuple[float, float]:
 
     In their mean form, ``σ² = 2 L² log(1/δ)/(nε)²`` and ``ζ = 2β/(nε)``. **Not (ε, δ)-private as printed** under replace-one: even linear
     losses have δ(1) = 8e-4 there at a claimed 1e-6. `ObjectivePerturbationEvent` of the result states what it does cost.
+
+    Source: 002, Algorithm 2.
     """
     if budget.pair is None or not budget.is_private or budget.delta == 0.0:
         raise CalibrationError(

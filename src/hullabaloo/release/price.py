@@ -30,6 +30,8 @@ def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float, str]
 
     For the squared loss both are formulas of the reference table. For the others the plan is rehearsed on the planner's
     synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
+
+    Source: 000, Equation (1); 002, Equation (1).
     """
     if prepared.problem.loss.kernel_code != KernelCode.SQUARED:
         for one in tried_out(prepared):

@@ -39,6 +39,8 @@ class VertexQuery(Choice):
 
     Attributes:
         constraint: C, with the intercept if the rows have one.
+
+    Source: 000, Theorem 2.4; 002, Theorem 5.4.
     """
 
     _: KW_ONLY

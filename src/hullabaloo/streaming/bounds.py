@@ -115,6 +115,8 @@ def spectral(sigma: float, size: int, failure: float) -> float:
     N(0, σ²). The same for −E.
 
     Source: 003, Proposition A.1.
+
+    Source: 003, Lemma 4.1.
     """
     return sigma * (math.sqrt(2.0 * size) + math.sqrt(2.0 * math.log(2.0 / failure)))
 
@@ -150,6 +152,8 @@ def incremental(
         failure: β.
 
     Source: 003, Theorem 4.2.
+
+    Source: 003, Definition 1; 003, Definition 10.
     """
     reach = radius * norm
     noise = spectral(sigma, columns + 1, failure)
@@ -166,6 +170,8 @@ def distortion(width: float, size: int, failure: float) -> float:
     min-max form gives the same for the infimum, and both are 2-Lipschitz in G. `|a − √m| ≤ 1/(2√m)` adds at most 1 on T.
 
     Source: 003, Theorem 5.1.
+
+    Source: 003, Corollary 5.2.
     """
     return (width + 3.0 + 2.0 * math.sqrt(2.0 * math.log(2.0 / failure))) / math.sqrt(size)
 
@@ -201,6 +207,8 @@ def sketched(
         least: `F* = min_C F_t`, or an upper bound of it such as t/2.
 
     Source: 003, Theorem 5.7.
+
+    Source: 003, Lemma 5.4; 003, Lemma 5.5; 003, Lemma 5.6; 003, Remark 5.8.
     """
     reach = radius * norm
     trivial = 0.5 * at * (1.0 + reach) ** 2

@@ -57,6 +57,8 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
     Example:
         >>> lift([[1.0, 2.0]], [2.0], L1Ball(1.0)).theta
         array([0., 1.])
+
+    Source: 003, Theorem 5.3.
     """
     phi, aim = np.asarray(matrix, dtype=np.float64), np.asarray(vartheta, dtype=np.float64)
     m, p = phi.shape

@@ -56,12 +56,18 @@ class StepConstants:
 
     @property
     def excess(self) -> float:
-        """Proposition B.1: `f(θ̄) − min_C f ≤ (α + L)‖C‖/√r + α‖C‖`, at most 2α‖C‖, with probability at least 1 − `FAILURE`."""
+        """Proposition B.1: `f(θ̄) − min_C f ≤ (α + L)‖C‖/√r + α‖C‖`, at most 2α‖C‖, with probability at least 1 − `FAILURE`.
+
+        Source: 003, Proposition B.1.
+        """
         return ((self.error + self.lipschitz) / math.sqrt(self.steps) + self.error) * self.diameter
 
 
 def step_constants(moments: NoisyMoments, problem: Problem) -> StepConstants:
-    """The constants for released moments: from declared bounds, the set and the known noise alone; α is that of `PrivateGradient`."""
+    """The constants for released moments: from declared bounds, the set and the known noise alone; α is that of `PrivateGradient`.
+
+    Source: 003, Corollary B.2.
+    """
     feasible = problem.feasible
     check_bounded(problem.constraint, problem.penalty)
     assert feasible is not None
@@ -82,6 +88,8 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
     *Claim*: `f − min_C f ≤ StepConstants.excess` or 2α‖C‖ where no step is run. *Proof*: the first is Proposition B.1 from θ₁. For the
     second let G₊ be G without its negative eigenvalues. As Ḡ has none, `‖G₊ − G‖ ≤ ‖G − Ḡ‖`, so that `g₊(θ) = G₊θ − c` is within 2α of
     ∇f(θ); θ₁ minimises over C, `⟨g₊(θ₁), θ₁ − θ*⟩ ≤ 0`, and by convexity `f(θ₁) − f(θ*) ≤ ⟨∇f(θ₁), θ₁ − θ*⟩ ≤ 2α‖C‖`.
+
+    Source: 003, Proposition B.1.
     """
     plan, feasible = step_constants(moments, problem), problem.feasible
     assert isinstance(feasible, Projectable)

@@ -175,6 +175,8 @@ def plan(
         >>> many = hb.streaming.plan(horizon=8_000, every=80, p=3, budget=hb.Budget(1.0, 1e-8))
         >>> few.chosen, many.chosen
         ('PeriodicERM', 'IncrementalRegression')
+
+    Source: 003, Table 1; 003, Remark 4.3.
     """
     horizon, every, p = whole(horizon), whole(every), whole(p)
     if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:

@@ -84,6 +84,8 @@ def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:
 
     Raises:
         InvalidParameter: the rule needs a set or a penalty that was not given.
+
+    Source: 003, Theorem 3.1 (1); 003, Theorem 3.1 (2); 003, Theorem 3.1 (3).
     """
     problem, budget = problem_of(task, encoding, horizon), task.budget
     if not budget.is_private:

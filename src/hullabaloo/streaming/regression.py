@@ -108,6 +108,8 @@ class IncrementalRegression(StreamRegressor):
         ...     stream.learn_one({"a": i % 11, "b": i % 7}, 0.3 * (i % 11) - 0.2 * (i % 7))
         >>> stream.position_, stream.released_at_, stream.coef_.shape
         (2500, 2000, (2,))
+
+    Source: 003, Algorithm 2; 003, Remark 4.4; 003, Section A.1, linear regression.
     """
 
     key_label: ClassVar[str] = "IncrementalRegression"
@@ -212,6 +214,8 @@ class SketchedRegression(StreamRegressor):
         ... ).fit(X, y)
         >>> stream.coef_.shape, stream.sketch_.size
         ((400,), 100)
+
+    Source: 003, Algorithm 3.
     """
 
     key_label: ClassVar[str] = "SketchedRegression"
@@ -280,7 +284,10 @@ def row_width(norm_l1: float, norm_l2: float, columns: int) -> float:
 
 
 def relative_width(about: RowFacts, body: ConvexSet, sketch: Sketch) -> float:
-    """W = w(X)/‖X‖₂ + w(C)/‖C‖₂ of the slopes of kept rows and of the models: the same in all units."""
+    """W = w(X)/‖X‖₂ + w(C)/‖C‖₂ of the slopes of kept rows and of the models: the same in all units.
+
+    Source: 003, Section 5.2, small widths.
+    """
     p, constant = sketch.columns, float(about.intercept)
     long = sketch.facts(about).norm_l2
     norm = math.sqrt(max(long * long - constant, 0.0))
@@ -297,6 +304,9 @@ def resolved_size(width: float, records: int) -> int:
 
 
 def paper_size(width: float, records: int) -> int:
-    """`DISTORTION · max(W², log(T/β))/γ²`, γ = (W/T)^{1/3}: the rule of Kasiviswanathan, Nissim and Jin (2017), Algorithm 3."""
+    """`DISTORTION · max(W², log(T/β))/γ²`, γ = (W/T)^{1/3}: the rule of Kasiviswanathan, Nissim and Jin (2017), Algorithm 3.
+
+    Source: 003, Algorithm 3.
+    """
     gamma = float(np.cbrt(max(width, 1e-9) / records))  # a single row and a single model have width 0: keep all columns
     return math.ceil(DISTORTION * max(width**2, math.log(records / FAILURE)) / gamma**2)

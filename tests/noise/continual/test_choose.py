@@ -48,6 +48,7 @@ def test_the_best_factorisation_beats_all_others(steps, decay, window):
 
 
 def test_trees_need_far_more_noise_than_buffers():
+    """Tests: 003, Proposition C.1."""
     steps = 65_536
     buffered = largest_error(BufferedToeplitz(steps))
     k = np.arange(1, steps)

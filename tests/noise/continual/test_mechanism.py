@@ -83,7 +83,10 @@ def test_fresh_noise_differs_between_streams(strategy):
 @pytest.mark.few(5)
 @each
 def test_measured_variance_is_the_predicted_one(strategy):
-    """20 000 coordinates with independent noise: their variance is within 6.5 standard errors, false alarm 2e-9 in all steps."""
+    """20 000 coordinates with independent noise: their variance is within 6.5 standard errors, false alarm 2e-9 in all steps.
+
+    Tests: 003, Algorithm 4.
+    """
     x = np.random.default_rng(7).uniform(-1, 1, size=(21, 1)) * np.ones(MANY)
     off = summing(strategy, MANY, sigma=3.0).add(x) - (workload(strategy, 21) @ x[:, :1])
     predicted = (3.0 * strategy.errors()) ** 2
@@ -118,6 +121,8 @@ def test_the_whole_stream_is_as_private_as_stated_and_not_more(strategy):
 
     Its statistic is N(0, 1) without and N(μ, 1) with the step: 20 000 independent coordinates measure mean and variance; 5.5
     standard errors each, false alarm 2e-7 over both.
+
+    Tests: 003, Proposition C.1.
     """
     sigma = 1.7
     _, C = factors(strategy, 21)

@@ -39,6 +39,7 @@ def test_the_factors_multiply_to_the_workload(strategy):
 @every_sample
 @pytest.mark.few(25)
 def test_columns_have_the_stated_norm(strategy):
+    """Tests: 003, Proposition C.1."""
     _, C = factors(strategy, strategy.steps)
     norms = np.linalg.norm(C, axis=0)
     assert norms.max() <= strategy.column_norm
@@ -52,6 +53,7 @@ def test_columns_have_the_stated_norm(strategy):
 @every_sample
 @pytest.mark.few(25)
 def test_rows_have_the_stated_errors(strategy):
+    """Tests: 003, Algorithm 4."""
     B, _ = factors(strategy, strategy.steps)
     stated = strategy.errors()
     assert np.allclose(np.linalg.norm(B, axis=1), stated, rtol=1e-10)

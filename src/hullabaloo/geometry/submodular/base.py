@@ -17,6 +17,8 @@ class SetFunction(ABC):
     the norm `Ω(w) = f(|w|)`, f the Lovász extension of F; its dual norm `Ω*(s) = max_A ‖s_A‖₁/F(A)`; and the symmetric
     submodular polyhedron `|P|(F) = {s : ‖s_A‖₁ ≤ F(A) for all A}`, whose support function is Ω (Bach 2010, 2013).
     Supports that Ω favours are those that F makes cheap.
+
+    Source: 001, Equation (3).
     """
 
     __slots__ = ()

@@ -82,7 +82,10 @@ class Cardinality(Written, HasCardinalityForm, HasGreedyForm):
         return soft_threshold(vector(v), weight)
 
     def gaussian_width(self, p: int) -> Width:
-        """p √(2/π)."""
+        """p √(2/π).
+
+        Source: 001, Section 4.1, widths.
+        """
         return closed_form(dimension_number(p) * float(np.sqrt(2.0 / np.pi)))
 
 
@@ -119,7 +122,10 @@ class BoundedCardinality(Written, HasCardinalityForm):
         return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
 
     def gaussian_width(self, p: int) -> Width:
-        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
+        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature.
+
+        Source: 001, Section 4.1, widths.
+        """
         return near_quadrature(expected_sorted_sum(self.steps(p)))
 
 

@@ -139,6 +139,8 @@ def greedy_vertex(function: SetFunction, w: Vector) -> Vector:
     """The vertex s of |P|(F) with ⟨s, w⟩ = Ω(w): along |w| falling, the gains of F, with the signs of w (+ for 0).
 
     Edmonds (1970). By the function's own form where it has one (`HasGreedyForm`), else one sort and p gains.
+
+    Source: 001, Equation (5).
     """
     w = _columns(function, w)
     return np.copysign(_greedy(function, np.abs(w)), w + 0.0)
@@ -149,7 +151,10 @@ def _greedy(function: SetFunction, size: Vector) -> Vector:
 
 
 def omega(function: SetFunction, w: Vector) -> float:
-    """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats."""
+    """Ω(w) = Σ_k |w|_(k) (F(S_k) − F(S_{k−1})), S_k the k largest |w_j|; infinity where it leaves the floats.
+
+    Source: 001, Section 2, Lovász extension.
+    """
     size = np.abs(_columns(function, w))
     if isinstance(function, HasCardinalityForm):
         size, gains = np.sort(size)[::-1], function.steps(size.size)
@@ -164,6 +169,8 @@ def dual_omega(function: SetFunction, s: Vector) -> DualNorm:
 
     Dinkelbach (1967): from the best set so far, of ratio λ, to the A that minimises λF(A) − ‖s_A‖₁, which is where
     the prox of λΩ at |s| is above 0 (Bach 2013, Proposition 8.3); each set has a larger ratio than the one before, until none has.
+
+    Source: 001, Section 2, dual norm.
     """
     size = np.abs(_columns(function, s))
     scale = float(size.max())

@@ -64,6 +64,8 @@ class SubmodularBall(_OfSetFunction, HasMirrorMap):
     >>> from hullabaloo.geometry import BoundedCardinality
     >>> SubmodularBall(BoundedCardinality(2), 2.0).gauge(np.array([3.0, -1.0, 2.0]))
     2.5
+
+    Source: 001, Section 2, unit ball.
     """
 
     function: SetFunction
@@ -124,6 +126,8 @@ class SubmodularPolyhedron(_OfSetFunction):
     >>> from hullabaloo.geometry import Cardinality
     >>> SubmodularPolyhedron(Cardinality(), 2.0).vertex(np.array([1.0, -3.0]))
     array([-2.,  2.])
+
+    Source: 001, Section 2, symmetric submodular polyhedron.
     """
 
     function: SetFunction
@@ -176,6 +180,8 @@ class SubmodularPenalty(Written, Penalty):
     >>> from hullabaloo.geometry import BoundedCardinality
     >>> SubmodularPenalty(BoundedCardinality(2), 0.5).value([3.0, -1.0, 2.0])
     2.5
+
+    Source: 001, Equation (1).
     """
 
     function: SetFunction
@@ -284,6 +290,8 @@ def polyhedron_width(function: SetFunction, p: int) -> width.Width:
     ḡ(|A|), ḡ(k) the mean of F over the sets of k columns. Below: E Ω(g) ≥ Ω(E|g|) = F(V)√(2/π) (Jensen). Above: F(A)
     ≤ min(F(V), the sum of the |A| largest F({j})), a function of the cardinality; Ω(w) ≤ Σ F({j})|w_j|; and |P| lies
     in the l2 ball of √Σ F({j})².
+
+    Source: 001, Section 2, Gaussian width.
     """
     p = dimension_number(p, function.dimension)
     if p <= EVERY_SET:

@@ -23,6 +23,8 @@ class BinaryTree(Strategy):
 
     Attributes:
         steps, decay, window: the workload; prefix sums alone.
+
+    Source: 003, Algorithm 4; 003, Proposition C.1.
     """
 
     name: ClassVar[str] = "tree"
@@ -35,7 +37,10 @@ class BinaryTree(Strategy):
 
     @property
     def column_norm(self) -> float:
-        """`sqrt(⌊log2 T⌋ + 1)`."""
+        """`sqrt(⌊log2 T⌋ + 1)`.
+
+        Source: 003, Proposition C.1.
+        """
         return math.sqrt(self.levels) * UP
 
     @property

@@ -32,7 +32,10 @@ class HardLasso:
 
     @property
     def reference(self) -> Array:
-        """θ* of the proof: `sign/p` by the consensus, +1/p elsewhere; in the l1 ball."""
+        """θ* of the proof: `sign/p` by the consensus, +1/p elsewhere; in the l1 ball.
+
+        Source: 000, Equation (3).
+        """
         sign = np.where(self.consensus == 0.0, 1.0, self.consensus)
         return np.asarray(sign / sign.size, dtype=np.float64)
 
@@ -41,7 +44,10 @@ class HardLasso:
         return 0.5 * float(np.mean((self.X @ theta - self.y) ** 2))
 
     def agreement(self, theta: Array) -> float:
-        """Share of consensus columns whose sign θ has: the proof's Lemma 5.10 is about this number."""
+        """Share of consensus columns whose sign θ has: the proof's Lemma 5.10 is about this number.
+
+        Source: 000, Lemma 3.3; 002, Lemma 5.10.
+        """
         decided = self.consensus != 0.0
         return float(np.mean(np.sign(theta[decided]) == self.consensus[decided]))
 
@@ -70,6 +76,8 @@ def padded_code(users: int, columns: int, share: float, generator: np.random.Gen
     """A Tardos code on a `share` of the columns, the others constant, half +1 and half −1; columns in random order.
 
     Source: 002, Theorem 5.9.
+
+    Source: 000, Theorem 3.2.
     """
     length = max(1, round(share * columns))
     constant = np.where(np.arange(columns - length) % 2 == 0, 1.0, -1.0)

@@ -118,6 +118,8 @@ def strongly_convex(
     """`min{L r, p L²/(λ n²ε²)}`, rate only: Bassily, Smith, Thakurta 2014, Section 5.
 
     Source: 002, Table 1.
+
+    Source: 002, Remark 7.
     """
     check(records, epsilon, 0.0)
     scale = dimension * lipschitz**2 / (strength * float(records) ** 2)
@@ -160,6 +162,8 @@ def lasso_rate(records: int) -> LowerBound:
     """`1/(n ln n)^{2/3}`, rate only: Talwar, Thakurta, Zhang 2014, Theorem 1.3.
 
     Source: 002, Theorem 1.3.
+
+    Source: 000, Theorem 1.2.
     """
     check(records, 1.0, 0.0)
     risk = (records * math.log(max(records, 3))) ** (-2.0 / 3.0)
@@ -175,6 +179,8 @@ def lasso_reduction(records: int) -> LowerBound:
     quantified there, so n is taken as large enough here.
 
     Source: 002, Theorem 5.8.
+
+    Source: 000, Theorem 3.1.
     """
     check(records, 1.0, 0.0)
     size = code_size(records)
@@ -201,6 +207,8 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
 
     Raises:
         InvalidParameter: ε or δ is out of range.
+
+    Source: 002, Table 1.
     """
     check(problem.records, epsilon, delta)
     body, slopes = problem.constraint, problem.dimension - problem.intercept

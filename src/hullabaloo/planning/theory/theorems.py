@@ -224,7 +224,9 @@ def curvature_bound(
 
 
 def records_for_free(bound: Callable[[int], float], target: Callable[[int], float], *, most: int = 10**15) -> int:
-    """The least n, to a hundredth, from which a private bound is no more than what sampling costs anyhow: where privacy is "for free" (Talwar, Thakurta, Zhang 2014, Section 1).
+    """The least n, to a hundredth, from which a private bound is no more than what sampling costs anyhow: where privacy is "for free".
+
+    Source: 000, Section 1, privacy for free; 002, Section 1, privacy for free.
 
     Args:
         bound: of the private excess after n records, such as `lambda n: hb.theory.lasso_bound(n, 1000, 1.0, 1e-9)`.

@@ -58,6 +58,8 @@ class CoordinateDescentSolver(Solver):
         clip: C, with `C_j = C √(M_j/tr M)`; None for the public rule, under which C is proportional to the released √(tr M).
         centre: whether columns are seen from their private means where there is an intercept; None where a dense copy is small.
         max_passes: updates at most in passes over the table, of p updates each; None for no limit. More are refused before the charge.
+
+    Source: 004, Problem statement.
     """
 
     order: str = "cyclic"
@@ -83,6 +85,8 @@ class CoordinateDescentSolver(Solver):
             CapabilityError: several targets, a loss without a Lipschitz derivative, a penalty or set that is no sum over coordinates,
                 curvatures of no usual size, or more updates than `max_passes`.
             InvalidParameter: a clip of no usual size, or the poster's noise is asked without ε or δ.
+
+        Source: 004, Take home, no amplification.
         """
         loss = self._check(problem)
         if not allowance.is_private:
@@ -93,7 +97,10 @@ class CoordinateDescentSolver(Solver):
         return self._noisy(problem, loss, prices, allowance.mu)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """T rounds of K updates."""
+        """T rounds of K updates.
+
+        Source: 004, DP-CD.
+        """
         schedule = Schedule(**plan.settings)
         centre, constants = measured(problem, schedule, curator)
         schedule = schedule.weighing(problem, constants)
@@ -240,7 +247,10 @@ class CoordinateDescentSolver(Solver):
 
 
 def _printed(problem: Problem, prices: QueryPrices, loss: Loss, count: int, epsilon: float, delta: float) -> float:
-    """The μ that one of `count` answers really has at `σ_j² = 8 TK L_j² ln(1/δ)/(nε)²`: the poster's T counts updates."""
+    """The μ that one of `count` answers really has at `σ_j² = 8 TK L_j² ln(1/δ)/(nε)²`: the poster's T counts updates.
+
+    Source: 004, Privacy.
+    """
     sigma = math.sqrt(8.0 * count * math.log(1.0 / delta)) * problem.max_weight / epsilon
     return float(prices.price("coordinate_gradient", loss=loss, mu=1.0, count=count).sigma) / sigma
 

@@ -130,7 +130,10 @@ class Schedule:
         return np.minimum(np.searchsorted(ends, uniforms(self.updates, STREAM + t)), p - 1)
 
     def clips(self, constants: Array, intercept: bool, bend: float = 1.0) -> Array:
-        """C_j: of the slopes `C √(M_j/tr M)` for the poster's C, tr M theirs, or `κ √(M_j/β)`; the intercept's own."""
+        """C_j: of the slopes `C √(M_j/tr M)` for the poster's C, tr M theirs, or `κ √(M_j/β)`; the intercept's own.
+
+        Source: 004, Coordinate-wise clipping.
+        """
         if self.clip > 0.0:
             found = self.clip * np.sqrt(constants / (constants[: constants.size - intercept].sum() or 1.0))
         else:

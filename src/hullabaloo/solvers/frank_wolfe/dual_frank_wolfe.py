@@ -63,6 +63,8 @@ class Polyhedron:
             Ω(E|g|) = F(V)√(2/π)`, which is exact for the cardinality; for predictions alone.
         threshold: a lower bound of E Ω*(g), the multiple of σ at which the prox of Ω takes pure noise for 0: `Ω*(g) ≥ ‖g‖_∞/max F({j})`
             and `≥ ‖g‖₁/F(V)`; for the cardinality it is exact.
+
+    Source: 001, Equation (12).
     """
 
     penalty: SubmodularPenalty
@@ -87,7 +89,10 @@ class Polyhedron:
         return cls(penalty, largest, width, max(highest / float(alone.max()), p * typical / whole))
 
     def curvature(self, ridge: float) -> float:
-        """C = (2S)²/ν."""
+        """C = (2S)²/ν.
+
+        Source: 001, Theorem 2.
+        """
         return (2.0 * self.largest) ** 2 / ridge
 
 
@@ -154,6 +159,8 @@ def best_rule(
     Two bounds of |φ'| are certified: the clip, of a loss that is Huber's beyond it, and for the squared loss `residual_bound`,
     which leaves it as it is. No clip of the public rule is above R ≤ `residual_bound`, so that the second one is never the quieter:
     it is taken where it is asked for.
+
+    Source: 001, Theorem 4.
     """
     ridges = np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2 if ridge is None else np.array([ridge])
     clips = np.array([_clip(problem, about, value, mu, unclipped) for value in ridges.tolist()])
@@ -245,6 +252,8 @@ class DualFrankWolfeSolver(Solver):
 
     **Guarantee.** The plan buys T answers of the minimiser query, each μ/√T-GDP, together μ-GDP exactly; its linear terms are functions
     of earlier answers and public facts, no longer than the bound S that was priced. Everything else is post-processing.
+
+    Source: 001, Algorithm 2.
     """
 
     steps: int | None = None
@@ -300,7 +309,10 @@ class DualFrankWolfeSolver(Solver):
         return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Walk; the number and kind of questions is the plan's. The trace's gaps are those that the answers show, noise included."""
+        """Walk; the number and kind of questions is the plan's. The trace's gaps are those that the answers show, noise included.
+
+        Source: 001, Equation (13).
+        """
         penalty, settings = structured(problem), plan.settings
         gamma = weights(settings["steps"], settings["peak"])
         walk = _Walk(penalty, problem.dimension - problem.intercept, gamma, curator)
@@ -343,7 +355,10 @@ class _Walk:
         self.gaps: list[float] = []
 
     def step(self, t: int, s: Array) -> Array:
-        """One step of Algorithm 1, or 2 where answers are noisy."""
+        """One step of Algorithm 1, or 2 where answers are noisy.
+
+        Source: 001, Algorithm 1.
+        """
         w = self.curator.answer("output_perturbation", s)
         vertex = np.zeros_like(s)
         if self.slopes and self.penalty.strength > 0.0:

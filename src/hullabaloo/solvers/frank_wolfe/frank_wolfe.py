@@ -25,7 +25,10 @@ from hullabaloo.solvers.options import MOST_PASSES, PASSES, POSITIVE, WHOLE, che
 
 
 def descend(start: Array, towards: Callable[[Array], Array], *, steps: int) -> Array:
-    """Algorithm 2 after its choice of a start: `θ_{t+1} = (1 − μ_t)θ_t + μ_t s_t`, `μ_t = 2/(t+2)`, for t = 1 … T."""
+    """Algorithm 2 after its choice of a start: `θ_{t+1} = (1 − μ_t)θ_t + μ_t s_t`, `μ_t = 2/(t+2)`, for t = 1 … T.
+
+    Source: 000, Algorithm 1; 002, Algorithm 3.
+    """
 
     def step(t: int, theta: Array) -> Array:  # line 2, t counted from 0
         s = towards(theta)  # lines 3 and 4
@@ -66,6 +69,8 @@ class FrankWolfeSolver(Solver):
     **Guarantee.** The plan buys T selections of range ε₀ (or T answers of μ/√T-GDP each), whose adaptive composition the allowance
     takes. Everything else is public or follows from the answers. With `calibration="paper"` the temperature is the scale
     of the paper's noise and the query's event states what that really costs.
+
+    Source: 000, Theorem 1.1; 000, Algorithm 2; 000, Remark 2; 002, Algorithm 4; 002, Remark 6.
     """
 
     clip: float | None = None
@@ -124,6 +129,8 @@ class FrankWolfeSolver(Solver):
         """A hundredth of the bound's first term `2Γ/(T+2)` and an eighth of its second, e: what simulated tables showed.
 
         Nothing is below the bound itself, `Iterates.risk`, on the worst table.
+
+        Source: 000, Corollary 2.7; 002, Corollary 5.7.
         """
         walk = rule.Iterates(**plan.settings)
         return walk.usual(walk.steps, walk.slope_error)

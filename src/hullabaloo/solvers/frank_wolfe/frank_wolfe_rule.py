@@ -64,7 +64,10 @@ class Terms:
     reach: float
 
     def bound(self, steps: int, slope_error: float) -> float:
-        """The bound of the expected excess loss after so many steps, at most what any point of the set risks."""
+        """The bound of the expected excess loss after so many steps, at most what any point of the set risks.
+
+        Source: 000, Theorem 2.2; 002, Theorem 1.2; 002, Theorem 5.2; 002, Theorem 5.6.
+        """
         after = 2.0 * self.curvature / (steps + 2.0) + slope_error
         return min(after + 2.0 * self.start / ((steps + 1.0) * (steps + 2.0)), self.start)
 
@@ -126,7 +129,10 @@ class Iterates(Terms):
 
 
 def terms(problem: Problem, clip: float, *, window: float = WINDOW) -> Terms:
-    """The constants, over predictions that the set and the steps of the intercept can reach."""
+    """The constants, over predictions that the set and the steps of the intercept can reach.
+
+    Source: 000, Remark 1; 002, Remark 5.
+    """
     k, load = problem.targets, problem.max_weight
     bounds = problem.loss.constants(prediction_bound(problem), math.sqrt(k), clip)
     lower, upper = problem.loss.intercept_bounds
@@ -161,7 +167,10 @@ def check(problem: Problem) -> None:
 
 
 def selection_error(problem: Problem, query: Any, about: Terms) -> float:
-    """`λ ln V` for the slopes at the temperature λ = 2Δ/ε₀ of mean scores, and the loss of a wrong end."""
+    """`λ ln V` for the slopes at the temperature λ = 2Δ/ε₀ of mean scores, and the loss of a wrong end.
+
+    Source: 000, Theorem 2.5; 002, Theorem 5.5.
+    """
     temperature = 2.0 * query.sensitivity / (problem.records * query.epsilon)
     slopes = problem.dimension - problem.intercept
     assert isinstance(problem.constraint, HasVertices)
@@ -170,7 +179,10 @@ def selection_error(problem: Problem, query: Any, about: Terms) -> float:
 
 
 def noise_error(problem: Problem, sigma: float, about: Terms) -> float:
-    """`2σ w(C)` for the slopes, and the loss of wrong ends."""
+    """`2σ w(C)` for the slopes, and the loss of wrong ends.
+
+    Source: 000, Theorem 2.6; 002, Theorem B.2.
+    """
     size = (problem.dimension - problem.intercept) * problem.targets
     assert problem.constraint is not None
     error = 2.0 * sigma * problem.constraint.gaussian_width(size).high if size else 0.0
@@ -185,7 +197,10 @@ def _printed(problem: Problem) -> Terms:
 def printed_selections(
     problem: Problem, prices: QueryPrices, allowance: Allowance
 ) -> tuple[Iterates, PricedQuery, str]:
-    """`T = (Γnε/(L₁‖C‖₁))^{2/3}` points; the temperature is the Laplace scale `b = L₁‖C‖₁ √(8T ln(1/δ))/(nε)`."""
+    """`T = (Γnε/(L₁‖C‖₁))^{2/3}` points; the temperature is the Laplace scale `b = L₁‖C‖₁ √(8T ln(1/δ))/(nε)`.
+
+    Source: 000, Algorithm 2; 000, Theorem 2.5.
+    """
     epsilon, delta = paper_pair(allowance, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
     about, n, body = _printed(problem), problem.records, problem.feasible
     assert body is not None
@@ -206,7 +221,10 @@ def printed_selections(
 
 
 def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowance) -> tuple[Iterates, PricedQuery, str]:
-    """`T = (Γnε/(L₂ w(C)))^{2/3}` points, `σ² = 32 L₂² T ln²(T/δ)/(nε)²`."""
+    """`T = (Γnε/(L₂ w(C)))^{2/3}` points, `σ² = 32 L₂² T ln²(T/δ)/(nε)²`.
+
+    Source: 002, Algorithm 5; 002, Theorem B.1.
+    """
     epsilon, delta = paper_pair(allowance, "32 L₂² T ln²(T/δ)/(nε)²")
     about, n, size = _printed(problem), problem.records, (problem.dimension - problem.intercept) * problem.targets
     lipschitz = problem.max_weight * about.clip * problem.norm_l2

@@ -40,7 +40,10 @@ def descend(
     count: int,
     with_start: bool,
 ) -> Array:
-    """Algorithm 1 on a flattened θ: the mean of θ₁ … θ_N, N = T + 1, or of θ₂ … θ_N without the start."""
+    """Algorithm 1 on a flattened θ: the mean of θ₁ … θ_N, N = T + 1, or of θ₂ … θ_N without the start.
+
+    Source: 002, Algorithm 1.
+    """
     starts = [block.mirror.start() for block in blocks]  # line 2: θ₁ = argmin Ψ
     ends = np.cumsum([state.size for state in starts])[:-1]
 
@@ -199,6 +202,8 @@ class MirrorDescentSolver(Solver):
         """The paper's σ, T and η with its constants: `T = (‖Q‖₂εn)²/(ln²(n/δ)(w(Q)² + ‖Q‖₂²))`, `η = R/(L‖Q‖₂√T)`.
 
         Both as in the proof of its Theorem 3.2 (the statement has another L in T and no R in η; neither fits the units).
+
+        Source: 002, Algorithm 1; 002, Theorem 3.1.
         """
         epsilon, delta = paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records

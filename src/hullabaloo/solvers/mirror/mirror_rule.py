@@ -39,6 +39,8 @@ class Block:
         gradient: G, bound of the mean clipped gradient in the dual norm ‖·‖_*.
         curvature: β, smoothness of the mean clipped loss in ‖·‖.
         nearby: bound of B(θ*, θ₁) for the θ* that risks are compared with; ∞ for all of the set.
+
+    Source: 002, Theorem 3.2.
     """
 
     start: int
@@ -50,7 +52,10 @@ class Block:
 
     @property
     def reach(self) -> float:
-        """R: square root of the range of Ψ, so that B(θ, θ₁) ≤ R² all over the set, or of `nearby` where that is less."""
+        """R: square root of the range of Ψ, so that B(θ, θ₁) ≤ R² all over the set, or of `nearby` where that is less.
+
+        Source: 002, Remark 1.
+        """
         return math.sqrt(min(self.mirror.range, self.nearby))
 
     @property
@@ -97,6 +102,8 @@ def lipschitz(blocks: Sequence[Block], count: int, sigma: float) -> Bound:
     Proof: `⟨g̃_t, θ_t − θ*⟩ ≤ (B_t − B_{t+1})/η + η‖g̃_t‖_*²/2`, B_t = B(θ*, θ_t), because the step's optimality
     gives `⟨ηg̃_t, θ_{t+1} − θ*⟩ ≤ B_t − B_{t+1} − ½‖θ_{t+1} − θ_t‖²` and Hölder the rest; noise has mean zero given
     θ_t and `E‖g̃_t‖_*² ≤ V²` (Minkowski); sum, and use convexity (Talwar, Thakurta, Zhang 2014, Theorem 3.2).
+
+    Source: 002, Theorem 3.2; 002, Claim 3.3.
     """
     scale = math.sqrt(2.0 / (count + 1))
     steps = tuple(Step(block.reach * scale / (block.gradient + sigma * block.noise)) for block in blocks)
@@ -128,6 +135,8 @@ def strongly_convex(blocks: Sequence[Block], count: int, sigma: float, strength:
     The other blocks go by `lipschitz`. Proof: as there, with `−λB_t` from `f(θ*) ≥ f(θ_t) + ⟨γ_t, θ* − θ_t⟩ + λB_t`;
     `1/η_t − 1/η_{t−1} − λ = 0`, so the sum of B's telescopes to nothing (Talwar, Thakurta, Zhang 2014, Theorem A.1).
     In the Euclidean norm `V² = G² + σ²s²` exactly.
+
+    Source: 002, Section 2.2, strong convexity in a function; 002, Theorem A.1; 002, Claim A.2.
     """
     first, rest = blocks[0], lipschitz(blocks[1:], count, sigma)
     weight = (1.0 + math.log(count + 1)) / (2.0 * strength * (count + 1))
@@ -161,6 +170,8 @@ def settled(blocks: Sequence[Block], sigma_of_one: float, strength: float, most:
 
     T gradients share one budget, so that each has noise `σ₁√T`: from there on further steps buy half of the bound at most.
     In T every rule's optimisation error falls and its noise does not, so that T is found by bisection.
+
+    Source: 002, Theorem 1.1.
     """
     limit = EXACT_STEPS if sigma_of_one == 0.0 else 2**53 if most is None else most
 
@@ -231,7 +242,10 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
 
 
 def slope_reach(problem: Problem) -> float:
-    """`max |⟨x, θ⟩|` over the domain and the set, the intercept left out: Hölder's inequality with the best of three pairs of norms."""
+    """`max |⟨x, θ⟩|` over the domain and the set, the intercept left out: Hölder's inequality with the best of three pairs of norms.
+
+    Source: 002, Remark 4.
+    """
     body, k = problem.constraint, problem.targets
     assert body is not None  # the plan saw to it
     size = (problem.dimension - problem.intercept) * k

@@ -56,6 +56,8 @@ def mirror_descent(
     >>> theta = mirror_descent(lambda theta: theta - aim, L1Ball(1.0), steps=500, lipschitz=1.5, dimension=3)
     >>> bool(np.abs(theta - aim).max() < 0.1)
     True
+
+    Source: 002, Corollary 3.6.
     """
     _check(oracle, constraint, steps, lipschitz, noise)
     size = dimension if dimension is not None else constraint.dimension

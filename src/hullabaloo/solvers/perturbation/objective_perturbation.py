@@ -71,6 +71,8 @@ class ObjectivePerturbationSolver(Solver):
 
     **Guarantee.** The plan buys one answer, priced by `ObjectivePerturbationEvent`; the ridge, the clip and the noise come from
     public facts.
+
+    Source: 001, Proposition 2.
     """
 
     name: ClassVar[str] = "objective_perturbation"
@@ -157,7 +159,10 @@ def clip_for(problem: Problem) -> float:
 
 
 def smoothness_of(problem: Problem, clip: float) -> float:
-    """β = W sup φ_c'' B², with room for the rounding of norms."""
+    """β = W sup φ_c'' B², with room for the rounding of norms.
+
+    Source: 002, Remark 2.
+    """
     assert isinstance(problem.loss, Loss)
     bound = problem.loss.constants(math.inf, 1.0, clip).smoothness
     if math.isinf(bound):

@@ -36,6 +36,8 @@ def penalised_rise(
     of |P|(F), `E Ω(b) = σ E max_{s ∈ |P|} ⟨s, g⟩ = σ w(|P|(F))`. At θ = 0 this part is attained.
 
     Source: 001, Lemma 1.
+
+    Source: 001, Theorem 1.
     """
     return loss_rise(sigma, lipschitz=lipschitz, smoothness=smoothness, norm=norm) + sigma * strength * width
 
@@ -60,6 +62,8 @@ def generalisation(ridge: float, records: int, *, lipschitz: float, norm: float)
     `penalised_rise` holds for the risk as for the mean.
 
     Source: 001, Theorem 1.
+
+    Source: 001, Proposition 1.
     """
     return 2.0 * (lipschitz * norm) ** 2 / (ridge * records)
 
@@ -106,6 +110,8 @@ def projected_rise(sigma: float, *, lipschitz: float, norm: float, width: float,
 
     **Guarantee.** `u = P_C(θ + b)` obeys `⟨θ + b − u, θ − u⟩ ≤ 0`, so `‖u − θ‖² ≤ ⟨b, u − θ⟩ ≤ h_C(b) + h_C(−b)`, whose mean is `2σ w(C)`; and
     projections do not expand, so `‖u − θ‖ ≤ ‖b‖`. By Jensen `E‖u − θ‖` is at most the root of either mean.
+
+    Source: 001, Theorem 1.
     """
     return lipschitz * norm * math.sqrt(min(sigma**2 * coordinates, 2.0 * sigma * width))
 
@@ -119,6 +125,8 @@ def perturbed_rise(sigma: float, ridge: float, records: int, *, width: float, co
     `J(θ̂) ≥ J(θ̂_b) − ⟨b, θ̂ − θ̂_b⟩ + (λ/2)‖θ̂ − θ̂_b‖² ≥ J(θ̂_b) − ‖b‖²/(2λ)`. The strongly convex case is `gauge_rise`.
 
     Source: 002, Theorem 4.1 (1); 001, Section 4.3, Lipschitz case.
+
+    Source: 001, Section 4.3, strongly convex case; 002, Theorem 4.1 (2).
     """
     return min(sigma * width, sigma**2 * coordinates / (2.0 * ridge)) / records
 

@@ -28,6 +28,8 @@ class OutputPerturbationSolver(Solver):
     """One noisy minimiser for all of the budget; the exact optimum without noise.
 
     **Guarantee.** The plan buys one `μ`-GDP answer; ridge and clip come from public facts.
+
+    Source: 001, Equation (17).
     """
 
     name: ClassVar[str] = "output_perturbation"

@@ -1,0 +1,134 @@
+"""Synthetic problems on which a private method does as badly as it can, fitted at the noise of any declared number of records."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hullabaloo.curator import Curator
+from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, SquaredL2Penalty
+from hullabaloo.losses import AnyLoss, Huber, Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.planning.theory.hard_instances import HardLasso, orthogonal_block
+from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
+from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Problem, Solver
+
+Array = np.ndarray
+STEEP = 0.5
+"""Slope of the linear loss: Huber's loss of residuals that stay above ½."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows and targets with the facts that are declared of them, and the problem they make at `records` records."""
+
+    X: Array
+    y: Array
+    norm_l2: float
+    loss: AnyLoss
+    constraint: ConvexSet
+    penalty: Penalty = field(default_factory=NoPenalty)
+
+    @property
+    def facts(self) -> RowFacts:
+        """What is declared of the rows."""
+        p = self.X.shape[1]
+        l1 = min(float(p), math.sqrt(p) * self.norm_l2)
+        return RowFacts(tuple(f"x{j}" for j in range(p)), False, l1, self.norm_l2, 1.0, ("y",))
+
+    def problem(self, records: int) -> Problem:
+        """What a solver is told at so many records."""
+        facts, p = self.facts, self.X.shape[1]
+        return Problem(
+            self.loss, p, False, facts.norm_l1, facts.norm_l2, 1.0, 1, records, Neighbours.REPLACE_ONE,
+            self.constraint, self.penalty,
+        )  # fmt: skip
+
+    def prices(self, records: int) -> PricedQueries:
+        """What queries cost at so many records."""
+        return PricedQueries(self.facts, Neighbours.REPLACE_ONE, records)
+
+    def fits(self, solver: Solver, records: int, allowance: Allowance, draws: int, *, first: int = 0) -> list[Array]:
+        """Models of the real curator: the rows at hand stand for `records` rows, and means over them have those rows' noise.
+
+        Draws are numbered from `first` on; equal numbers have equal noise.
+        """
+        problem = self.problem(records)
+        plan: Any = solver.plan(problem, self.prices(records), allowance)
+        queries = [query.resized(len(self.y)) for query in plan.queries]
+        return [
+            solver.run(
+                problem, plan, Curator(Rows(self.X, self.y[:, None]), queries, key=TestKey(bytes(32)).derive(draw))
+            ).theta[:, 0]
+            for draw in range(first, first + draws)
+        ]
+
+
+def linear(direction: Array, signal: float, body: ConvexSet, *, penalty: Penalty | None = None) -> Case:
+    """f(θ) = −½ s⟨u, θ⟩ + const on sets in the unit ball of reach ½: rows s·u, ‖u‖₂ = 1, target 1, Huber's loss below its bend."""
+    X = np.tile(signal * direction, (4, 1))
+    return Case(X, np.ones(4), 1.0, Huber(STEEP), body, penalty or NoPenalty())
+
+
+def linear_excess(case: Case, theta: Array) -> float:
+    """Excess of the linear loss: the signal times what the model falls short of the set's support function."""
+    slope = STEEP * case.X[0]
+    return case.constraint.support(slope) - float(slope @ theta)
+
+
+def worst_linear(
+    solver: Solver, direction: Array, body: ConvexSet, records: int, allowance: Allowance, draws: int, *, first: int = 0
+) -> float:
+    """The largest mean excess over strengths of signal, from one lost in the noise to one that nobody can miss."""
+    problem = linear(direction, 1.0, body).problem(records)
+    sigma = 2.0 * STEEP / (records * allowance.mu)
+    width = body.gaussian_width(problem.dimension).value / body.support(direction)
+    signals = [s for s in sigma * width / STEEP * np.geomspace(0.3, 8.0, 5) if s <= 1.0]
+    found = []
+    for signal in signals or [1.0]:
+        case = linear(direction, float(signal), body)
+        found.append(
+            np.mean([linear_excess(case, theta) for theta in case.fits(solver, records, allowance, draws, first=first)])
+        )
+    return float(max(found))
+
+
+def spread_lasso(columns: int, nonzero: int, body: ConvexSet, loss: AnyLoss) -> Case:
+    """½(1/p)‖Xθ − y‖² = ½‖θ − θ*‖² over ‖θ‖₁ ≤ 1: orthogonal ±1 columns, θ* of `nonzero` equal coefficients of either sign."""
+    X = orthogonal_block(columns)
+    theta = np.zeros(columns)
+    theta[:nonzero] = np.where(np.arange(nonzero) % 2, -1.0, 1.0) / nonzero
+    return Case(X, X @ theta, math.sqrt(columns), loss, body)
+
+
+def spread_risk(columns: int, records: int, given: Allowance, draws: int, *, first: int = 0) -> float:
+    """The worst mean risk of Frank–Wolfe over numbers of nonzero coefficients about as large as T; T = (nε)^{2/3}/16, the theorem's rate."""
+    found = []
+    steps = max(2, round((records * given.budget.epsilon) ** (2.0 / 3.0) / 16.0))
+    for nonzero in (steps // 2, 2 * steps, 4 * steps):
+        case = spread_lasso(columns, nonzero, L1Ball(1.0), Squared())
+        aim = case.X.T @ case.y / len(case.y)
+        fits = case.fits(FrankWolfeSolver(clip=1.0, steps=steps), records, given, draws, first=first)
+        found.append(np.mean([0.5 * np.sum((theta - aim) ** 2) for theta in fits]))
+    return float(max(found))
+
+
+def ridge_risk(columns: int, records: int, given: Allowance, draws: int, *, first: int = 0) -> float:
+    """The mean risk of mirror descent for a linear loss and the ridge ½‖θ‖²; one strength of signal, 0.3."""
+    case = linear(np.full(columns, columns**-0.5), 0.3, L2Ball(0.5), penalty=SquaredL2Penalty(1.0))
+    best = STEEP * case.X[0]
+    fits = case.fits(MirrorDescentSolver(), records, given, draws, first=first)
+    return float(np.mean([0.5 * np.sum((theta - best) ** 2) for theta in fits]))
+
+
+def of_instance(instance: HardLasso, body: ConvexSet, loss: AnyLoss) -> Case:
+    """The hard lasso as a case."""
+    return Case(instance.X, instance.y, math.sqrt(instance.X.shape[1]), loss, body)
+
+
+def allowance(epsilon: float, delta: float) -> Allowance:
+    """The exact accounting of (ε, δ)."""
+    return Allowance(Budget(epsilon, delta))
