@@ -14,6 +14,7 @@ from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import (
     AbsoluteError,
+    BinnedResiduals,
     Bins,
     Brier,
     Correct,
@@ -54,6 +55,8 @@ ASKED: dict[str, tuple[Reading, tuple[Statistic, ...]]] = {
     "two": (TWO, (Moments(LogLoss(0.01)), Moments(Correct()), Moments(Brier(2)), Bins(TWO, 10))),
     "calibration": (TWO, (Bins(TWO, 10),)),
     "one bin": (TWO, (Bins(TWO, 1),)),
+    "residuals": (NUMBERS, (BinnedResiduals(NUMBERS, 6, reach=0.3),)),
+    "residuals of classes": (OVR, (BinnedResiduals(OVR, 1), Bins(OVR, 2))),
     "accuracy": (DECISIONS, (Moments(Correct()),)),
     "apart": (OVR, (Moments(LogLoss(0.01)), Moments(Correct()), Moments(Brier(3)), Bins(OVR, 5))),
     "together": (MULTINOMIAL, (Moments(LogLoss(0.01)), Moments(Brier(3)))),
@@ -113,7 +116,9 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     assert largest <= asked.sensitivity
 
 
-@pytest.mark.parametrize("name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "two", "r2"])
+@pytest.mark.parametrize(
+    "name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "residuals", "two", "r2"]
+)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("weight", [1.0, 2.5])
 @pytest.mark.few(10)

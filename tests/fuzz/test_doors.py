@@ -25,6 +25,8 @@ FEWER = settings(FEW, max_examples=5)
 UNASKED = {
     "Card": "made by card",
     "CoefficientDisplay": "made of a fitted model",
+    "CalibrationDisplay": "made of an evaluation",
+    "ResidualDisplay": "made of an evaluation",
     "Evaluation": "made by evaluate",
     "Measured": "a number of an evaluation",
     "PrivateBounds": "made by private_bounds",

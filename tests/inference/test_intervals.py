@@ -11,6 +11,7 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotReleased
+from hullabaloo.inference.from_score import remainder
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.summary import rows_of
 from hullabaloo.noise import TestKey
@@ -236,3 +237,24 @@ def test_what_is_not_told_says_why() -> None:
         logistic.predict_interval(X[:2], kind="observation")
     with pytest.raises(InvalidParameter, match="The parameter kind"):
         linear(1.0, 2_000).predict_interval(X[:2], kind="both")
+
+
+def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_to_be() -> None:
+    """Logistic means of 400 000 normal records: the remainder is in the span of the constant, the point and the step, within its length."""
+    rng = np.random.default_rng(0)
+    V = np.column_stack([rng.normal(size=(400_000, 5)), np.ones(400_000)])
+    point, step = np.array([0.9, -0.3, 0.0, 0.2, 0.0, -1.0]), np.array([0.1, 0.2, -0.2, 0.0, 0.1, 0.15])
+    at, after = (1.0 / (1.0 + np.exp(-V @ theta)) for theta in (point, point + step))
+    bend = (V * (at * (1.0 - at))[:, None]).T @ V / len(V)
+    left = V.T @ (after - at) / len(V) - bend @ step
+    m = float(np.sqrt(np.mean((V @ step) ** 2)))
+    length = (np.expm1(m) - m) * float(np.sqrt(np.mean(at * (1.0 - at))))
+    assert left @ np.linalg.solve(bend, left) < length**2
+    ways = np.stack([np.eye(6)[-1], point, step], axis=1)
+    outside = left - bend @ ways @ np.linalg.solve(ways.T @ bend @ ways, ways.T @ left)
+    assert outside @ np.linalg.solve(bend, outside) < 1e-3 * (left @ np.linalg.solve(bend, left))
+    whole = remainder(bend, ways)
+    assert np.trace(np.linalg.solve(bend, whole)) == pytest.approx(
+        4.0
+    )  # three directions whole, and one spread over all
+    assert np.trace(np.linalg.solve(bend, remainder(bend, np.repeat(ways[:, :1], 2, axis=1)))) == pytest.approx(2.0)

@@ -283,6 +283,29 @@ def test_an_interval_is_wider_than_privacy_alone_and_narrower_than_its_range() -
     )
 
 
+@pytest.mark.parametrize("reach", [None, 2.0])
+def test_the_table_of_residuals_is_that_of_the_records(reach: float | None) -> None:
+    X, y = table(4000)
+    model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(X, y)
+    found = hb.evaluate(model, X, y, budget=FREE, metrics="residuals", bins=5, largest_error=reach)
+    predicted, longest = model.predict(X, clip=True), reach or 30.0
+    for b, row in enumerate(found.residuals):
+        inside = np.minimum((predicted / 6.0).astype(int), 4) == b
+        residuals = np.clip(y - predicted, -longest, longest)[inside]
+        assert row.count == pytest.approx(inside.sum())
+        if inside.sum() > 5:
+            assert row.prediction == pytest.approx(predicted[inside].mean())
+            assert row.residual.value == pytest.approx(residuals.mean(), abs=1e-6)
+            assert row.residual.sampling_error == pytest.approx(residuals.std() / math.sqrt(inside.sum()), rel=1e-3)
+    assert "mean residual" in str(found)
+    assert hb.Evaluation.from_dict(found.to_dict()).residuals == found.residuals
+    without = {name: value for name, value in found.to_dict().items() if name != "residuals"}
+    assert (
+        hb.Evaluation.from_dict({**without, "values": {"r2": Measured(0.5, 0.4, 0.6, 0.0, 0.0).to_dict()}}).residuals
+        == ()
+    )
+
+
 def test_drowned_numbers_get_the_whole_range_and_no_error() -> None:
     X, y = table(30)
     c = np.where(y > 15.0, "yes", "no")

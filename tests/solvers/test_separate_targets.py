@@ -12,7 +12,13 @@ from hullabaloo.losses import Huber, MultinomialLogistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, compose
 from hullabaloo.queries import PricedQueries
-from hullabaloo.solvers import GradientSolver, ObjectivePerturbationSolver, SeparateTargetsSolver, separate
+from hullabaloo.solvers import (
+    GradientSolver,
+    MomentsSolver,
+    ObjectivePerturbationSolver,
+    SeparateTargetsSolver,
+    separate,
+)
 from tests.solvers.tables import Table, problem, table
 
 KEY = TestKey(bytes(range(32)))
@@ -30,10 +36,11 @@ def curator(queries: tuple) -> Curator:
 
 
 def test_only_losses_of_one_prediction_are_taken_apart() -> None:
-    assert separate(TASK)
-    assert not separate(replace(TASK, targets=1))
-    assert not separate(replace(TASK, loss=MultinomialLogistic()))
-    assert not separate(replace(TASK, loss=Squared()))
+    assert separate(TASK, GradientSolver())
+    assert not separate(replace(TASK, targets=1), GradientSolver())
+    assert not separate(replace(TASK, loss=MultinomialLogistic()), GradientSolver())
+    assert separate(replace(TASK, loss=Squared()), GradientSolver())
+    assert not separate(replace(TASK, loss=Squared()), MomentsSolver())  # which serve all targets
 
 
 @pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)

@@ -149,13 +149,13 @@ def evaluate(
 
     Args:
         metric NAME: Once for each: squared_error, absolute_error, r2 (numbers); pinball_loss (quantiles); poisson_deviance (counts);
-            log_loss, accuracy, brier_score (classes); calibration (a table). Else the one that the model was fitted to be good at. J of
+            log_loss, accuracy, brier_score (classes); calibration, residuals (tables). Else the one that the model was fitted to be good at. J of
             them take √J times the noise.
         records N: About how many records there are, where their number is hidden: a public guess.
         confidence LEVEL: Level of the intervals.
-        largest_error NUMBER: Errors beyond it count as it: known without looking, it takes much noise off squared errors.
+        largest_error NUMBER: Errors and residuals beyond it count as it: known without looking, it takes much noise off.
         probability_floor CHANCE: log_loss: chances are held within this and one less it.
-        bins M: calibration: rows of the table.
+        bins M: calibration, residuals: rows of the table.
         out FILE: Save the evaluation there (JSON).
 
     Privacy options:

@@ -54,7 +54,7 @@ class PrefixProcess(Process):
     """Keeps every encoded record, PRIVATE, and fits on all of them at each release.
 
     A fit that can starts from the model before it: the released model's predictions are known offsets of the records, and what the
-    fit learns is added to the model. **Guarantee.** That of `Refits`: noise for gradients cut at a bound is the same whatever
+    fit learns is added to the model, the point of its score, too. **Guarantee.** That of `Refits`: noise for gradients cut at a bound is the same whatever
     the offsets, and released numbers may be used in any later fit.
 
     Source: 003, Mechanism 1.
@@ -148,7 +148,8 @@ class PrefixProcess(Process):
         else:
             more, onward = answer(fit, replace(rows, offset=(rows.X @ before.theta)[:, 0])), True
             theta = before.theta + more.theta
-            release = replace(more, theta=theta, privacy_covariance=None, sampling_covariance=None)
+            scores = tuple(replace(one, point=before.theta[:, 0] + one.point) for one in more.scores)
+            release = replace(more, theta=theta, scores=scores, privacy_covariance=None, sampling_covariance=None)
         plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
         horizon = self.schedule.position(self.schedule.steps)
         together = replace(  # of all fits, in place of the one fit's

@@ -12,15 +12,12 @@ from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
-from hullabaloo.inference.from_score import FromScore
+from hullabaloo.inference.from_score import NEAR, FromScore
 from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.release.parameters import one_of
 
-NEAR = 0.5
-"""How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part
-of the errors, and is known to that order only. The coefficients are otherwise held by a set or penalty, or far from their optimum."""
 FAR = (
-    "No errors are told: the released coefficients are {:.2g} from their estimates in predictions on the scale of the link, and what is released of the curvature "
+    "No errors are told{}: the released coefficients are {:.2g} from their estimates in predictions on the scale of the link, and what is released of the curvature "
     "holds within {}. A set or a penalty may hold them, or a class be rare: fit with a weaker one, with more budget, or by solver='objective_perturbation'."
 )
 
@@ -47,16 +44,18 @@ class TargetInference:
         estimator: gives intervals.
         basis: (p, r), the coefficients that the question is about.
         residual_variance: of the unit target around its prediction; NaN where it is not told.
+        reason: why nothing is told of this target; "" where it is.
     """
 
     estimator: Estimator
     basis: Array
     residual_variance: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inference:
-    """All targets, and in words what the intervals are about; `told` is empty where `reason` says why nothing is.
+    """All targets, and in words what the intervals are about; `reason` says why nothing is told, `told` being empty, or nothing of some targets.
 
     Attributes:
         about: what the intervals are meant to cover.
@@ -71,7 +70,7 @@ class Inference:
 
 def inference(model: FittedModel) -> Inference:
     """Everything that the release tells; a function of the release alone."""
-    if model.release.plan.get("starts from the model before"):
+    if model.release.plan.get("starts from the model before") and not model.release.scores:
         reason = (
             "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
         )
@@ -81,12 +80,19 @@ def inference(model: FittedModel) -> Inference:
         return Inference((), reason=reason)
     release = model.release
     if release.score is not None:
-        one = FromScore(model, release.score)
-        if not isinstance(model.loss, Squared) and one.moved > NEAR:
-            return Inference((), reason=FAR.format(one.moved, NEAR))
-        variance = one.residual_variance if isinstance(model.loss, Squared) else math.nan
-        known = (TargetInference(one, np.eye(one.theta.size), variance),)
-        return Inference(known, _about(model), errors=_errors(model, release.score.errors))
+        squared, targets = isinstance(model.loss, Squared), model.encoding.facts.targets
+        scores = [FromScore(model, one) for one in release.scores]
+        why = [
+            FAR.format(f" of {name}" * (len(targets) > 1), one.moved, NEAR) if one.far else ""
+            for one, name in zip(scores, targets, strict=True)
+        ]
+        if all(why):
+            return Inference((), reason=" ".join(why))
+        known = [
+            TargetInference(one, np.eye(one.theta.size), one.residual_variance if squared else math.nan, reason)
+            for one, reason in zip(scores, why, strict=True)
+        ]
+        return Inference(tuple(known), _about(model), " ".join(filter(None, why)), _errors(model, release.score.errors))
     assert release.moments is not None
     found = []
     for target in range(len(model.encoding.facts.targets)):
@@ -121,8 +127,8 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
 
 def records_of(model: FittedModel) -> float:
     """The number of records as it is publicly known, or as a stream has it by now."""
-    release = model.release
-    return release.statement.records if release.moments is None else release.moments.records
+    held = model.release.moments or model.release.score
+    return model.release.statement.records if held is None else held.records
 
 
 def freedom(model: FittedModel, told: TargetInference) -> float:

@@ -29,7 +29,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     solution = solve_moments(moments.subset(keep), problem)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
-    score = release.score if features is None else None  # of all columns
+    scores = release.scores if features is None else ()  # of all columns
     lost = {} if release.score is None or features is None else {"errors of all columns": release.score.errors}
     return replace(
         release,
@@ -38,7 +38,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
             **{name: part for name, part in release.plan.items() if name != "selection"},
             "refit": {"features": features, **lost},
         },
-        score=score,
+        scores=scores,
         privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
         sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
         trace=solution.trace,

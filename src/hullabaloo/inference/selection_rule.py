@@ -162,11 +162,11 @@ def _solved(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Arr
 
 def _zeroed(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Array:
     """The released coefficients of the columns kept."""
-    theta, score = model.release.theta[:, target].copy(), model.release.score
+    theta, scores = model.release.theta[:, target].copy(), model.release.scores
     dropped = np.where(keep, 0.0, theta[: keep.size])
     theta[: keep.size] -= dropped
-    if model.encoding.facts.intercept and score is not None:
-        theta[-1] += dropped @ score.centre
+    if model.encoding.facts.intercept and scores:
+        theta[-1] += dropped @ scores[target].centre
     return theta
 
 

@@ -13,15 +13,15 @@ from hullabaloo.data import ClassTarget, Encoding
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
+from hullabaloo.inference.fit_quality import quality
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
 from hullabaloo.inference.intervals import Inference, check_confidence, freedom, inference, quantile, records_of, tell
 from hullabaloo.inference.significance import adjusted, p_values, z_against
 from hullabaloo.inference.wald import slopes, told_of
-from hullabaloo.losses import Logistic, Poisson, Squared
+from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
-from hullabaloo.solvers import explained
 from hullabaloo.tables import (
     Printed,
     dataframe,
@@ -34,6 +34,7 @@ from hullabaloo.tables import (
 
 WIDEST = 100
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
+TOO_FAR = "the coefficients are too far from their estimates"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
 TIDY = {"name": "term", "low": "conf_low", "high": "conf_high"}
 
@@ -210,8 +211,9 @@ def rows_of(
         weights = None if combinations is None else np.array(list(combinations.values()))
         numbers = _numbers(model, known, k, confidence, weights)
         values = values if weights is None else weights @ values
+        far = known.told[k].reason and TOO_FAR if known.told else ""
         for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
-            untold = why if known.told and math.isnan(line[-1]) else ""
+            untold = far or why if known.told and math.isnan(line[-1]) else ""
             rows.append(
                 Row(target, name, float(value), **dict(zip(NUMBERS, map(float, line), strict=True)), reason=untold)
             )
@@ -289,15 +291,8 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
     if known.told:
         yield "Covariance type", known.errors + ", with privacy noise" * statement.budget.is_private
-    moments = release.moments
-    if not single:
-        return
-    if moments is not None and isinstance(model.loss, Squared) and len(moments.gram) == encoding.facts.width:
-        ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
-        of = explained(moments, release.theta[:, 0], target=0, intercept=encoding.facts.intercept, ridge=ridge)
-        if math.isfinite(of.standard_error):
-            yield "R²", f"{of.r2:.4f} ± {of.standard_error:.2g}"
-    if known.told:
+    yield from quality(model)
+    if known.told and single:
         test = slopes(model, known.told[0], encoding.facts.targets[0])
         if not test.reason and some:
             yield (
@@ -324,6 +319,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         yield (
             "Errors hold sampling and privacy noise; z and P take the noise as it is where the coefficient is 0, so that tests and intervals agree."
         )
+    if model.release.statement.horizon is not None:
+        yield "Each release's intervals are its own: of all releases together, or of one chosen by what it shows, more miss than they say."
     score, facts = model.release.score, model.encoding.facts
     left = (model.release.plan.get("refit") or {}).get("errors of all columns")
     if left is not None:
@@ -338,4 +335,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
             "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it, and that shortening does not move "
             "them all one way: a column that few records decide, with a long tail or nearly a sum of others, can be further off than its interval says."
         )
-    yield identified.named([(row.name, row.reason) for row in rows if row.reason])
+    yield known.reason
+    several = len(facts.targets) > 1
+    untold = [row for row in rows if row.reason and row.reason != TOO_FAR]
+    yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])

@@ -70,7 +70,7 @@ class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
 
 
 class LeastSquares(LinearPredictor, ABC):
-    """A private regression with the squared loss; several targets share one release of moments, from which further models follow."""
+    """A private regression with the squared loss; by `solver='moments'` several targets share one release, from which further models follow."""
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
         return Squared()

@@ -314,29 +314,28 @@ class Mixed(Statistic):
         return (0.5 * MIXED) * np.column_stack([v * y, v * square, y * square, np.square(square) - 0.5])
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class Bins(Statistic):
-    """How predictions f ∈ [0, 1] turn out: in the bin b of f, of m equal ones, `(½, o − ½, f − mid_b)`; zeros in all others.
+class Binned(Statistic):
+    """What depends on the bin b of a prediction f ∈ [0, 1], of m equal ones: `(½, values, f − mid_b)` there, zeros in all others.
 
-    f and o are a target's prediction and value between its bounds; of two classes the chance and the outcome of the second; of more the
+    f and the outcome o are a target's prediction and value between its bounds; of two classes the chance and the outcome of the second; of more the
     largest chance and whether its class is the record's.
 
-    **Guarantee.** *Radius*: `‖c‖² ≤ ¼ + ¼ + 1/(4m²)`. *Diameter*: in different bins `‖c − c'‖² = ‖c‖² + ‖c'‖² ≤ 1 + 1/(2m²)`, in
-    the same one `(o − o')² + (f − f')² ≤ 1 + 1/m²`. (Count and outcome are the two counts of a bin, turned by 45 degrees.)
+    **Guarantee.** Precondition: values are within ½ of 0, and within 1 of each other (l2). *Radius*: `‖c‖² ≤ ¼ + ¼ + 1/(4m²)`. *Diameter*: in different
+    bins `‖c − c'‖² = ‖c‖² + ‖c'‖² ≤ 1 + 1/(2m²)`, in the same one at most 1 and `(f − f')² ≤ 1/m²`.
     """
 
     counts: ClassVar[bool] = True
+    size: ClassVar[int]
 
     reading: Reading
     bins: int
     target: int = 0
-    name = "Calibration"
 
     @property
     def length(self) -> int:
-        """3m: bin by bin."""
-        return 3 * self.bins
+        """Bin by bin."""
+        return self.size * self.bins
 
     @property
     def radius(self) -> float:
@@ -348,22 +347,54 @@ class Bins(Statistic):
         """√(1 + 1/m²)."""
         return math.sqrt(1.0 + 1.0 / self.bins**2)
 
-    def of(self, seen: Scored) -> Array:
-        """(n, 3m)."""
-        forecast, outcome = self._pair(seen)
+    def _binned(self, forecast: Array, values: Array) -> Array:
+        """(n, (k + 2)m): in a forecast's bin ½, its values (n, k), and how far it is from the bin's middle."""
         place = np.minimum((forecast * self.bins).astype(np.intp), self.bins - 1)
-        half = 0.5 / self.bins
-        out = np.zeros((forecast.size, self.bins, 3))
-        every = np.arange(forecast.size)
+        half, every = 0.5 / self.bins, np.arange(forecast.size)
+        out = np.zeros((forecast.size, self.bins, values.shape[1] + 2))
         out[every, place, 0] = 0.5
-        out[every, place, 1] = outcome - 0.5
-        out[every, place, 2] = np.clip(forecast - (place + 0.5) / self.bins, -half, half)
-        return out.reshape(forecast.size, self.length)
+        out[every, place, 1:-1] = values
+        out[every, place, -1] = np.clip(forecast - (place + 0.5) / self.bins, -half, half)
+        return out.reshape(forecast.size, -1)
 
     def _pair(self, seen: Scored) -> tuple[Array, Array]:
+        """A target's predictions and outcomes within [0, 1]; of two classes those of the second, of more whether the likeliest class was it. PRIVATE."""
         if not self.reading.reads.classes:
             return seen.forecast[:, self.target], seen.truth[:, self.target]
         if self.reading.classes == 2:
             return seen.forecast[:, 1], seen.truth[:, 1]
-        largest = np.max(seen.forecast, axis=1)
-        return largest, np.asarray(seen.guess == seen.actual, dtype=np.float64)
+        return np.max(seen.forecast, axis=1), np.asarray(seen.guess == seen.actual, dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bins(Binned):
+    """How predictions turn out: `o − ½`, within ½ of 0. (Count and outcome are the two counts of a bin, turned by 45 degrees.)"""
+
+    name = "Calibration"
+    size = 3
+
+    def of(self, seen: Scored) -> Array:
+        """(n, 3m)."""
+        forecast, outcome = self._pair(seen)
+        return self._binned(forecast, (outcome - 0.5)[:, None])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BinnedResiduals(Binned):
+    """Residuals: `(v, v² − 1)/2`, `v = (o − f)/reach` cut off at ±1; as near to 0 and to each other as `Moments` proves, so that the mean square comes at no price.
+
+    Attributes:
+        reach: the largest residual that counts as itself, as a share of the target's range.
+    """
+
+    reach: float = 1.0
+    name = "Residuals"
+    size = 4
+
+    def of(self, seen: Scored) -> Array:
+        """(n, 4m)."""
+        forecast, outcome = self._pair(seen)
+        v = np.clip((outcome - forecast) / self.reach, -1.0, 1.0)
+        return self._binned(forecast, np.column_stack([0.5 * v, 0.5 * (np.square(v) - 1.0)]))

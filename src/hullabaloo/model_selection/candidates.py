@@ -18,7 +18,7 @@ from hullabaloo.errors import CalibrationError, HullabalooError, InvalidParamete
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.losses import AnyLoss
-from hullabaloo.model_selection.catalogue import CALIBRATION, Chosen, choose, reading_of
+from hullabaloo.model_selection.catalogue import TABLES, Chosen, choose, reading_of
 from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 from hullabaloo.privacy import Budget
 from hullabaloo.release.parameters import found, shown
@@ -156,9 +156,9 @@ class SearchMetric:
         Raises:
             InvalidParameter: there is no such metric for these models, or it is no single number.
         """
-        if metric == CALIBRATION:
+        if metric in TABLES:
             raise InvalidParameter(
-                "A search compares candidates by one number, and calibration is a table. Name another metric, such as 'log_loss' or "
+                f"A search compares candidates by one number, and {metric} is a table. Name another metric, such as 'log_loss' or "
                 "'squared_error'."
             )
         return cls(choose(reading_of(encoding, loss), loss, metric))

@@ -12,9 +12,9 @@ from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
 from hullabaloo.losses.readings import Reading, Reads
-from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, RSquared
+from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, Residuals, RSquared
 
-CALIBRATION = "calibration"
+CALIBRATION, RESIDUALS = TABLES = Calibration.name, Residuals.name
 CUT = ("squared_error", "absolute_error", "r2")
 """Metrics of errors, which may be cut off at a largest one."""
 FLOOR = 0.01
@@ -26,18 +26,18 @@ LargestError = float | Mapping[str, float] | None
 @final
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is asked about a model: metrics, calibration tables (one a target) if any, and whose errors are cut off within the range."""
+    """What is asked about a model: metrics, tables by bins of the prediction (one a target) if any, and whose errors are cut off within the range."""
 
     reading: Reading
     metrics: tuple[Metric, ...]
-    calibration: tuple[Calibration, ...]
+    tables: tuple[Calibration | Residuals, ...]
     cut: tuple[str, ...]
 
     @property
     def tallies(self) -> tuple[scores.Statistic, ...]:
         """Everything that has to be added up, once each."""
         needed = [tally for metric in self.metrics for tally in metric.tallies]
-        return tuple(dict.fromkeys([*needed, *(table.tally for table in self.calibration)]))
+        return tuple(dict.fromkeys([*needed, *(table.tally for table in self.tables)]))
 
     @property
     def question(self) -> dict[str, Any]:
@@ -101,12 +101,17 @@ def choose(
     reaches = _reaches(reading, largest_error)
     metrics: list[Metric] = []
     cut = []
-    for name, j in product([name for name in asked if name != CALIBRATION], targets):
+    tables: list[Calibration | Residuals] = []
+    for name, j in product([name for name in asked if name not in TABLES], targets):
         full = f"{name}[{reading.names[j]}]" if len(targets) > 1 else name
         metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
         cut += [full] * (name in CUT and reaches[j] < 1.0)
-    tables = tuple(Calibration(scores.Bins(reading, int(bins), j)) for j in targets) if CALIBRATION in asked else ()
-    return Chosen(reading, tuple(metrics), tables, tuple(cut))
+    if CALIBRATION in asked:
+        tables += [Calibration(scores.Bins(reading, int(bins), j)) for j in targets]
+    if RESIDUALS in asked:
+        tables += [Residuals(scores.BinnedResiduals(reading, int(bins), j, reaches[j])) for j in targets]
+        cut += [RESIDUALS] * (min(reaches) < 1.0)
+    return Chosen(reading, tuple(metrics), tuple(tables), tuple(cut))
 
 
 def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
@@ -114,7 +119,7 @@ def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
     if reading.reads.classes:
         return _OF_CLASSES if reading.reads.chances else ("accuracy",)
     own = ("poisson_deviance",) * (reading.reads is Reads.COUNTS) + ("pinball_loss",) * isinstance(loss, Pinball)
-    return (*CUT, *own, CALIBRATION)
+    return (*CUT, *own, *TABLES)
 
 
 def default_of(reading: Reading, loss: AnyLoss) -> str:
@@ -128,7 +133,7 @@ def default_of(reading: Reading, loss: AnyLoss) -> str:
 
 Maker = Callable[[str, Reading, int, Any, float], Metric]
 """From a full name, a reading, a target's number, a loss, and the largest error or least chance."""
-_OF_CLASSES = ("log_loss", "accuracy", "brier_score", CALIBRATION)
+_OF_CLASSES = ("log_loss", "accuracy", "brier_score", *TABLES)
 _MAKERS: dict[str, Maker] = {
     "squared_error": lambda name, of, j, loss, reach: Mean(name, False, scores.SquaredError(j, of.span[j], reach)),
     "absolute_error": lambda name, of, j, loss, reach: Mean(name, False, scores.AbsoluteError(j, of.span[j], reach)),
@@ -177,7 +182,7 @@ def _check(floor: float, bins: int) -> None:
         )
     if not whole(bins, 1000):
         raise InvalidParameter(
-            f"bins={bins!r} was asked. It is the number of rows of the calibration table: pass a whole number from 1 to 1000."
+            f"bins={bins!r} was asked. It is the number of rows of a table by bins of the prediction: pass a whole number from 1 to 1000."
         )
 
 

@@ -1,7 +1,7 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
@@ -21,7 +21,7 @@ from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.pipeline import PrivatePipeline
 from hullabaloo.linear_model.shared import terms_of
 from hullabaloo.model_selection import catalogue
-from hullabaloo.model_selection.metrics import Bin, Measured, ScoreAnswer
+from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release import PrivacyStatement
@@ -44,7 +44,7 @@ class Evaluation(Printed):
     Attributes:
         model: the kind of model, by name.
         values: each metric by its name.
-        calibration: the rows of the calibration table; empty where none was asked for.
+        calibration, residuals: the rows of these tables; empty where they were not asked for.
         confidence: of all intervals.
         statement: the guarantee.
         notes: what intervals mean.
@@ -56,6 +56,7 @@ class Evaluation(Printed):
     confidence: float
     statement: PrivacyStatement
     notes: tuple[str, ...]
+    residuals: tuple[ResidualBin, ...] = ()
 
     @property
     def _percent(self) -> str:
@@ -68,25 +69,26 @@ class Evaluation(Printed):
         ]
         return ["metric", "value", self._percent, "privacy s.e.", "sampling s.e."], body
 
-    def _bins(self) -> tuple[list[str], list[list[str]]]:
-        several = len({row.target for row in self.calibration}) > 1
-        head = ["predicted", "records", "mean prediction", "mean outcome", self._percent]
+    def _bins(self, rows: Sequence[Bin | ResidualBin], what: str) -> tuple[list[str], list[list[str]]]:
+        several = len({row.target for row in rows}) > 1
+        head = ["predicted", "records", "mean prediction", f"mean {what}", self._percent]
         body = [
             [
                 *([row.target] if several else []),
                 f"{row.low:.4g} to {row.high:.4g}",
                 f"{row.count:.0f} ± {row.count_error:.2g}",
                 f"{row.prediction:.4g}",
-                f"{row.outcome.value:.4g}",
-                _interval(row.outcome),
+                f"{getattr(row, what).value:.4g}",
+                _interval(getattr(row, what)),
             ]
-            for row in self.calibration
+            for row in rows
         ]
         return [*(["target"] if several else []), *head], body
 
     def tables(self) -> list[tuple[list[str], list[list[str]]]]:
-        """Heads and bodies, as text: of the metrics, and of the calibration table."""
-        return [table for table in (self._metrics(), self._bins()) if table[1]]
+        """Heads and bodies, as text: of the metrics, the calibration table and that of residuals."""
+        tables = self._metrics(), self._bins(self.calibration, "outcome"), self._bins(self.residuals, "residual")
+        return [table for table in tables if table[1]]
 
     def __str__(self) -> str:
         lines = [f"Private evaluation of {self.model}", ""]
@@ -101,14 +103,11 @@ class Evaluation(Printed):
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
-        head, body = next(iter(self.tables()), self._bins())
-        lines = [*self.notes]
-        if self.values and self.calibration:
-            lines += [
-                f"Predicted {row.low:.4g} to {row.high:.4g}: {row.outcome.value:.4g} on average, {self._percent} {_interval(row.outcome)}, "
-                f"{row.count:.0f} records (± {row.count_error:.2g})"
-                for row in self.calibration
-            ]
+        (head, body), *further = self.tables()
+        lines = [
+            *self.notes,
+            *(", ".join(map(" ".join, zip(names, row, strict=True))) for names, rows in further for row in rows),
+        ]
         table = {"head": head, "body": body}
         return {"title": f"Private evaluation of {self.model}", "lines": lines, "table": table}
 
@@ -131,6 +130,7 @@ class Evaluation(Printed):
             confidence=float(data["confidence"]),
             statement=PrivacyStatement.from_dict(data["statement"]),
             notes=tuple(map(str, data["notes"])),
+            residuals=tuple(ResidualBin.from_dict(row) for row in data.get("residuals", ())),
         )
         str(made), made.card_entry()  # what cannot be shown was changed
         return made
@@ -191,18 +191,18 @@ def evaluate(
         X, y: records, as in `fit`.
         budget: `hb.Budget(epsilon, delta)`, what the evaluation may spend.
         metrics: some of "squared_error", "absolute_error", "r2", for quantiles "pinball_loss", for counts "poisson_deviance"; of classes
-            "log_loss", "accuracy", "brier_score"; of all that give numbers or chances "calibration". None for what the model was
-            fitted to be good at. J metrics take about √J times the noise of one. Of several targets each has its own.
+            "log_loss", "accuracy", "brier_score"; of all that give numbers or chances "calibration" and "residuals" (mean outcome, and mean
+            residual, by bins of the prediction). None for what the model was fitted to be good at. J metrics take about √J times the noise of one. Of several targets each has its own.
         sample_weight: nonnegative weights, (n,); the domain must declare their maximum.
         records: about how many records the table has, where their number is private: a public guess, not counted from the table.
         neighbours: the relation; None for the one that the model was fitted under.
         ledger, dataset: where it is charged, as for estimators. Records of another table than the training one's have a name of their own.
         confidence: of the intervals.
-        largest_error: squared and absolute errors and those of R² beyond this count as this, in the target's units: a public number, by
+        largest_error: squared and absolute errors, those of R² and residuals beyond this count as this, in the target's units: a public number, by
             which noise grows (by its square for squares). None for hi − lo, beyond which there are none; of several targets a
             number for each by its name. An error that is a tenth of that at most takes a hundredth of the noise of squared errors.
         probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance.
-        bins: rows of the calibration table.
+        bins: rows of the tables of calibration and residuals.
         test_key: for tests; the evaluation is marked *not private*.
 
     Raises:
@@ -224,7 +224,7 @@ def evaluate(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     _check_schema(public.encoding, table, y, sample_weight)
-    names = [metric.name for metric in chosen.metrics] + [catalogue.CALIBRATION] * bool(chosen.calibration)
+    names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
     asked = run_question(
         terms,
         public.encoding,
@@ -236,10 +236,12 @@ def evaluate(
         detail={"model": public.name, "metrics": names},
     )
     answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
+    rows = [row for table in chosen.tables for row in table.measure(answer, z)]
     return Evaluation(
         model=public.name,
         values={metric.name: metric.measure(answer, z) for metric in chosen.metrics},
-        calibration=tuple(row for table in chosen.calibration for row in table.measure(answer, z)),
+        calibration=tuple(row for row in rows if isinstance(row, Bin)),
+        residuals=tuple(row for row in rows if isinstance(row, ResidualBin)),
         confidence=float(confidence),
         statement=asked.statement,
         notes=_notes(chosen, public),
@@ -261,7 +263,7 @@ def price_evaluation(
 ) -> dict[str, float]:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
 
-    R²'s is for a target spread evenly over its bounds and R² = ½, that of the calibration table for a bin that holds its share of
+    R²'s is for a target spread evenly over its bounds and R² = ½, those of the tables of calibration and residuals for a bin that holds its share of
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
@@ -274,8 +276,8 @@ def price_evaluation(
         )
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
-    if chosen.calibration:
-        found[catalogue.CALIBRATION] = max(table.foreseen(noise) for table in chosen.calibration)
+    for table in chosen.tables:
+        found[table.name] = max(found.get(table.name, 0.0), table.foreseen(noise))
     return found
 
 
@@ -318,7 +320,7 @@ def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     ]
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
-    if chosen.calibration:
+    if any(table.name == catalogue.CALIBRATION for table in chosen.tables):
         notes.append(
             "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
         )

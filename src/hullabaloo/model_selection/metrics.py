@@ -2,16 +2,27 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import MIXED, Bins, Mixed, Moments, Outcome, Score, SquaredError, Statistic
+from hullabaloo.losses.scores import (
+    MIXED,
+    Binned,
+    BinnedResiduals,
+    Bins,
+    Mixed,
+    Moments,
+    Outcome,
+    Score,
+    SquaredError,
+    Statistic,
+)
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
@@ -166,24 +177,25 @@ class Mean(Metric):
         room = noise.inflation * max(number, 0.0)
         sampling = (room, 0.0, -room)
         if not self.score.two_valued:
-            sampling = (room * self._variance(float(sums[0]), float(sums[1]), number, noise.sigma), 0.0, 0.0)
+            sampling = (room * _variance(float(sums[0]), float(sums[1]), number, noise.sigma), 0.0, 0.0)
         private = (4.0 * noise.sigma**2, 0.0, noise.number_variance)
         found = quotient(2.0 * float(sums[0]), number, private, sampling, z, -1.0, 1.0, 0.0)
         return found.scaled(self.score.bounds[0] + 0.5 * self.size, 0.5 * self.size)
 
-    @staticmethod
-    def _variance(first: float, second: float, number: float, sigma: float) -> float:
-        if number <= 0.0:
-            return 1.0
-        mean = min(max(2.0 * first / number, -1.0), 1.0)
-        spread = max(2.0 * second / number + 1.0 - mean**2, 0.0)
-        slack = SLACK * 2.0 * sigma / number * math.sqrt(1.0 + 4.0 * mean**2)
-        inner = max(abs(mean) - 2.0 * sigma / number, 0.0)  # the mean is as uncertain as the noise makes it
-        return min(spread + slack, 1.0 - inner**2)
-
     def foreseen(self, noise: Noise) -> float:
         """At the end of the range, where a noisy number of records matters most."""
         return 0.5 * self.size * math.sqrt(4.0 * noise.sigma**2 + noise.number_variance) / noise.records
+
+
+def _variance(first: float, second: float, number: float, sigma: float) -> float:
+    """Of a score in [−1, 1], from the sums of `Moments` over `number` records, each of noise σ; to the safe side."""
+    if number <= 0.0:
+        return 1.0
+    mean = min(max(2.0 * first / number, -1.0), 1.0)
+    spread = max(2.0 * second / number + 1.0 - mean**2, 0.0)
+    slack = SLACK * 2.0 * sigma / number * math.sqrt(1.0 + 4.0 * mean**2)
+    inner = max(abs(mean) - 2.0 * sigma / number, 0.0)  # the mean is as uncertain as the noise makes it
+    return min(spread + slack, 1.0 - inner**2)
 
 
 @final
@@ -285,37 +297,98 @@ class Calibration:
 
     tally: Bins
 
-    @property
-    def _range(self) -> tuple[float, float]:
-        """Where the user's units begin, and how many there are; chances have none."""
-        reading, target = self.tally.reading, self.tally.target
-        return (0.0, 1.0) if reading.reads.classes else (reading.origin[target], reading.span[target])
+    name: ClassVar[str] = "calibration"
 
     def measure(self, answer: ScoreAnswer, z: float) -> tuple[Bin, ...]:
         """The rows, from low predictions to high ones."""
-        reading, m, sigma = self.tally.reading, self.tally.bins, answer.noise.sigma
-        origin, span = self._range
-        rows = []
-        for b, (half, outcome, moved) in enumerate(answer.sums[self.tally].reshape(m, 3).tolist()):
-            number = 2.0 * half
-            middle = (b + 0.5) / m
-            within = min(max(moved / number, -0.5 / m), 0.5 / m) if number > 0.0 else 0.0
+        (origin, span), sigma, rows = _units(self.tally), answer.noise.sigma, []
+        for about, number, (outcome,) in _bins(self.tally, answer):
             room = answer.noise.inflation * max(number, 0.0)
             noise, sampling = (sigma**2, 0.0, 4.0 * sigma**2), (0.25 * room, 0.0, -room)
             share = quotient(outcome, number, noise, sampling, z, -0.5, 0.5, 0.0).scaled(0.5, 1.0)
-            rows.append(
-                Bin(
-                    target=reading.names[self.tally.target],
-                    low=origin + span * b / m,
-                    high=origin + span * (b + 1) / m,
-                    count=max(number, 0.0),
-                    count_error=2.0 * sigma,
-                    prediction=origin + span * (middle + within),
-                    outcome=share.scaled(origin, span),
-                )
-            )
+            rows.append(Bin(**about, outcome=share.scaled(origin, span)))
         return tuple(rows)
 
     def foreseen(self, noise: Noise) -> float:
         """Of the outcome of a bin that holds its share of the records, at the end of the range, in the user's units."""
-        return float(self._range[1] * 2.0**0.5 * noise.sigma * self.tally.bins / noise.records)
+        return float(_units(self.tally)[1] * 2.0**0.5 * noise.sigma * self.tally.bins / noise.records)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ResidualBin:
+    """The records whose prediction lies in [low, high), as in `Bin`.
+
+    Attributes:
+        residual: the mean of what was true less what was predicted, each cut off at the largest error, with its interval.
+    """
+
+    target: str
+    low: float
+    high: float
+    count: float
+    count_error: float
+    prediction: float
+    residual: Measured
+
+    to_dict = arguments
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "ResidualBin":
+        """Read what `to_dict` wrote."""
+        return cls(**{**data, "residual": Measured.from_dict(data["residual"])})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """The binned residuals of one target (Gelman and Hill 2007, §5.6).
+
+    In a bin, `T(x) = Σ w v − x N_b` is 0 in the mean at x = E v; its privacy variance is `4σ²(1 + x²)`, its sampling variance `N_b (E v² − x²)` as `Mean` has it.
+    """
+
+    tally: BinnedResiduals
+
+    name: ClassVar[str] = "residuals"
+
+    @property
+    def _size(self) -> float:
+        """The largest residual, in the user's units."""
+        return self.tally.reach * _units(self.tally)[1]
+
+    def measure(self, answer: ScoreAnswer, z: float) -> tuple[ResidualBin, ...]:
+        """The rows, from low predictions to high ones."""
+        var, rows = 4.0 * answer.noise.sigma**2, []
+        for about, number, (first, second) in _bins(self.tally, answer):
+            spread = _variance(first, second, number, answer.noise.sigma)
+            sampling = (answer.noise.inflation * max(number, 0.0) * spread, 0.0, 0.0)
+            mean = quotient(2.0 * first, number, (var, 0.0, var), sampling, z, -1.0, 1.0, 0.0)
+            rows.append(ResidualBin(**about, residual=mean.scaled(0.0, self._size)))
+        return tuple(rows)
+
+    def foreseen(self, noise: Noise) -> float:
+        """Of the mean residual of a bin that holds its share of the records, near 0, in the user's units."""
+        return float(self._size * 2.0 * noise.sigma * self.tally.bins / noise.records)
+
+
+def _units(tally: Binned) -> tuple[float, float]:
+    """Where the user's units begin, and how many there are; chances have none."""
+    reading, target = tally.reading, tally.target
+    return (0.0, 1.0) if reading.reads.classes else (reading.origin[target], reading.span[target])
+
+
+def _bins(tally: Binned, answer: ScoreAnswer) -> Iterator[tuple[dict[str, Any], float, list[float]]]:
+    """Of each bin what it is, its noisy number, and the sums of its values."""
+    (origin, span), m = _units(tally), tally.bins
+    for b, (half, *values, moved) in enumerate(answer.sums[tally].reshape(m, -1).tolist()):
+        number = 2.0 * half
+        within = min(max(moved / number, -0.5 / m), 0.5 / m) if number > 0.0 else 0.0
+        about = {
+            "target": tally.reading.names[tally.target],
+            "low": origin + span * b / m,
+            "high": origin + span * (b + 1) / m,
+            "count": max(number, 0.0),
+            "count_error": 2.0 * answer.noise.sigma,
+            "prediction": origin + span * ((b + 0.5) / m + within),
+        }
+        yield about, number, values

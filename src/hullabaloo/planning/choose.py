@@ -80,7 +80,7 @@ def choose(
         solver = solver_named(asked)
         if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
-        solver = SeparateTargetsSolver(solver) if separate(problem) else solver
+        solver = SeparateTargetsSolver(solver) if separate(problem, solver) else solver
         return solver, solver.plan(problem, prices, allowance)
     if not allowance.is_private:
         return exact(problem, prices)
@@ -119,7 +119,7 @@ def solvers_for(problem: Problem) -> dict[str, Solver]:
         known.pop(LABORIOUS, None)
     if not isinstance(problem.penalty, SubmodularPenalty):
         known.pop(STRUCTURED, None)
-    return {name: SeparateTargetsSolver(one) if separate(problem) else one for name, one in known.items()}
+    return {name: SeparateTargetsSolver(one) if separate(problem, one) else one for name, one in known.items()}
 
 
 def _slow(function: SetFunction | None) -> bool:

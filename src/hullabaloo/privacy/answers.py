@@ -118,14 +118,15 @@ class NoisyScore:
     errors: str = "bound"
     dispersion: float = 0.0
 
-    def check(self, records: float) -> None:
-        """That a file was not changed after it was written.
+    def check(self, records: float, stream: bool = False) -> None:
+        """That a file was not changed after it was written; of a `stream` that of so many records at most.
 
         Raises:
             ValueError: numbers that no release has.
         """
         numbers = [getattr(self, one.name) for one in fields(self) if one.type is float]
-        plausible = all(type(one) is float and 0.0 <= one < 1e100 for one in numbers) and self.records == records
+        plausible = all(type(one) is float and 0.0 <= one < 1e100 for one in numbers) and 0.0 < self.records <= records
+        plausible &= stream or self.records == records
         if self.errors not in ("bound", "robust", "unit", "homoskedastic"):
             raise ValueError("errors")
         square = self.matrix.ndim == 2 and self.matrix.shape[0] == self.matrix.shape[1]

@@ -104,7 +104,7 @@ class PlannedFit:
             privacy_covariance=solution.privacy_covariance,
             sampling_covariance=solution.sampling_covariance,
             moments=solution.moments,
-            score=solution.score,
+            scores=solution.scores,
             trace=solution.trace,
         )
 

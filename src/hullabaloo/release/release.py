@@ -276,7 +276,7 @@ class Release:
         privacy_covariance: covariance of the privacy noise in each target's coefficients, (k, p, p), where known.
         sampling_covariance: estimated sampling covariance, (k, p, p), where the release contains enough to tell.
         moments: the noisy moments, where the release contains them.
-        score: the noisy gradient with its curvature and spread, where the release contains them.
+        scores: the noisy gradient with its curvature and spread, of each target, where the release contains them.
         trace: public record of the run.
     """
 
@@ -286,7 +286,7 @@ class Release:
     privacy_covariance: Array | None = None
     sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
-    score: NoisyScore | None = None
+    scores: tuple[NoisyScore, ...] = ()
     trace: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -300,6 +300,7 @@ class Release:
         def array(name: str) -> Array | None:
             return None if data[name] is None else np.asarray(data[name], dtype=np.float64)
 
+        scores = data.get("scores") or filter(None, [data.get("score")])  # files of before hold one at most
         return cls(
             theta=np.asarray(data["theta"], dtype=np.float64),
             statement=PrivacyStatement.from_dict(data["statement"]),
@@ -307,9 +308,14 @@ class Release:
             privacy_covariance=array("privacy_covariance"),
             sampling_covariance=array("sampling_covariance"),
             moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
-            score=None if data.get("score") is None else NoisyScore.from_dict(data["score"]),
+            scores=tuple(map(NoisyScore.from_dict, scores)),
             trace=tuple(data["trace"]),
         )
+
+    @property
+    def score(self) -> NoisyScore | None:
+        """The first target's: what kind of errors it tells is the same for all."""
+        return self.scores[0] if self.scores else None
 
     def of_width(self, columns: int) -> "Release":
         """This release, read from a file, when its arrays are finite and have the shapes of a model of so many columns.
@@ -327,11 +333,13 @@ class Release:
         if self.moments is not None:
             p, k = self.moments.cross.shape
             shapes += [(self.moments.gram, (p, p)), (self.moments.cross, (p, k)), (self.moments.square, (k, k))]
-        if self.score is not None:
-            p, q = columns, self.score.score.size
-            shapes += [(self.score.matrix, (p, q)), (self.score.point, (p,)), (self.score.scale, (q,))]
-            shapes += [(one, (q, q)) for one in (self.score.curvature, self.score.spread)] + [(self.score.score, (q,))]
-            self.score.check(self.statement.records)
+        if len(self.scores) not in (0, *self.theta.shape[1:2]):
+            raise ValueError("targets")
+        for found in self.scores:
+            p, q = columns, found.score.size
+            shapes += [(found.matrix, (p, q)), (found.point, (p,)), (found.scale, (q,)), (found.score, (q,))]
+            shapes += [(one, (q, q)) for one in (found.curvature, found.spread)]
+            found.check(self.statement.records, self.statement.horizon is not None)
         if self.theta.ndim != 2 or any(one.shape != shape or not np.isfinite(one).all() for one, shape in shapes):
             raise ValueError("shapes")
         if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):

@@ -31,8 +31,10 @@ of all; and how many usual deviations a level may have of which nothing is seen:
 def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Solution) -> Solution:
     """The solution with unseen patterns near the average; as it is where no means are released, or a set or a penalty with corners holds it."""
     told = solution.marginals
-    if told is None and solution.score is not None and problem.intercept:
-        told = _of_score(solution, solution.score, float(plan.settings["mean_noise"]), problem)
+    if told is None and solution.scores and problem.intercept:
+        seen = [_of_score(solution, one, problem) for one in solution.scores]
+        noise = float(plan.settings["mean_noise"]) / solution.mean_weight
+        told = Marginals(np.column_stack([one for one, _ in seen]), noise, np.array([usual for _, usual in seen]))
     held = problem.constraint is not None or not isinstance(problem.penalty, NoPenalty | SquaredL2Penalty)
     if layout is None or told is None or held:
         return solution
@@ -46,15 +48,15 @@ def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Sol
     return replace(solution, theta=theta)
 
 
-def _of_score(solution: Solution, found: NoisyScore, noise: float, problem: Problem) -> Marginals:
-    """By the residual's variance and the predictions', as spread and curvature have them, where the loss has residuals."""
+def _of_score(solution: Solution, found: NoisyScore, problem: Problem) -> tuple[Array, float]:
+    """Means, and the spread by the residual's variance and the predictions', as spread and curvature have them, where the loss has residuals."""
     usual, curvature = USUAL_LINK, max(float(np.trace(found.curvature)), 1e-300)
     if isinstance(problem.loss, Loss) and is_residual(problem.loss):
         slopes = np.linalg.solve(found.matrix, found.point)[:-1]
         explained = float(slopes @ found.curvature[:-1, :-1] @ slopes)
         variance = max(float(np.trace(found.spread)) / curvature + explained, 0.0) / solution.mean_weight
         usual = min(math.sqrt(variance), 1.0)
-    return Marginals(found.centre[:, None], noise / solution.mean_weight, np.array([usual]))
+    return found.centre, usual
 
 
 def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: float, counts: bool, once: bool) -> None:

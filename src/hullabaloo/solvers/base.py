@@ -170,9 +170,9 @@ class Solution:
         privacy_covariance: known covariance of the privacy noise in `theta[:, 0..k−1]`, shape (k, p, p), or None.
         sampling_covariance: estimated sampling covariance, shape (k, p, p), or None where the release cannot tell.
         moments: the noisy moments, when the release contains them.
-        score: the noisy gradient with its curvature and spread, when the release contains them.
+        scores: the noisy gradient with its curvature and spread, of each target, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
-        coordinates: the released centre and matrix in which gradients were asked for.
+        coordinates: the released centre and matrix in which gradients were asked for, of several targets those of the first.
         marginals: the released means, or None.
         mean_weight: the released Σw/n, or 1.
     """
@@ -181,7 +181,7 @@ class Solution:
     privacy_covariance: Array | None = None
     sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
-    score: NoisyScore | None = None
+    scores: tuple[NoisyScore, ...] = ()
     trace: tuple[Mapping[str, Any], ...] = ()
     coordinates: "Coordinates | None" = None
     marginals: Marginals | None = None

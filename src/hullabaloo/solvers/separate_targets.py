@@ -11,11 +11,13 @@ from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, compose
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.moments.moments import MomentsSolver
 
 
-def separate(problem: Problem) -> bool:
-    """Whether the problem is one of several targets that share nothing: the objective is a sum of theirs."""
-    return problem.targets > 1 and isinstance(problem.loss, Loss) and not isinstance(problem.loss, Squared)
+def separate(problem: Problem, solver: Solver) -> bool:
+    """Whether the problem is one of several targets that share nothing, the objective being a sum of theirs, and the solver takes one at a time."""
+    together = isinstance(solver, MomentsSolver) and isinstance(problem.loss, Squared)
+    return problem.targets > 1 and isinstance(problem.loss, Loss) and not together
 
 
 @final
@@ -72,7 +74,10 @@ class SeparateTargetsSolver(Solver):
         if len(seen) == k:
             means, spread = np.column_stack([one.means for one in seen]), np.concatenate([one.spread for one in seen])
             marginals = Marginals(means, seen[0].noise, spread)
-        return Solution(theta, privacy_covariance=covariance, trace=trace, marginals=marginals)
+        seen_by_first = parts[0].coordinates
+        return Solution(
+            theta, privacy_covariance=covariance, trace=trace, marginals=marginals, coordinates=seen_by_first
+        )
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The sum over targets."""

@@ -85,7 +85,8 @@ class PeriodicERM(Around, PrivateStream):
     Rows that are sparse in memory are written with all of their cells, so that the file's size tells their number alone.
 
     Parameters:
-        estimator: an estimator of the library, unfitted; budget, domain, neighbours, solver, constraint, penalty, ledger, dataset and
+        estimator: an estimator of the library, unfitted; with `inference=True` each fit that can tells errors and intervals, out of its own share of the
+            budget (a number asks it of every fit); by default none does. Budget, domain, neighbours, solver, constraint, penalty, ledger, dataset and
             test_key are its own. With `calibration="paper"` the fits compose as the paper prints it, at
             `ε/(2√(2R ln(2/δ)))` each of R. Shares of a budget are Gaussian: a solver whose price is not (`"objective_perturbation"`) can be
             asked for with `calibration="paper"` only.
@@ -155,7 +156,8 @@ class PeriodicERM(Around, PrivateStream):
                 "PeriodicERM needs a horizon: how many fits share the budget must be known before the first. Pass horizon=100_000, the "
                 "largest number of records that the stream may take; for one without an end use hb.streaming.IncrementalRegression."
             )
-        task = replace(self.estimator._task(encoding), inference=False)
+        task = self.estimator._task(encoding)
+        task = replace(task, inference=task.inference if self._telling else False)
         stranger = foreign(task.constraint, task.penalty, task.solver)
         if self.state is not None and stranger is not None:
             raise InvalidParameter(
@@ -170,6 +172,11 @@ class PeriodicERM(Around, PrivateStream):
         process = PrefixProcess(task, planned(task, encoding, schedule))
         self._every = schedule.every
         return process
+
+    @property
+    def _telling(self) -> bool:
+        """Whether inference was asked for by a word of the user."""
+        return self.estimator.inference not in ("auto", False)
 
     @property
     def _schedule(self) -> Schedule:
@@ -205,6 +212,7 @@ class PeriodicERM(Around, PrivateStream):
                 and not (name == "loss" and value is None)  # as states from before it were written
             },
             "rule": self.rule,
+            **({"inference": self.estimator.inference} if self._telling else {}),
             **(
                 {} if estimator.selection is None else {"selection": estimator.selection}
             ),  # for it "auto" is another solver

@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curation.prefixes import Refits
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import BudgetError, InvalidParameter
+from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, compose
@@ -32,6 +32,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
 
     Raises:
         InvalidParameter: more than `MOST` fits.
+        CapabilityError: inference was asked for, and no fit can tell anything.
         BudgetError: the fits of a solver of the user's cost more than they were given.
     """
     check(task, encoding)
@@ -44,10 +45,16 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
     positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
     budgets = _budgets(task, positions)
     solvers = _solvers(task, encoding, positions, budgets)
+    each = replace(task, inference="auto") if task.inference is True else task  # of those that can
     fits = tuple(
-        prepare(_alone(replace(task, solver=solver), position, budget, step), encoding, position)
+        prepare(_alone(replace(each, solver=solver), position, budget, step), encoding, position)
         for step, (position, budget, solver) in enumerate(zip(positions, budgets, solvers, strict=True), start=1)
     )
+    if task.inference is True and all(one.without for one in fits):
+        raise CapabilityError(
+            f"Inference was asked for. {fits[-1].without} That is so of each of the {len(fits)} fits, which share the budget. Nothing was charged or "
+            "read. Fit less often (every=…), or leave it out: inference=False."
+        )
     event = compose(*(one.bought.event for one in fits))
     if not allowance(task).takes(event):
         raise BudgetError(

@@ -83,12 +83,14 @@ class Explained:
         standard_error: of r2, privacy noise and sampling together; infinite where noise drowns the variance itself.
         residual: mean squared residual, the unit target's square.
         variance: mean squared distance of the target from its mean (from zero without an intercept).
+        residual_error: standard error of `residual`; NaN where it is not reckoned.
     """
 
     r2: float
     standard_error: float
     residual: float
     variance: float
+    residual_error: float = math.nan
 
 
 def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bool, ridge: float) -> Explained:

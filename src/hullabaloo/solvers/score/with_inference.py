@@ -16,7 +16,7 @@ import numpy as np
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.losses import Huber, Logistic, Loss, Poisson, Squared
+from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Poisson, Squared, VectorLoss
 from hullabaloo.privacy import Allowance
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
@@ -28,13 +28,14 @@ from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, tail, typical
 from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
-from hullabaloo.solvers.separate_targets import largest_share
+from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
 SHARE = 0.5
 """Of the budget (of μ²), unless another is asked for."""
 MEANS, LENGTHS, FIRST, SECOND, CURVATURE, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.215, 0.43, 0.07
 """Shares of that for the means, each of three histograms, the covariances, the curvature, the score and its spread; what a solver has released itself
-is not bought again, and what is left grows in proportion."""
+is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
+each takes its own of the rest, all shares less in proportion."""
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
@@ -64,20 +65,22 @@ SMOOTH = (Squared, Logistic, Huber, Poisson)
 def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> tuple[str, str]:
     """Why nothing valid would be told of this problem, "" where it would; and what helps, in a sentence, as far as it is known."""
     loss, q = problem.loss, problem.dimension
-    if not isinstance(loss, SMOOTH) or problem.targets != 1:
-        return (
-            f"nothing valid is known of the {loss.name} loss with {problem.targets} targets: intervals need one target and the squared, "
-            "logistic, Huber or Poisson loss"
-        ), ""
+    if not isinstance(loss, SMOOTH):
+        instead = "multi_class='one-vs-rest'" if isinstance(loss, MultinomialLogistic) else "LinearRegression"
+        together = f", whose targets are fitted together; {instead} fits one after the other, and tells them"
+        needed = ": intervals need the squared, logistic, Huber or Poisson loss"
+        why = together if isinstance(loss, VectorLoss) else needed
+        return f"nothing valid is known of the {loss.name} loss{why}", ""
     if q - problem.intercept < 1 or q > WIDEST or q * problem.records > LARGEST:
         return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells", ""
     try:
         mu = allowance.mu
     except CalibrationError:
         return "the budget takes no Gaussian noise", ""
-    squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(share * CURVATURE))
+    mu *= math.sqrt(share / _total(problem))
+    squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(CURVATURE))
     loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
-    counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(share * LENGTHS), count=2)
+    counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(LENGTHS), count=1 + problem.targets)
     blurred = counts.sigma / problem.records
     excess, m = max(blurred / BLURRED, loud / LOUDEST), problem.records_per_unit
     if excess <= 1.0:
@@ -120,9 +123,9 @@ class WithInference(Solver):
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
 
-    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances, three histograms, one curvature, one gradient and one
-    spread: Gaussian releases at points, views and lengths that are functions of earlier answers; the allowance takes their
-    adaptive composition.
+    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature,
+    a gradient and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the
+    allowance takes their adaptive composition.
     """
 
     solver: str | Solver
@@ -159,13 +162,14 @@ class WithInference(Solver):
         return found
 
     def _composed(self, problem: Problem, prices: QueryPrices, own: Plan, mu: float) -> Plan:
-        inner, loss, n = self._resolved(), problem.loss, problem.records
+        inner, loss, n, k = self._resolved(), problem.loss, problem.records, problem.targets
+        inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
         whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
-        saved = located * (MEANS + LENGTHS) + whitened * FIRST
+        total = _total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST
 
         def part(share: float) -> float:
-            return mu * math.sqrt(share / (1.0 - saved))
+            return mu * math.sqrt(share / total)
 
         queries: list[PricedQuery] = []
         if not located:
@@ -175,9 +179,11 @@ class WithInference(Solver):
         first = prices.price("covariance", mu=part(FIRST))
         queries += [] if whitened else [first]
         spreads = [SPREAD * one for one in spread.shares(self.errors, loss)]
-        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in (SECOND, CURVATURE, *spreads)]
-        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS), count=2)
-        step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)))
+        own_shares = [CURVATURE, *spreads]
+        shares = [SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
+        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
+        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS), count=1 + k)
+        step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)), count=k)
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
             "share": self.share,
@@ -186,32 +192,24 @@ class WithInference(Solver):
             "mean_noise": mean_noise,
             "share_noise": fine.sigma / n,
             "first_noise": first.sigma / n,
-            "noises": [one.sigma / n for one in squares],
+            "noises": [one.sigma / n for one in squares[: 2 + len(spreads)]],
             "score_noise": step.sigma / n,
         }
         reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
         return Plan(own.solver, (*own.queries, *queries, *squares, fine, step), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Coefficients, then the score there, and where nothing holds the coefficients the step that it speaks for."""
+        """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
         solution = self._resolved().run(problem, self._own(problem, plan), curator)
-        scores = _Scores(problem, plan, curator, solution.coordinates)
-        found = scores.at(np.ascontiguousarray(solution.theta[:, 0]))
-        theta = solution.theta
+        asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
+        scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            step = score_step(found, PREDICTION, evident=True).step
-            step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
-            theta = found.point + found.matrix @ step
-            hidden = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
-            hidden &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
-            if problem.intercept:
-                theta[-1] += float(theta[hidden] @ found.centre[hidden[:-1]])
-            theta = np.where(hidden, 0.0, theta)[:, None]
+            theta = np.column_stack([_stepped(problem, found) for found in scores])
         return replace(
             solution,
             theta=theta,
-            score=found,
-            mean_weight=scores.found.mean_weight,
+            scores=scores,
+            mean_weight=asked.found.mean_weight,
             privacy_covariance=None,
             sampling_covariance=None,
         )
@@ -238,35 +236,62 @@ class WithInference(Solver):
         return Plan(self._resolved().name, own, plan.settings["solver settings"])
 
 
+def _total(problem: Problem) -> float:
+    """The shares of all that is bought, 1 for one target."""
+    shared = MEANS + 2.0 * LENGTHS + FIRST + SECOND + CURVATURE * isinstance(problem.loss, Squared)
+    return 1.0 + (problem.targets - 1) * (1.0 - shared)
+
+
+def _stepped(problem: Problem, found: NoisyScore) -> Array:
+    """A target's coefficients after the step, (p,)."""
+    step = score_step(found, PREDICTION, evident=True).step
+    step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
+    theta = found.point + found.matrix @ step
+    hidden = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
+    hidden &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
+    if problem.intercept:
+        theta[-1] += float(theta[hidden] @ found.centre[hidden[:-1]])
+    return np.where(hidden, 0.0, theta)
+
+
 class _Scores:
-    """What is asked after the fit."""
+    """What is asked after the fit, of all targets."""
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
         self.known = known
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
-
-    def at(self, theta: Array) -> NoisyScore:
-        """The score at θ, in coordinates that are round for its curvature."""
-        problem, q, settings = self.problem, self.problem.dimension, self.settings
-        size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
-        W = self.rounded()
+        q, first = problem.dimension, self.settings["noises"][1]
+        self.W = self.rounded()
         weight = self.found.mean_weight
         if problem.intercept:
-            W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        records, one = self.curator.projected(W), 1.0
-        lengths = self.lengths(records, None, W, 40.0 * math.sqrt(size))
+            self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
+        lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
-        R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(size)))
-        R *= math.sqrt(self.bend(theta))
-        point = np.linalg.solve(W, theta)
-        gram = records.answer("gradient_moments", point, of="curvature", intercept_weight=one, clip_norm=R)
+        self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
+        self.seen: tuple[Array, float] | None = None
+
+    def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
+        """The curvature at θ, and the length that was taken; of the squared loss the same for all targets."""
+        if self.seen is None or not isinstance(self.loss, Squared):
+            R, about = self.R * math.sqrt(self.bend(theta)), {"of": "curvature", "intercept_weight": 1.0}
+            point, records = np.linalg.solve(self.W, theta), curator.projected(self.W)
+            self.seen = records.answer("gradient_moments", point, clip_norm=R, **about), R
+        return self.seen
+
+    def at(self, theta: Array, target: int) -> NoisyScore:
+        """The target's score at θ, in coordinates that are round for its curvature."""
+        problem, q, settings, one = self.problem, self.problem.dimension, self.settings, 1.0
+        size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
+        weight = self.found.mean_weight
+        curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
+        gram, R = self.curved(theta, curator)
         own = np.maximum(np.diag(gram), 0.0)
         scale = np.maximum(own, 0.5 * max(float(np.median(own)), 1e-12)) ** -HEAVY
         scale /= float(np.exp(np.mean(np.log(scale))))
-        V = W * scale
-        records, point = self.curator.projected(V), point / scale
+        V = self.W * scale
+        records, point = curator.projected(V), np.linalg.solve(self.W, theta) / scale
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
         c, lost = gradients.gradient_clip(settings["score_noise"] / weight, q, DOUBT_SCORE)

@@ -1,0 +1,101 @@
+"""How well a squared loss fits, as far as a release tells: R², and the residuals' standard deviation; post-processing, at no price.
+
+*From a score.* In its coordinates the last one is a constant a, so that the released spread has `E r²` at its last place, over a²: r the residual at the
+released point θ₁. With `z = ⟨x, θ₁⟩` the curvature has Var z and the score Cov(z, r), so that `Var y = Var z + 2 Cov(z, r) + Var r`; at the coefficients that
+predict, d away, `E r²` is `⟨d, Gd⟩ − 2⟨d, b⟩` further, and `2t² tr H` for what noise the step follows. Errors by the delta method: noise of spread, score and
+curvature, sampling as of normal residuals, and `SHORTENED`. On eight tables (n = 20 000, ε = 1 and 3, bounds of an expert, 3 draws; California, diamonds, wine, bike sharing,
+power plant, abalone, ACS income and a V-shaped one) R² was within two of its errors in 41 of 42 fits before that last part; standard deviations were 5 % off in the median.
+
+*From moments.* `solvers/moments/uncertainty.py`.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.losses import Logistic, Poisson, Squared
+from hullabaloo.privacy import Neighbours
+from hullabaloo.solvers import Explained, explained
+from hullabaloo.solvers.score.step import PREDICTION, score_step
+
+SHORTENED = 0.05
+"""Share of the residuals' squares that may be lost where the longest hundredth of the gradients is shortened: 1 to 7 % on California, power plant and the V-shaped table."""
+WIDEST = 0.25
+"""Half of the widest range of R² that is shown, and of a standard deviation over itself."""
+QUANTILE = 1.96
+UNTOLD = "not told; hb.evaluate tells {}"
+
+
+def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
+    """Lines of the summary's header, of each target."""
+    names, score = model.encoding.facts.targets, model.release.score
+    if isinstance(model.loss, Logistic | Poisson):
+        yield "Pseudo-R²", UNTOLD.format("log_loss" if isinstance(model.loss, Logistic) else "poisson_deviance")
+    if not isinstance(model.loss, Squared):
+        return
+    for k, name in enumerate(names):
+        of, told = _fit(model, k), f" of {name}" * (len(names) > 1)
+        if of is None:
+            if score is not None:
+                yield f"R²{told}", UNTOLD.format("r2")
+            continue
+        yield f"R²{told}", _range(of.r2, QUANTILE * of.standard_error, WIDEST, 1.0)
+        if not math.isnan(of.residual_error):
+            deviation = math.sqrt(max(of.residual, 0.0)) * float(model.encoding.target_scale[k])
+            half = 0.5 * QUANTILE * of.residual_error / max(of.residual, 1e-300) * deviation
+            yield f"Residual s.d.{told}", _range(deviation, half, WIDEST * deviation)
+
+
+def _range(value: float, half: float, widest: float, highest: float = math.inf) -> str:
+    """A value with the ends of its range, in two digits of its half; at most 1, in three at least."""
+    if not half <= widest:
+        return "not told: noise hides it at this budget"
+    digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-9))), 0)
+    low, high = max(value - half, 0.0), min(value + half, highest)
+    return f"{min(value, highest):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def _fit(model: FittedModel, target: int) -> Explained | None:
+    """Of the coefficients that predict, on the unit domain; None where nothing is released that tells it."""
+    release, facts = model.release, model.encoding.facts
+    if release.scores:
+        return from_score(model, target)
+    if release.moments is None or len(release.moments.gram) != facts.width:
+        return None
+    ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
+    found = explained(release.moments, release.theta[:, target], target=target, intercept=facts.intercept, ridge=ridge)
+    return found if math.isfinite(found.standard_error) else None
+
+
+def from_score(model: FittedModel, target: int) -> Explained | None:
+    """R² and residual variance; None where the release does not tell the residuals' mean square by itself.
+
+    That takes an intercept, weights of 1, a known number of records and robust errors: of other kinds the spread is of units, or rests on lengths of records.
+    """
+    facts, found = model.encoding.facts, model.release.scores[target]
+    known = facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
+    if not facts.intercept or not known or found.errors not in ("robust", "bound"):
+        return None
+    a2, G, b = float(found.matrix[-1, -1]) ** 2, found.curvature, found.score
+    mean, beside = G[:-1, -1] / a2, float(b[-1]) / a2
+    z = np.linalg.solve(found.matrix, found.point)[:-1]
+    d = np.linalg.solve(found.matrix, model.release.theta[:, target] - found.point)
+    squares, noise = float(found.spread[-1, -1]) / a2, found.spread_noise / a2
+    across, around = b[:-1] - a2 * mean * beside, G[:-1, :-1] - a2 * np.outer(mean, mean)
+    variance = squares - a2 * beside**2 + float(z @ around @ z + 2.0 * z @ across)
+    step = score_step(found, PREDICTION, evident=True)
+    taken = min(float(np.linalg.norm(d)) / max(float(np.linalg.norm(step.step)), 1e-300), 1.0)
+    followed = 2.0 * taken * found.score_noise**2 * float(np.trace(step.inverse))
+    residual = squares + float(d @ G @ d - 2.0 * d @ b) + followed
+    if not (variance > noise and residual > 0.0):
+        return Explained(math.nan, math.inf, residual, variance, math.inf)
+    left, part = residual / variance, min(max(1.0 - residual / variance, 0.0), 1.0)
+    of_score = 2.0 * found.score_noise * float(np.linalg.norm(np.append(left * z, 0.0) + d))
+    of_curvature = left * found.curvature_noise * float(np.sum((found.scale[:-1] * z) ** 2))
+    sampling = 2.0 * math.sqrt(part / found.records) * left * variance
+    errors = [(1.0 - left) * noise, of_score, of_curvature, sampling, SHORTENED * left * part * variance]
+    off = math.hypot(noise, 2.0 * found.score_noise * float(np.linalg.norm(d)))
+    off = math.hypot(off, SHORTENED * residual, math.sqrt(2.0 / found.records) * residual)
+    return Explained(1.0 - left, math.hypot(*errors) / variance, residual, variance, off)

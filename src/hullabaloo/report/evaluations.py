@@ -1,0 +1,130 @@
+"""Pictures of a private evaluation, in the manner of scikit-learn's displays: calibration, and residuals by bins of the prediction."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, final
+
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.model_selection.evaluation import Evaluation
+from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin
+from hullabaloo.release.parameters import found
+from hullabaloo.report.drawing import BLUE, INK, MUTED, WIDTH, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SEEN = 2.0
+"""Standard errors of its noise that a bin's number of records is above, for the bin to be drawn."""
+
+
+class _BinnedDisplay(ABC):
+    """A point with its error bar for each bin that noise leaves to be seen; made from an evaluation, drawn by `plot`.
+
+    Parameters:
+        rows: of one target, from low predictions to high ones.
+        confidence: the level of the error bars, which hold privacy and sampling noise.
+
+    Attributes after `plot`:
+        ax_, figure_: matplotlib's axes and figure.
+        errorbar_: matplotlib's container of the error bars.
+    """
+
+    ax_: "Axes"
+    figure_: "Figure"
+    errorbar_: Any
+    metric: str
+    label: str
+
+    def __init__(self, rows: Sequence[Any], *, confidence: float = 0.95) -> None:
+        self.rows, self.confidence = tuple(rows), confidence
+
+    @classmethod
+    def from_evaluation(cls, evaluation: Evaluation, *, target: str | None = None) -> Self:
+        """The display of an evaluation's table, of one of its targets.
+
+        Raises:
+            InvalidParameter: it is no evaluation, has no such table, or no such target.
+        """
+        if not isinstance(evaluation, Evaluation):
+            raise InvalidParameter(
+                f"A picture of an evaluation was asked of {found(evaluation)}. Pass what hb.evaluate gives."
+            )
+        rows = getattr(evaluation, cls.metric)
+        if not rows:
+            raise InvalidParameter(
+                f"The evaluation has no table of {cls.metric}. Ask for it, as a question of its own price: hb.evaluate(metrics={cls.metric!r})."
+            )
+        chosen = rows[0].target if target is None else target
+        if chosen not in {row.target for row in rows}:
+            raise InvalidParameter(
+                f"The evaluation has no target {chosen!r}; it has {sorted({row.target for row in rows})}."
+            )
+        return cls([row for row in rows if row.target == chosen], confidence=evaluation.confidence)
+
+    @abstractmethod
+    def _value(self, row: Any) -> Measured:
+        """What is drawn of a bin."""
+
+    @abstractmethod
+    def _reference(self, ax: "Axes") -> None:
+        """The line of a model that is right on average."""
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw on `ax`, or on a figure of its own."""
+        if ax is None:
+            _, ax = new_figure(3.2, WIDTH)
+        seen = [row for row in self.rows if row.count > SEEN * row.count_error]
+        values = [self._value(row) for row in seen]
+        ends = [[one.value - one.low for one in values], [one.high - one.value for one in values]]
+        look: dict[str, Any] = {"fmt": "o", "color": BLUE, "ecolor": INK, "ms": 5, "capsize": 2}
+        self.errorbar_ = ax.errorbar([row.prediction for row in seen], [one.value for one in values], yerr=ends, **look)
+        self._reference(ax)
+        ax.set_xlabel(f"mean prediction; {100 * self.confidence:g} % intervals")
+        ax.set_ylabel(self.label)
+        figure: Any = ax.get_figure(root=True)
+        self.ax_, self.figure_ = ax, figure
+        return self
+
+
+@final
+class CalibrationDisplay(_BinnedDisplay):
+    """Mean outcome against mean prediction, by bins of the prediction, as `hb.evaluate(metrics="calibration")` releases them; bins that noise hides are left out.
+
+    Make one with `from_evaluation`, draw it with `plot`. Needs `pip install "hullabaloo[report]"`.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> found = hb.evaluate(model, X, y, budget=hb.Budget(1.0, 1e-8), metrics="calibration")  # doctest: +SKIP
+        >>> hb.report.CalibrationDisplay.from_evaluation(found).plot().figure_.savefig("calibration.svg")  # doctest: +SKIP
+    """
+
+    metric, label = "calibration", "mean outcome"
+
+    def _value(self, row: Bin) -> Measured:
+        return row.outcome
+
+    def _reference(self, ax: "Axes") -> None:
+        ends = [self.rows[0].low, self.rows[-1].high]
+        ax.plot(ends, ends, color=MUTED, lw=0.8, zorder=0)
+
+
+@final
+class ResidualDisplay(_BinnedDisplay):
+    """Mean residual against mean prediction, by bins of the prediction, as `hb.evaluate(metrics="residuals")` releases them; bins that noise hides are left out.
+
+    Make one with `from_evaluation`, draw it with `plot`. Needs `pip install "hullabaloo[report]"`.
+
+    Example:
+        >>> import hullabaloo as hb
+        >>> found = hb.evaluate(model, X, y, budget=hb.Budget(1.0, 1e-8), metrics="residuals", largest_error=9.0)  # doctest: +SKIP
+        >>> hb.report.ResidualDisplay.from_evaluation(found).plot().figure_.savefig("residuals.svg")  # doctest: +SKIP
+    """
+
+    metric, label = "residuals", "mean residual"
+
+    def _value(self, row: ResidualBin) -> Measured:
+        return row.residual
+
+    def _reference(self, ax: "Axes") -> None:
+        ax.axhline(0.0, color=MUTED, lw=0.8, zorder=0)
