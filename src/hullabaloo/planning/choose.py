@@ -181,9 +181,8 @@ def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance, found
     """The intercept alone, where there is one and no other promises much."""
     if not allowance.is_private or any(one.plan is not None and one.expected <= HOPEFUL for one in found):
         return []
-    able = {name: one for name, one in SOLVERS.items() if name == CONSTANT}
-    if separate(problem):
-        able = {name: SeparateTargetsSolver(one) for name, one in able.items()}
+    one = SOLVERS[CONSTANT]
+    able = {CONSTANT: SeparateTargetsSolver(one) if separate(problem, one) else one}
     return [one for one in propose(problem, prices, allowance, able) if one.plan is not None]
 
 
