@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
-from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotReleased
+from hullabaloo.errors import CapabilityError, DomainError, HullabalooError, InvalidParameter, NotReleased
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import CLASSIFIERS, FEATURES, domain_for, table
 
@@ -218,3 +218,5 @@ def test_the_plain_hinge_is_learned_by_subgradients(solver: str) -> None:
     model = hb.LinearSVC(budget=hb.Budget(1.0, 1e-8), solver=solver, test_key=KEY, **asked).fit(X, y)
     assert exact < 0.4
     assert hinge(model) < exact + 0.04
+    with pytest.raises(CapabilityError, match=r"no curvature.*Nothing was charged"):
+        hb.LinearSVC(budget=hb.Budget(1.0, 1e-8), solver="objective_perturbation", **asked).fit(X, y)

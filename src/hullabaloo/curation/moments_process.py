@@ -138,6 +138,11 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
     else:
         samples = max(DRAWS, query.length)
         query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task).filter))
+    if printed and not task.budget.admits(query.event):
+        raise BudgetError(
+            f"The noise that the paper prints for the tree mechanism costs more than the budget {task.budget.describe()} that it is printed for. "
+            "Nothing was charged or read. Use calibration='exact', whose noise is as much as the budget needs."
+        )
     if task.budget.is_private and not task.budget.admits(query.event):
         raise BudgetError(
             f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
@@ -265,6 +270,7 @@ class MomentsProcess(Process):
             not_private="epsilon" if not task.budget.is_private else "" if task.key is None else "test_key",
             query_noise=(self._quoted,),
             horizon=task.records,
+            claimed=task.budget if task.calibration is Calibration.PAPER and task.budget.is_private else None,
             quoted_line_breaks=task.domain.quoted_line_breaks,
         )
 

@@ -71,6 +71,8 @@ class Sketch:
                     f"A sketch was asked for with {name}={value!r}. Pass a whole number of at least {least}."
                 )
             object.__setattr__(self, name, int(value))
+        if not isinstance(self.rescaled, bool | np.bool_):
+            raise InvalidParameter(f"A sketch was asked for with rescaled={self.rescaled!r}. Pass True or False.")
         object.__setattr__(self, "rescaled", bool(self.rescaled))
         if self.inside is not None and not isinstance(self.inside, ConvexSet):
             raise InvalidParameter(

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
-from hullabaloo.errors import DomainError
+from hullabaloo.errors import CapabilityError, DomainError
 from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.regression import table_of
@@ -198,6 +198,10 @@ class LogisticRegression(LogisticClassifier):
         return name_of(self.solver) in MULTINOMIAL
 
 
+SUBGRADIENTS = ("auto", "gradient", "adaptive_gradient", "preconditioned_gradient", "mirror_descent")
+"""Solvers for which a subgradient is enough."""
+
+
 @final
 class LinearSVC(PrivateClassifier):
     """Private linear support vector classifier: the hinge `max(0, 1 − y z)`, its corner rounded, on the unit domain.
@@ -225,6 +229,11 @@ class LinearSVC(PrivateClassifier):
         if self.loss is not None:
             return table_of(self, MarginLoss, "margin")
         if isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool) and self.smoothing == 0:
+            if name_of(self.solver) not in SUBGRADIENTS:
+                raise CapabilityError(
+                    f"smoothing=0 is the plain hinge, which has a corner and no curvature, and solver={name_of(self.solver)!r} rests on curvature. "
+                    f"Nothing was charged or read. Use one of {', '.join(map(repr, SUBGRADIENTS))}, or smoothing=0.5."
+                )
             return SmoothedHinge(2.0 * SHARPEST)
         return SmoothedHinge(
             positive("smoothing", self.smoothing, "half the width of the rounded corner, or 0", lowest=SHARPEST)

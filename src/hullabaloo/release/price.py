@@ -195,7 +195,7 @@ def _expectation(prepared: PlannedFit) -> str:
     problem = prepared.problem
     if prepared.plan.solver == CONSTANT:
         where, constant = words(problem)
-        return f"no slope is released, so what is not {constant} is lost: for {where}, noise of this budget would drown every slope"
+        return f"no slope is released, so what is not {constant} is lost: for {where}, noise of this budget would drown every slope; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
     risk, best, how = prospect(prepared, formula)
     where, constant = words(problem)

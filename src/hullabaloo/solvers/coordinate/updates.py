@@ -47,6 +47,11 @@ def check_curvature(problem: Problem, smoothness: float, who: str) -> None:
     Raises:
         CapabilityError: `β W m b²`, of which M_j is a part, lies outside of 2^±100.
     """
+    if smoothness == 0.0:
+        raise CapabilityError(
+            f"{who} steps by one over the curvature, and where it begins, at the prediction zero, the loss {problem.loss.name!r} has none. Nothing was "
+            "charged or read. Use solver='gradient' or 'adaptive_gradient', or a loss that bends there."
+        )
     curvature = smoothness * problem.max_weight * problem.records_per_unit * problem.norm_linf**2
     if not 1.0 / USUAL <= curvature <= USUAL:
         raise CapabilityError(
