@@ -61,6 +61,11 @@ class PricedQueries:
         held = {key: tuple(value) if type(value) is list else value for key, value in about.items()}
         return kind(self.facts, self.neighbours, self.records, count, **held)
 
+    @property
+    def in_memory(self) -> Self:
+        """What can be bought of synthetic tables, which are never read in parts."""
+        return replace(self, parted=False)
+
     def _check_parts(self, kind: type[Query]) -> None:
         if self.parted and not kind.in_parts:
             raise CapabilityError(

@@ -81,6 +81,8 @@ FITS: dict[str, Callable[[], Any]] = {
     "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
     "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
+    "auto, classes": lambda: hb.LogisticRegression(domain=CLASSES),
+    "auto, counts": lambda: hb.PoissonRegressor(domain=COUNTS),
     "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver="adaptive_gradient"),
     "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver="adaptive_gradient"),
     "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="adaptive_gradient"),
@@ -214,6 +216,21 @@ def test_a_reader_that_can_be_read_once_is_found_out(table: pa.Table) -> None:
     reader = table.to_reader()
     with pytest.raises(ChangedTable):
         FITS["moments"]().set_params(budget=ONE).fit(hb.scan(lambda: reader))
+
+
+def test_records_are_counted_anew_for_each_fit(table: pa.Table) -> None:
+    grown = [table.slice(0, 700)]
+    source = hb.scan(lambda: iter([batch for part in grown for batch in part.to_batches()]))
+    model = FITS["moments"]().set_params(budget=ONE)
+    assert model.fit(source).statement_.records == 700
+    grown.append(table.slice(700))
+    assert model.fit(source).statement_.records == N
+
+
+def test_nothing_between_batches_ends_no_table(table: pa.Table) -> None:
+    batches: list[Any] = [*table.to_batches(max_chunksize=500)]
+    with pytest.raises(OSError, match="could not be read"):
+        FITS["moments"]().set_params(budget=ONE).fit(hb.scan(lambda: iter([batches[0], None, *batches[1:]])))
 
 
 def test_batches_of_another_schema_stop_the_fit(table: pa.Table) -> None:

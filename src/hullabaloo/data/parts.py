@@ -117,8 +117,13 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
         )
 
 
-def rows_of(encoding: Encoding, table: Any, y: Any = None, weight: Any = None) -> Rows | PartedRows:
-    """What `Encoding.encode` gives, or, of a table that is read in parts, rows that are made anew for every question. PRIVATE."""
+def rows_of(
+    encoding: Encoding, table: Any, y: Any = None, weight: Any = None, *, counted: int | None = None
+) -> Rows | PartedRows:
+    """What `Encoding.encode` gives, or, of a table that is read in parts, rows that are made anew for every question. PRIVATE.
+
+    `counted` is the number of rows where it is public.
+    """
     source = encoding.domain.open(table, parts=True)
     if not source.parted:
         return encoding.encode(source, y, weight=weight)
@@ -133,4 +138,4 @@ def rows_of(encoding: Encoding, table: Any, y: Any = None, weight: Any = None) -
         if nothing:
             yield encoding.encode(RecordTable([()] * len(source.schema.types), source.schema.names, 0), y)
 
-    return PartedRows(parts, encoding.facts.width, source.keep_bytes, source.counted)
+    return PartedRows(parts, encoding.facts.width, source.keep_bytes, counted)

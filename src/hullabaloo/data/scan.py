@@ -37,15 +37,12 @@ class ScannedTable(Table):
 
     def __init__(self, source: Parts, batch_rows: int, keep_bytes: int) -> None:
         self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
-        self.counted = None
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
         """See ``Table``; of a CSV file or a query it takes a pass."""
-        if self.counted is None:
-            self.counted = self._source.n_rows
-        return self.counted
+        return self._source.n_rows
 
     def parts(self, names: Sequence[str] | None = None) -> Iterator[Table]:
         """The parts, from the beginning; only columns of these names are read where the format allows it."""
@@ -54,6 +51,9 @@ class ScannedTable(Table):
     def cells(self, column: int) -> list[Any]:
         """Refused, as ``Domain.open`` refuses it."""
         raise SchemaError(WHOLE)
+
+
+_END = object()
 
 
 class _Batches:
@@ -83,7 +83,7 @@ class _Batches:
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         batches = _unheard(lambda: _iterator(self._batches()))
-        while (batch := _unheard(lambda: next(batches, None))) is not None:
+        while (batch := _unheard(lambda: next(batches, _END))) is not _END:
             if not _is_arrow(batch) or not batch.schema.equals(self._arrow, check_metadata=False):
                 raise TornTable
             for start in range(0, batch.num_rows, rows):

@@ -184,9 +184,7 @@ class Table(ABC):
     parted: bool = False
     """Whether it is read in parts alone (``data/scan.py``),"""
     keep_bytes: int = 0
-    """how many bytes of its encoded rows may be kept then,"""
-    counted: int | None = None
-    """and its number of records where it was asked for."""
+    """and how many bytes of its encoded rows may be kept then."""
 
     quoted_line_breaks: bool | None = None
     """Whether a record could go on in the next line of the CSV file that it was read from; None where it was read from none."""

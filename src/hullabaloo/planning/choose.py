@@ -87,7 +87,7 @@ def choose(
     found, times = _proposed(problem, prices, allowance), weights(problem, prices, allowance)
     if perform is not None and _can_rehearse(problem, found, 2):
         kept = {} if kept is None else kept
-        about = problem, exact(problem, prices), perform, kept
+        about = problem, exact(problem, prices.in_memory), perform, kept
         found = contested(found, *about, times, EQUAL)
         found += rehearsed(_constant(problem, prices, allowance, found), *about)
     best = best_of(found, times)
@@ -160,7 +160,7 @@ def forecasts(
     """
     found = _proposed(problem, prices, allowance)
     if perform is not None and _can_rehearse(problem, found, fewest):
-        about = problem, exact(problem, prices), perform, kept
+        about = problem, exact(problem, prices.in_memory), perform, kept
         found = rehearsed(found, *about)
         found += rehearsed(_constant(problem, prices, allowance, found), *about)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))

@@ -91,9 +91,10 @@ def run_release(
         table, target, weight: as in an estimator's `fit`.
         detail: public facts for the ledger's readers.
     """
+    known = bought.records if request.count_is_public else None
     charge = request.charge(bought.event, bought.budget, dict(detail))
     with machine_failures():
-        found = answered(rows_of(encoding, table, target, weight), bought, read, request.key)
+        found = answered(rows_of(encoding, table, target, weight, counted=known), bought, read, request.key)
     return Released(found, stated(request, bought, charge), bought.queries)
 
 

@@ -104,6 +104,8 @@ class QueryPrices(Protocol):
     """What can be bought, priced from public facts: each query by its name and what it is made of."""
 
     def restricted(self, count: int) -> "QueryPrices": ...  # noqa: D102
+    @property
+    def in_memory(self) -> "QueryPrices": ...  # noqa: D102
     def price(self, name: str, /, *, count: int = 1, **about: Any) -> Any: ...  # noqa: D102
 
 
