@@ -45,8 +45,13 @@ class TabulatedLoss(Loss):
     ARGUMENT: ClassVar[str]
 
     def __post_init__(self) -> None:
-        given = np.array(self.slopes, dtype=np.float64)
-        start, step = float(self.start), float(self.step)
+        try:
+            given, start, step = np.array(self.slopes, dtype=np.float64), float(self.start), float(self.step)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidParameter(
+                "A table of slopes is made of numbers: the first knot, the distance of knots and a slope at each. Use hb.custom_loss, which makes such "
+                "tables."
+            ) from None
         largest = float(np.abs(given).max(initial=0.0)) if given.ndim == 1 else math.nan
         grid = (
             FINEST <= step <= 1.0
