@@ -3,8 +3,9 @@
 import json
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from hullabaloo.errors import (
 )
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers import Answers, Plan, Problem, QueryPrices, Solution, Solver
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -274,3 +277,43 @@ def test_a_sum_of_weights_is_not_taken_for_a_number_of_records(declared: dict[st
     assert fitted.release_.moments is not None
     assert not fitted.release_.moments.counted
     assert fitted.intercept_ == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("solver", ["adaptive_gradient", "preconditioned_gradient", "gradient", "auto"])
+@pytest.mark.parametrize("weight", [None, ("w", 1.5)])
+def test_next_to_nothing_of_what_was_declared_is_no_failure(solver: str, weight: tuple[str, float] | None) -> None:
+    """A table of one record where 3 000 are declared: after the charge nothing fails, however far noise exceeds all that there is."""
+    domain = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, classes=[0, 1], records=3_000, weight=weight, indicators=False)
+    terms = {"budget": hb.Budget(10.0, 1e-6), "neighbours": "add-or-remove", "solver": solver}
+    for key in range(3):
+        model = hb.LogisticRegression(domain=domain, test_key=TestKey(bytes([key] * 32)), **terms)
+        fitted = model.fit([[0.5, -0.5]], [1], **({} if weight is None else {"sample_weight": [1.0]}))
+        assert np.isfinite(fitted.coef_).all()
+
+
+@dataclass(frozen=True)
+class Misshapen(Solver):
+    name: ClassVar[str] = "misshapen"
+    found: Any = None
+
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
+        return Plan(self.name, (prices.price("gradient", loss=problem.loss, clip=1.0, mu=allowance.mu),))
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        return Solution(self.found)
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        return 0.0
+
+    def predicted_noise(self, problem: Problem, plan: Plan, gram: np.ndarray) -> np.ndarray:
+        return np.zeros(problem.dimension)
+
+
+@pytest.mark.parametrize(
+    "found", [np.zeros((99, 1)), np.zeros(3), np.full((3, 1), np.nan)], ids=["long", "flat", "nan"]
+)
+def test_coefficients_of_another_shape_are_no_release(found: np.ndarray) -> None:
+    domain = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1), indicators=False)
+    model = hb.LinearRegression(domain=domain, budget=BUDGET, solver=Misshapen(found))
+    with pytest.raises(InvalidParameter, match=r"'misshapen' returned coefficients.*Nothing is released"):
+        model.fit(np.zeros((50, 2)), np.zeros(50))

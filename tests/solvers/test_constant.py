@@ -53,3 +53,18 @@ def test_it_refuses_what_has_no_constant() -> None:
     ):
         with pytest.raises(CapabilityError, match=why):
             ConstantSolver().plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6)))
+
+
+def test_auto_leaves_it_alone_where_inference_or_weights_speak_against_it() -> None:
+    """Inference tells slopes, which would not be 0; of weighted records rehearsals know neither signal nor noise."""
+    frame = {"inference": True, "solver": "auto"}
+    domain = hb.Domain(
+        features={f"x{j}": (-1, 1) for j in range(20)}, target=(-1, 1), weight=("w", 500.0), indicators=False
+    )
+    heavy = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, inference=False)
+    assert heavy.price(n=20_000).solver != "constant"
+    quiet = model(Y, 3.0, "auto").set_params(**frame).price(n=20_000)
+    assert quiet.solver != "constant"
+    named = model(Y, 3.0, "constant").set_params(inference="auto").fit(X, Y)
+    assert not np.any(named.coef_)
+    assert named.release_.score is None

@@ -65,10 +65,13 @@ def choose(
     asked: str | Solver,
     perform: Perform | None = None,
     kept: Kept | None = None,
+    *,
+    floor: bool = True,
 ) -> tuple[Solver, Plan]:
     """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
+    `floor`: whether "auto" may take the intercept alone.
 
     Raises:
         InvalidParameter: no solver of that name.
@@ -89,7 +92,8 @@ def choose(
         kept = {} if kept is None else kept
         about = problem, exact(problem, prices.in_memory), perform, kept
         found = contested(found, *about, times, EQUAL)
-        found += rehearsed(_constant(problem, prices, allowance, found), *about)
+        if floor:
+            found += rehearsed(_constant(problem, prices, allowance, found), *about)
     best = best_of(found, times)
     assert best.plan is not None
     return best.solver, best.plan
@@ -104,7 +108,9 @@ def _with_inference(
     kept: Kept | None,
 ) -> tuple[Solver, Plan]:
     """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others for its kind of errors."""
-    inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept)
+    inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=False)
+    if inner.name == CONSTANT:  # by name: nothing is told of slopes that are 0 without looking
+        return inner, inner.plan(problem, prices, allowance)
     if inner.name == "moments" and asked.errors in ("auto", "homoskedastic"):
         return inner, inner.plan(problem, prices, allowance)
     solver = replace(asked, solver=inner)
@@ -178,8 +184,9 @@ def _can_rehearse(problem: Problem, found: list[Forecast], fewest: int) -> bool:
 
 
 def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
-    """The intercept alone, where there is one and no other promises much."""
-    if not allowance.is_private or any(one.plan is not None and one.expected <= HOPEFUL for one in found):
+    """The intercept alone, where there is one and no other promises much; not where records are weighted, as rehearsals take weights to be 1."""
+    hopeful = any(one.plan is not None and one.expected <= HOPEFUL for one in found)
+    if not allowance.is_private or hopeful or problem.max_weight != 1.0:
         return []
     one = SOLVERS[CONSTANT]
     able = {CONSTANT: SeparateTargetsSolver(one) if separate(problem, one) else one}

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.parts import check_parts
 from hullabaloo.data.source import MOST_PER_UNIT
@@ -93,6 +95,11 @@ class PlannedFit:
             solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
             raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
+        wanted = (self.problem.dimension, self.problem.targets)
+        if np.shape(solution.theta) != wanted or not np.isfinite(solution.theta).all():
+            raise InvalidParameter(
+                f"The solver {self.plan.solver!r} returned coefficients that are not finite numbers of shape {wanted}. Nothing is released; a charge that was made stays."
+            )
         return held_near(self.encoding.layout, self.problem, self.plan, solution)
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:

@@ -103,6 +103,7 @@ class Descent:
             exposure = max(derivative(-self.problem.offset_bound) + rate, noise)
             level, bend = math.log(rate / exposure) - self.problem.offset_bound, rate
         else:
+            noise = min(noise, 0.5)
             share = min(max(0.5 - derivative(0.0), noise), 1.0 - noise)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
         bend = min(path.smoothness, STEEP * bend)
