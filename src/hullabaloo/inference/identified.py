@@ -50,6 +50,7 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         found, law, back = estimator.found, estimator.law, estimator.map
         own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
         share = found.centre if intercept else np.zeros(width)
+        noise = np.where(estimator.too_rare, np.inf, noise)
     elif isinstance(estimator, Debiased) and release.moments is not None:
         gram, law, back = release.moments.gram, estimator, np.eye(width)
         own, noise = variances(gram, back, np.full(width, release.moments.gram_noise), intercept)

@@ -1,0 +1,30 @@
+"""Levels whose records are shortened as a whole: errors hold what that takes of their effects."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+
+SHARES = {"a": 0.5, "b": 0.38, "c": 0.09, "d": 0.027, "e": 0.003}
+
+
+@pytest.mark.parametrize("key", range(3))
+def test_effects_of_rare_levels_are_covered_or_not_told(key: int) -> None:
+    """A class of 8 % on which no level has an effect, ε = 3: z of levels of 9, 2.7 and 0.3 % was −2, −9 and −4. Fixed keys; |z| ≤ 3 of what is told."""
+    rng = np.random.default_rng(key)
+    n = 40_000
+    X, level = rng.uniform(-1, 1, (n, 2)), rng.choice(list(SHARES), n, p=list(SHARES.values()))
+    ill = rng.random(n) < 1.0 / (1.0 + np.exp(2.6 - X @ [0.8, -0.4]))
+    features = {"x": (-1, 1), "z": (-1, 1), "level": hb.Categorical(list(SHARES), baseline="a")}
+    domain = hb.Domain(features, classes={"ill": ["no", "yes"]}, indicators=False)
+    frame = pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "level": level, "ill": np.where(ill, "yes", "no")})
+    model = hb.LogisticRegression(domain=domain, budget=hb.Budget(3.0, 1e-8), test_key=bytes([key] * 32)).fit(frame)
+    table = model.summary().to_dataframe()
+    z = (table["estimate"].astype(float) - [0.8, -0.4, 0.0, 0.0, 0.0, 0.0, -2.6]) / table["std_error"].astype(float)
+    assert np.isfinite(z[:4]).all()
+    assert (z.abs().dropna() <= 3.0).all()
+    errors = table["std_error"].astype(float).to_numpy()
+    assert errors[4] > 2.0 * errors[3] > 0.0 or math.isnan(errors[4])
