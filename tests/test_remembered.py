@@ -78,6 +78,7 @@ def test_what_is_broken_or_somebody_elses_is_not_read(folder: Path) -> None:
         '{"a": -1.0}',
         '{"a": NaN}',
         '{"a": Infinity}',
+        '{"a": 1e100}',
         '{"a": 1}',
         "\xff",
     ]

@@ -1,5 +1,6 @@
 """Tables that are read in parts, anew for every question, and never held whole: files larger than memory, results of queries."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -122,7 +123,7 @@ def _unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     """What somebody's reader or query gives; what it says when it fails may quote a record, so nothing of that goes on, not as a context either.
 
     Raises:
-        SchemaError: it failed when it was `called`, for the first time and before any batch; of what kind its error was is said, if it is one of Python's.
+        SchemaError: it failed when it was `called`, for the first time and before any batch; of what type its error was is said, where that is a module's.
         MemoryError: in words of this library.
         TornSource: it failed.
     """
@@ -133,10 +134,12 @@ def _unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     if issubclass(failed, MemoryError):
         raise MemoryError(MEMORY)
     if called:
-        kind = failed.__name__ if failed.__module__ == "builtins" else "error of its own"
+        fixed = (
+            getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed
+        )  # a name that is written down in a module
         raise SchemaError(
-            f"The function or query that gives the batches could not be read: called for the first time, it failed with {article(kind)} {kind} before "
-            "any batch. What it said is left out, as it may quote a record; call it without this library to see it. Nothing was charged."
+            f"The function or query that is to give record batches raised {failed.__name__ if fixed else 'an error'} when it was called, before any "
+            "batch. What it said is left out, as it may quote a record; call it without this library to see it. Nothing was charged or read."
         )
     raise TornSource
 

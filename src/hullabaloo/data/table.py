@@ -169,7 +169,9 @@ MEMORY = "The machine has not enough memory for this. A charge that was made sta
 class TornTable(HullabalooError, OSError):
     """A table's file cannot be read to its end. What its reader said is left out: it may quote the file, or name others beside it."""
 
-    why = "its file, or one in its folder, is damaged, or its disk failed. Repair the file, and see that it can be read."
+    why = (
+        "its file, or one in its folder, is damaged, or its disk failed. Repair the file, and see that it can be read."
+    )
 
     def __init__(self) -> None:
         super().__init__(

@@ -109,7 +109,9 @@ class ReleaseRequest:
         try:
             self.ledger.check(self.dataset, compose(), budget=self.budget, **self._named())
         except EventRefused:
-            filter_named(self.ledger.dataset(self.dataset).filter).keeps(self.budget)  # of a budget of another kind it says more
+            filter_named(self.ledger.dataset(self.dataset).filter).keeps(
+                self.budget
+            )  # of a budget of another kind it says more
             raise
 
     def charge(self, event: Event, budget: Budget, detail: Mapping[str, Any]) -> Charge | None:
