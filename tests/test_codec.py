@@ -48,6 +48,6 @@ def test_the_words_of_saved_records_never_change() -> None:
         "set": "box elastic-ball group-ball l1-ball l2-ball lp-ball nuclear-ball polytope simplex submodular-ball submodular-polyhedron",
         "penalty": "elastic-net group l1 none nuclear squared-l2 submodular",
         "set function": "bounded-cardinality cardinality concave-cardinality group-cover intervals tree-cover",
-        "loss": "clipped huber logistic multinomial_logistic pinball poisson smoothed_hinge squared squared_targets",
+        "loss": "clipped huber logistic margin_table multinomial_logistic pinball poisson residual_table smoothed_hinge squared squared_targets",
         "event": "gaussian laplace not-private objective-perturbation permute-and-flip selection tuned",
     }

@@ -317,3 +317,12 @@ def test_coefficients_of_another_shape_are_no_release(found: np.ndarray) -> None
     model = hb.LinearRegression(domain=domain, budget=BUDGET, solver=Misshapen(found))
     with pytest.raises(InvalidParameter, match=r"'misshapen' returned coefficients.*Nothing is released"):
         model.fit(np.zeros((50, 2)), np.zeros(50))
+
+
+@pytest.mark.filterwarnings("error")
+def test_warnings_that_are_errors_lose_no_release_that_is_paid_for() -> None:
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1), indicators=False)
+    for seed in range(5):
+        model = hb.Lasso(budget=hb.Budget(10.0, 1e-6), domain=domain, test_key=bytes([seed] * 32))
+        with np.errstate(all="raise"):
+            assert np.isfinite(model.fit([[0.1, 0.2]], [0.3]).coef_).all()

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from hullabaloo.release.planner import plan
     from hullabaloo.reproduce import reproduce
     from hullabaloo.solvers import (
-        AdaptiveGradientSolver, CoordinateDescentSolver, DualFrankWolfeSolver, FrankWolfeSolver, GradientSolver,
-        GreedyCoordinateDescentSolver, GreedySelectionSolver, MirrorDescentSolver, MomentsSolver,
+        AdaptiveGradientSolver, ConstantSolver, CoordinateDescentSolver, DualFrankWolfeSolver, FrankWolfeSolver,
+        GradientSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver, MirrorDescentSolver, MomentsSolver,
         ObjectivePerturbationSolver, OutputPerturbationSolver, PreconditionedGradientSolver,
     )
     from hullabaloo.solvers.mirror.oracle import mirror_descent
 
 __all__ = [
     "AdaptiveGradientSolver", "BoundedCardinality", "Box", "Budget", "Cardinality", "Categorical",
-    "ConcaveCardinality", "CoordinateDescentSolver", "CustomSetFunction", "Domain", "DualFrankWolfeSolver",
+    "ConcaveCardinality", "ConstantSolver", "CoordinateDescentSolver", "CustomSetFunction", "Domain", "DualFrankWolfeSolver",
     "ElasticBall", "ElasticNet", "ElasticNetPenalty", "Evaluation", "FeatureGrid", "FeatureTree",
     "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver", "GreedySelectionSolver", "GroupBall",
     "GroupCover", "GroupLasso", "GroupPenalty", "Huber", "HuberRegressor", "Intervals", "L1Ball", "L1Penalty",
@@ -87,7 +87,7 @@ _PUBLIC = {
     "release.planner": "plan",
     "reproduce": "reproduce",
     "solvers": (
-        "AdaptiveGradientSolver CoordinateDescentSolver DualFrankWolfeSolver FrankWolfeSolver "
+        "AdaptiveGradientSolver ConstantSolver CoordinateDescentSolver DualFrankWolfeSolver FrankWolfeSolver "
         "GradientSolver GreedyCoordinateDescentSolver GreedySelectionSolver MirrorDescentSolver "
         "MomentsSolver ObjectivePerturbationSolver OutputPerturbationSolver "
         "PreconditionedGradientSolver"

@@ -236,8 +236,37 @@ def test_nothing_between_batches_ends_no_table(table: pa.Table) -> None:
 def test_batches_of_another_schema_stop_the_fit(table: pa.Table) -> None:
     others = table.drop_columns(["unused"])
     source = hb.scan(lambda: iter([*table.slice(0, 500).to_batches(), *others.slice(500).to_batches()]))
-    with pytest.raises(OSError, match="could not be read"):
+    with pytest.raises(OSError, match=r"could not be read.* another schema .* charge that was made stays") as caught:
         FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove").fit(source)
+    assert "unused" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("raised", "error", "match"),
+    [
+        (ValueError, SchemaError, "function or query .* raised ValueError when it was called"),
+        (pa.ArrowInvalid, SchemaError, "raised ArrowInvalid"),
+        (type("SECRET", (KeyError,), {}), SchemaError, "raised an error"),
+        (MemoryError, MemoryError, "not enough memory"),
+    ],
+)
+def test_a_function_that_fails_when_called_is_told_from_a_damaged_file(raised: Any, error: Any, match: str) -> None:
+    def read() -> Any:
+        raise raised("SECRET")
+
+    with pytest.raises(error, match=match) as caught:
+        hb.scan(read)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_memory_that_is_short_between_batches_is_called_so(table: pa.Table) -> None:
+    def read() -> Iterator[pa.RecordBatch]:
+        yield table.to_batches()[0]
+        raise MemoryError("SECRET")
+
+    with pytest.raises(MemoryError, match=r"not enough memory .* charge that was made stays"):
+        FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove").fit(hb.scan(read))
 
 
 def test_an_empty_table_is_one_empty_part(table: pa.Table) -> None:

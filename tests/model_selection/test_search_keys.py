@@ -124,7 +124,7 @@ def test_every_solver_draws_all_of_it_under_keys_of_its_own(monkeypatch):
     tried = set()
     for name in SOLVERS:
         for shape in SHAPES.values():
-            model = hb.LinearRegression(domain=DOMAIN, fit_intercept=False, solver=name, **shape)
+            model = hb.LinearRegression(domain=DOMAIN, fit_intercept=name == "constant", solver=name, **shape)
             search = hb.PrivateSearchCV(model, [{}], budget=BUDGET)
             try:
                 search.price(300, n_features=3)

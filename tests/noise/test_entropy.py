@@ -217,6 +217,8 @@ USES: dict[str, str] = {
     "durable/journal.py": "names of saves: no secret",
     "curation/prefixes.py": "a fingerprint of public configuration",
     "durable/sealed.py": "HKDF of key and fresh salt, AES-256-GCM, and a checksum",
+    "planning/forecasts.py": "digests of public facts: no secret",
+    "release/remembered.py": "digests of public facts: no secret",
     "data/sources/prefix.py": "a key of 32 fresh bytes, HMAC-SHA256 of the bytes of a source",
     "durable/state.py": "a key file: 32 fresh bytes; names of unfinished files: no secret",
 }

@@ -1,6 +1,8 @@
 """Widths of every set are enclosed: independent draws lie within, and the upper end is near."""
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from hullabaloo.geometry import (
     BoundedCardinality,
     ConcaveCardinality,
+    ConvexSet,
     ElasticBall,
     GroupCover,
     Intervals,
@@ -15,6 +18,7 @@ from hullabaloo.geometry import (
     NuclearBall,
     Polytope,
     SubmodularBall,
+    Width,
     with_intercept,
 )
 from hullabaloo.planning.theory.certified_width import certified_width
@@ -60,3 +64,38 @@ def test_an_intercept_adds_its_own_width() -> None:
     )
     assert both.high - alone.high == pytest.approx(16.0 / math.sqrt(2.0 * math.pi))
     assert both.high - both.low == pytest.approx(alone.high - alone.low)
+
+
+def test_a_set_of_ones_own_of_which_only_an_upper_end_is_known() -> None:
+    """{θ ≥ 0, Σθ ≤ 1}, of which E max(0, max g) is the width."""
+
+    @dataclass(frozen=True)
+    class Portfolio(ConvexSet):
+        radius: float
+        dimension = None
+
+        def support(self, g: Any) -> float:
+            return self.radius * max(float(np.max(g)), 0.0)
+
+        def max_norm(self, q: float, p: int) -> float:
+            return self.radius
+
+        def gaussian_width(self, p: int) -> Width:
+            larger = L1Ball(self.radius).gaussian_width(p).high
+            return Width(larger, 0.0, larger, "at most that of the l1 ball")
+
+        def vertex(self, g: Any) -> Any:
+            raise NotImplementedError
+
+        def contains(self, theta: Any, tolerance: float = 1e-9) -> bool:
+            raise NotImplementedError
+
+        def start(self, p: int) -> Any:
+            raise NotImplementedError
+
+        def to_dict(self) -> dict[str, Any]:
+            return {"kind": "portfolio", "radius": self.radius}
+
+    found = certified_width(Portfolio(1.0), P)
+    exact = np.random.default_rng(2).normal(size=(100_000, P)).max(axis=1).clip(0.0).mean()
+    assert 0.0 < found.low <= exact <= found.high < L1Ball(1.0).gaussian_width(P).high

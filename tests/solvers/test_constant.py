@@ -65,6 +65,24 @@ def test_auto_leaves_it_alone_where_inference_or_weights_speak_against_it() -> N
     assert heavy.price(n=20_000).solver != "constant"
     quiet = model(Y, 3.0, "auto").set_params(**frame).price(n=20_000)
     assert quiet.solver != "constant"
+    light = model(Y, 0.002, "auto").set_params(
+        domain=hb.Domain(
+            features={f"x{j}": (-1, 1) for j in range(20)}, target=(-1, 1), weight=("w", 1.0), indicators=False
+        )
+    )
+    assert light.price(n=500).solver != "constant"
+    assert model(Y, 0.002, "auto").price(n=500).solver == "constant"
     named = model(Y, 3.0, "constant").set_params(inference="auto").fit(X, Y)
     assert not np.any(named.coef_)
     assert named.release_.score is None
+    assert "every slope to 0 without looking" in str(named.summary())
+    with pytest.raises(
+        CapabilityError, match=r"every slope to 0 without looking.*Nothing was charged.*inference=False"
+    ):
+        named.set_params(inference=True).price(n=20_000)
+
+
+def test_targets_that_are_learned_together_are_refused_in_words_of_their_own() -> None:
+    domain = hb.Domain(features={"a": (-1, 1)}, target={"y": (-1, 1), "z": (-1, 1)}, indicators=False)
+    with pytest.raises(CapabilityError, match="several targets"):
+        hb.MultiTaskRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver="constant").price(n=500)

@@ -1,5 +1,6 @@
 """Tables that are read in parts, anew for every question, and never held whole: files larger than memory, results of queries."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
-from hullabaloo.data.table import Table, TableSchema, TornTable, hidden
+from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable, hidden
 from hullabaloo.errors import InvalidParameter, SchemaError
 
 BATCH = 65_536
@@ -53,6 +54,24 @@ class ScannedTable(Table):
         raise SchemaError(WHOLE)
 
 
+class TornSource(TornTable):
+    """A function or query failed while it gave batches. What it said is left out: it may quote a record."""
+
+    why = (
+        "the function, query or dataset that gives its batches failed. What it said is left out, as it may quote a record; go through all "
+        "batches without this library to see it."
+    )
+
+
+class TornSchema(TornTable):
+    """A batch is none, or of other columns than the first. Which columns, and which batch, is not said."""
+
+    why = (
+        "what gives its batches gave one of another schema than the first, or something that is no record batch. Let all have the same columns, of "
+        "the same names, order and types."
+    )
+
+
 _END = object()
 
 
@@ -63,7 +82,8 @@ class _Batches:
 
     def __init__(self, batches: Callable[[], Any]) -> None:
         self._batches = batches
-        declared = _unheard(lambda: _schema_of(batches()))
+        source = _unheard(batches, called=True)
+        declared = _unheard(lambda: _schema_of(source))
         fields = None if declared is None or not _is_arrow(declared) else list(declared)
         if fields is None:
             raise SchemaError(
@@ -85,7 +105,7 @@ class _Batches:
         batches = _unheard(lambda: _iterator(self._batches()))
         while (batch := _unheard(lambda: next(batches, _END))) is not _END:
             if not _is_arrow(batch) or not batch.schema.equals(self._arrow, check_metadata=False):
-                raise TornTable
+                raise TornSchema
             for start in range(0, batch.num_rows, rows):
                 yield _unheard(partial(ArrowTable, batch.slice(start, rows)))
 
@@ -99,19 +119,29 @@ def _iterator(source: Any) -> Iterator[Any]:
     return iter(source.to_batches() if hasattr(source, "to_batches") else source)
 
 
-def _unheard(ask: Callable[[], Any]) -> Any:
+def _unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     """What somebody's reader or query gives; what it says when it fails may quote a record, so nothing of that goes on, not as a context either.
 
     Raises:
-        TornTable: it failed.
+        SchemaError: it failed when it was `called`, for the first time and before any batch; of what type its error was is said, where that is a module's.
+        MemoryError: in words of this library.
+        TornSource: it failed.
     """
     try:
-        found, failed = ask(), False
-    except Exception:
-        failed = True
-    if failed:
-        raise TornTable
-    return found
+        return ask()
+    except Exception as error:
+        failed = type(error)
+    if issubclass(failed, MemoryError):
+        raise MemoryError(MEMORY)
+    if called:
+        fixed = (
+            getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed
+        )  # a name that is written down in a module
+        raise SchemaError(
+            f"The function or query that is to give record batches raised {failed.__name__ if fixed else 'an error'} when it was called, before any "
+            "batch. What it said is left out, as it may quote a record; call it without this library to see it. Nothing was charged or read."
+        )
+    raise TornSource
 
 
 def _is_arrow(thing: Any) -> bool:

@@ -163,13 +163,19 @@ def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableS
     return TableSchema(hidden(names), ("unknown",) * width, (CELLS,) * width, from_text=from_text)
 
 
+MEMORY = "The machine has not enough memory for this. A charge that was made stays."
+
+
 class TornTable(HullabalooError, OSError):
     """A table's file cannot be read to its end. What its reader said is left out: it may quote the file, or name others beside it."""
 
+    why = (
+        "its file, or one in its folder, is damaged, or its disk failed. Repair the file, and see that it can be read."
+    )
+
     def __init__(self) -> None:
         super().__init__(
-            "The table could not be read to its end: its file, or one in its folder, is damaged, or its disk failed. Repair the file, and "
-            "see that it can be read."
+            f"The table could not be read to its end: {self.why} Nothing is released; a charge that was made stays."
         )
 
 

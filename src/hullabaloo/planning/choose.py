@@ -109,8 +109,6 @@ def _with_inference(
 ) -> tuple[Solver, Plan]:
     """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others for its kind of errors."""
     inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=False)
-    if inner.name == CONSTANT:  # by name: nothing is told of slopes that are 0 without looking
-        return inner, inner.plan(problem, prices, allowance)
     if inner.name == "moments" and asked.errors in ("auto", "homoskedastic"):
         return inner, inner.plan(problem, prices, allowance)
     solver = replace(asked, solver=inner)
@@ -186,9 +184,10 @@ def _can_rehearse(problem: Problem, found: list[Forecast], fewest: int) -> bool:
 def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
     """The intercept alone, where there is one and no other promises much; not where records are weighted, as rehearsals take weights to be 1."""
     hopeful = any(one.plan is not None and one.expected <= HOPEFUL for one in found)
-    if not allowance.is_private or hopeful or problem.max_weight != 1.0:
+    weighted = problem.max_weight != 1.0 or (problem.weighted and problem.records_per_unit == 1)
+    one = SOLVERS.get(CONSTANT)
+    if one is None or not allowance.is_private or hopeful or weighted:
         return []
-    one = SOLVERS[CONSTANT]
     able = {CONSTANT: SeparateTargetsSolver(one) if separate(problem, one) else one}
     return [one for one in propose(problem, prices, allowance, able) if one.plan is not None]
 

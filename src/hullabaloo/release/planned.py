@@ -16,7 +16,7 @@ from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPen
 from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import choose, exact
+from hullabaloo.planning.choose import CONSTANT, choose, exact
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.synthetic import SCENARIOS
@@ -34,6 +34,7 @@ from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
 """Solvers whose paper prints how much noise they take."""
+SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ class PlannedFit:
         """Carry the plan out; `points` takes the iterates."""
         curator = curator if points is None else Watched(curator, self.problem, points)
         try:
-            solution = self.solver.run(self.problem, self.plan, curator)
+            with np.errstate(all="ignore"):  # a warning that is made an error would lose what has been paid for
+                solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
             raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
         wanted = (self.problem.dimension, self.problem.targets)
@@ -169,6 +171,10 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
             f"errors={task.errors!r} was asked of a fit without noise, whose release holds exact moments and tells homoskedastic errors alone. Nothing "
             "was charged or read. Leave errors out, or use statsmodels, as nothing is protected."
         )
+    if name_of(asked) == CONSTANT:
+        if wanted != "auto":
+            refuse(SLOPELESS, "Ask for another solver.")
+        return asked, f"No errors are told: {SLOPELESS}."
     itself = MomentsSolver.name == name_of(asked) and errors in ("auto", "homoskedastic")
     if itself or not context.allowance.is_private:  # releases that tell errors themselves
         return asked, ""

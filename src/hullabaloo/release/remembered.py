@@ -28,6 +28,8 @@ from hullabaloo.foreign import foreign
 PLACE = "HULLABALOO_CACHE"
 OFF = {"", "0", "false", "no", "off"}
 MOST_FILES, MOST_BYTES = 500, 1 << 20
+LARGEST = 1e100
+"""What a number is below: products and ratios of a few of them stay finite."""
 
 
 @contextmanager
@@ -89,14 +91,14 @@ def _read(path: Path) -> dict[str, float]:
         told: Any = json.loads(data)
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(told, dict) or not all(type(one) is float and 0.0 <= one < math.inf for one in told.values()):
+    if not isinstance(told, dict) or not all(type(one) is float and 0.0 <= one < LARGEST for one in told.values()):
         return {}
     return told
 
 
 def _write(path: Path, kept: dict[str, float]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    numbers = {name: float(value) for name, value in kept.items() if math.isfinite(value)}
+    numbers = {name: float(value) for name, value in kept.items() if 0.0 <= value < LARGEST}
     write_whole(path, json.dumps(numbers), private=True)
     files = sorted(path.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)
     for old in files[:-MOST_FILES]:

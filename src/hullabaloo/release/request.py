@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.data import Domain
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.data.table import MEMORY, TornTable
+from hullabaloo.errors import DomainError, EventRefused, InvalidParameter
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose
+from hullabaloo.privacy.filters import filter_named
 from hullabaloo.release import PrivacyStatement
 
 TORN = (
@@ -102,8 +104,15 @@ class ReleaseRequest:
 
         The question is of a release that costs nothing, under the declared budget: what refuses it refuses every plan.
         """
-        if self.ledger is not None and self.dataset is not None and self.budget.is_private:
+        if self.ledger is None or self.dataset is None or not self.budget.is_private:
+            return
+        try:
             self.ledger.check(self.dataset, compose(), budget=self.budget, **self._named())
+        except EventRefused:
+            filter_named(self.ledger.dataset(self.dataset).filter).keeps(
+                self.budget
+            )  # of a budget of another kind it says more
+            raise
 
     def charge(self, event: Event, budget: Budget, detail: Mapping[str, Any]) -> Charge | None:
         """Charge the ledger, if there is one; when this returns the charge is durable.
@@ -171,7 +180,9 @@ def machine_failures() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise MemoryError("The machine has not enough memory for this. A charge that was made stays.") from None
+        raise MemoryError(MEMORY) from None
+    except TornTable as error:
+        raise type(error) from None
     except OSError:
         raise OSError(TORN) from None
     except Exception as error:

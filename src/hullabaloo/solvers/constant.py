@@ -25,7 +25,9 @@ USUAL_LEVEL = 0.5
 @final
 @dataclass(frozen=True, slots=True)
 class ConstantSolver(Solver):
-    """The intercept alone, all slopes 0.
+    """The intercept alone, all slopes 0: by gradients of the column of ones, measured first for residuals and counts, plain for classes.
+
+    The intercept is shrunk by `1/(1 + (s/½)²)`, s the standard deviation of its noise, so that noise alone moves it little. It has no options.
 
     **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, at the allowance's price; slopes are public.
     """
@@ -38,6 +40,11 @@ class ConstantSolver(Solver):
         Raises:
             CapabilityError: no intercept, a set without 0, several targets, or no noise is asked for.
         """
+        if problem.targets > 1:
+            raise CapabilityError(
+                "The best constants of several targets that are learned together are those of each alone. Use hb.LinearRegression, or "
+                "multi_class='one-vs-rest', with solver='constant'; or another solver."
+            )
         if not problem.intercept:
             raise CapabilityError(
                 "Without an intercept the best constant is 0, which needs no data. Use another solver, or fit_intercept=True."

@@ -65,8 +65,8 @@ def _simulated(body: ConvexSet, p: int, within: float, failure: float) -> Width:
         radius = float(np.linalg.norm(rows, axis=1).max())
         size, cells, most = corners.shape[1], 10 * CELLS, 10 * DRAWS
     surely = 2.0 * math.log(2.0 / failure)
-    enough = math.ceil(surely * (radius / (within * known.low)) ** 2)
-    draws = max(64, min(enough, cells // size, most))
+    enough = surely * (radius / (within * known.low)) ** 2 if known.low > 0.0 else math.inf
+    draws = max(64, math.ceil(min(enough, cells // size, most)))
     g = ndtri(uniforms(draws * size, STREAM)).reshape(draws, size)
     seen = [body.support(one) for one in g] if corners is None else (g @ corners.T).max(axis=1)
     mean, slack = math.fsum(seen) / draws, radius * math.sqrt(surely / draws)
