@@ -10,7 +10,6 @@ So whoever can write to it can make "auto" take a worse solver, and nothing else
 
 import hashlib
 import json
-import math
 import os
 import platform
 import stat
