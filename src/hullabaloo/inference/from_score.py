@@ -112,7 +112,7 @@ class FromScore:
             length = float(np.linalg.norm(way))
             self.too_rare[column] = length > RAREST * math.sqrt(q)
             missed = share * lost(model, found, record, length, found.score_noise / unit)
-            missed += found.excess * (length > RARE * math.sqrt(q))
+            missed += found.excess * (RARE * math.sqrt(q) < length <= RAREST * math.sqrt(q))
             sampling += (missed / max(length, 1e-300)) ** 2 * np.outer(way, way)
         self.moved = self._moved(step)
         self.far = not isinstance(model.loss, Squared) and self.moved > NEAR
