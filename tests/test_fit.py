@@ -310,7 +310,9 @@ class Misshapen(Solver):
 
 
 @pytest.mark.parametrize(
-    "found", [np.zeros((99, 1)), np.zeros(3), np.full((3, 1), np.nan)], ids=["long", "flat", "nan"]
+    "found",
+    [np.zeros((99, 1)), np.zeros(3), np.full((3, 1), np.nan), np.full((3, 1), None), np.zeros((3, 1), complex)],
+    ids=["long", "flat", "nan", "objects", "complex"],
 )
 def test_coefficients_of_another_shape_are_no_release(found: np.ndarray) -> None:
     domain = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1), indicators=False)

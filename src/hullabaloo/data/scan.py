@@ -157,7 +157,7 @@ def scan(
 ) -> ScannedTable:
     """A table that `fit`, `predict` and `evaluate` read in parts, anew for every question, so that memory does not grow with its records.
 
-    A fit gives the same bits as of the table in memory, whatever the parts are and in whichever order they come. Methods that are sums over
+    A fit by the same solver gives the same bits as of the table in memory, whatever the parts are and in whichever order they come. Methods that are sums over
     records can be fitted so: moments and the gradient methods; "auto" chooses among them. What the library cannot see, such as joins,
     windows, limits or de-duplication in a query, lies outside the guarantee: a record is a row of the *result*.
 

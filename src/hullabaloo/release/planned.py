@@ -98,7 +98,9 @@ class PlannedFit:
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
             raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
         wanted = (self.problem.dimension, self.problem.targets)
-        if np.shape(solution.theta) != wanted or not np.isfinite(solution.theta).all():
+        theta = solution.theta
+        plain = type(theta) is np.ndarray and theta.dtype == np.float64 and theta.shape == wanted
+        if not plain or not np.isfinite(theta).all():
             raise InvalidParameter(
                 f"The solver {self.plan.solver!r} returned coefficients that are not finite numbers of shape {wanted}. Nothing is released; a charge that was made stays."
             )
