@@ -135,7 +135,13 @@ GAUSSIAN = {
     "greedy selection": Fit(GreedySelectionSolver(), "add-or-remove", ONES, REMOVED, 0.35, budget=BOTH, runs=200),
 }
 CHOICES = Fit(
-    "frank_wolfe", "replace-one", PLAIN, REPLACED, 0.5, constraint=hb.L1Ball(0.25), budget=hb.Budget(6.0, 0.01)
+    hb.FrankWolfeSolver(steps=8),
+    "replace-one",
+    PLAIN,
+    REPLACED,
+    0.5,
+    constraint=hb.L1Ball(0.25),
+    budget=hb.Budget(6.0, 0.01),
 )
 PERTURBED = {
     "replaced": Fit("objective_perturbation", "replace-one", PLAIN, REPLACED, 0.2, budget=hb.Budget(2.0, 0.02)),

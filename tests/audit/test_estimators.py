@@ -46,7 +46,10 @@ ASKED: dict[str, tuple[dict[str, Any], float]] = {
     "greedy_selection": ({"budget": LARGE}, 0.5),
     "greedy_coordinate_descent": ({"budget": LARGE}, 0.5),
     "mirror_descent": ({"constraint": hb.L2Ball(0.5)}, 0.999),
-    "frank_wolfe": ({"constraint": hb.L1Ball(0.25), "budget": LARGE}, 0.999),
+    "frank_wolfe": (
+        {"solver": hb.FrankWolfeSolver(steps=8), "constraint": hb.L1Ball(0.25), "budget": LARGE},
+        0.999,
+    ),
     "dual_frank_wolfe": ({"solver": hb.DualFrankWolfeSolver(steps=3, ridge=3.0), "penalty": hb.L1Penalty(0.5)}, 0.99),
     "objective_perturbation": ({"budget": hb.Budget(2.0, 0.02)}, 0.0),
     "output_perturbation": ({}, 0.99),

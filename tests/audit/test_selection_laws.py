@@ -145,7 +145,11 @@ def test_misfit_sees_what_does_not_fit_and_nothing_else() -> None:
 
 DOMAIN = hb.Domain(features={"x": hb.Numeric(-1, 1, indicator=False)}, target=(-1, 1), records=2)
 CHOOSING: dict[str, dict[str, Any]] = {
-    "frank_wolfe": {"solver": hb.FrankWolfeSolver(steps=8), "constraint": hb.L1Ball(0.25), "budget": hb.Budget(6.0, 0.01)},
+    "frank_wolfe": {
+        "solver": hb.FrankWolfeSolver(steps=8),
+        "constraint": hb.L1Ball(0.25),
+        "budget": hb.Budget(6.0, 0.01),
+    },
     "laplace": {"solver": hb.CoordinateDescentSolver(constants="laplace"), "budget": hb.Budget(4.0, 1e-5)},
     "objective_perturbation": {"solver": "objective_perturbation", "budget": hb.Budget(2.0, 0.02)},
 }
