@@ -92,6 +92,23 @@ def test_a_fit_is_charged_once_and_the_second_is_refused_before_anything_is_read
     assert len(ledger.charges("clinic")) == 1
 
 
+def test_a_charge_that_is_refused_at_last_comes_before_anything_is_read(
+    ledger: hb.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else spends the rest between the first look at the ledger and the charge."""
+    X, y = data()
+    watched = Watched(X)
+
+    def spent(*_: Any, **__: Any) -> Any:
+        assert watched.read == 0
+        raise BudgetExhausted("The rest was spent meanwhile. Ask for less.")
+
+    monkeypatch.setattr(hb.Ledger, "charge", spent)
+    with pytest.raises(BudgetExhausted):
+        model(ledger=ledger, dataset="clinic").fit(watched, y)
+    assert watched.read == 0
+
+
 @pytest.mark.parametrize("rule", ["basic", "gdp", "renyi"])
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
 def test_one_default_fit_uses_a_dataset_up_under_every_filter(tmp_path: Path, rule: str, solver: str) -> None:
