@@ -211,7 +211,7 @@ def evaluate(
 
     Example:
         >>> import numpy as np, hullabaloo as hb
-        >>> X = np.linspace(0.0, 10.0, 6000)[:, None]
+        >>> X = np.linspace(0.0, 10.0, 20_000)[:, None]
         >>> y = 3.0 * X[:, 0] + 1.0
         >>> domain = hb.Domain(features={"a": (0, 10)}, target=(0, 40), indicators=False)
         >>> model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X[::2], y[::2])
