@@ -63,8 +63,12 @@ def levels(encoding: Encoding, found: NoisyScore) -> dict[int, Array]:
     return seen
 
 
+MANY = 1000.0
+"""Mean from which a Poisson law is as good as a normal one."""
+
+
 def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cut: float) -> float:
-    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law, of numbers of normal residuals."""
+    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law, of many counts and of numbers of normal residuals."""
     z = min(max(float(record @ found.point), -50.0), 50.0)
     if isinstance(model.loss, Logistic):
         p = 1.0 / (1.0 + math.exp(-z))
@@ -72,10 +76,14 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
     if isinstance(model.loss, Poisson):
         highest = max(target.hi for target in model.encoding.targets if isinstance(target, BoundedTarget))
         mean = math.exp(z) * highest
-        counts = np.arange(min(highest, 10.0 + 2.0 * mean) + 1.0)
-        chance = np.exp(counts * math.log(mean) - mean - gammaln(counts + 1.0))
-        return float(chance @ np.maximum(np.abs(mean - counts) / highest * length - cut, 0.0))
-    spread = math.sqrt(max(found.residual, 1e-300)) * length
+        if mean < MANY:
+            counts = np.arange(min(highest, 10.0 + 2.0 * mean) + 1.0)
+            chance = np.exp(counts * math.log(mean) - mean - gammaln(counts + 1.0))
+            chance[-1] += max(1.0 - float(chance.sum()), 0.0)  # larger counts are clipped to the bound
+            return float(chance @ np.maximum(np.abs(mean - counts) / highest * length - cut, 0.0))
+        spread = math.sqrt(mean) / highest * length
+    else:
+        spread = math.sqrt(max(found.residual, 1e-300)) * length
     u = min(cut / spread, 40.0)
     return spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
 
