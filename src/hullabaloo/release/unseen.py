@@ -73,7 +73,8 @@ def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: f
     for block in layout.onehot:
         columns = list(block.columns)
         likely = np.maximum(shares[columns], 0.0)
-        average = float(likely @ theta[columns]) / max(float(likely.sum()), 1.0)
+        total = float(likely.sum())
+        average = float(likely @ theta[columns]) / (max(total, 1.0) if len(columns) < len(block.all_levels) else max(total, 1e-300))
         hold(columns, FAR, average)
         hold([block.missing] * (block.missing >= 0), 1.0, average)
     for number in layout.numeric:
