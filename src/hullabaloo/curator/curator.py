@@ -113,7 +113,11 @@ class Curator:
                 )
             place = query.key_label, self.__width
             self.__answered[place] += times
-            key = self.__derived(place, self.__answered[place])
+            index, key = self.__answered[place], self.__key
+        if isinstance(key, ReleaseKey):  # all views count together, by label and width: no two answers have one key
+            key = key.derive(*place, index)
+        elif key is not None:  # test keys leave out the width, as they always have
+            key = key.derive(f"{place[0]}/{index}")
         with self.__lock, np.errstate(all="ignore"):  # whatever the question has set
             return query.answered(self.__rows, question, key, self.__kept)
 
@@ -137,16 +141,6 @@ class Curator:
             f"An answer to {name!r} about {self.__width} columns was asked, but the plan paid for {', '.join(listed) or 'nothing'}. "
             "Plan and charge for it first."
         )
-
-    def __derived(self, place: tuple[str, int], index: int) -> Key | None:
-        """The key of one answer: all views count their answers together, by label and width, so that no two have one release key.
-
-        (Test keys leave out the width, as they always have.)
-        """
-        key = self.__key
-        if isinstance(key, ReleaseKey):
-            return key.derive(*place, index)
-        return None if key is None else key.derive(f"{place[0]}/{index}")
 
     @sealed
     def of_target(self, target: int) -> "Curator":

@@ -98,7 +98,7 @@ class Query(ABC):
         vars(made).update({one.name: getattr(self, one.name) for one in fields(self)})
         return made
 
-    @property
+    @cached_property
     def is_private(self) -> bool:
         """Whether noise is drawn; else nothing is promised, and nothing has to be kept from anybody's code."""
         return not math.isinf(getattr(self, self.price))
