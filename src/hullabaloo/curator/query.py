@@ -234,11 +234,6 @@ class Sum(Query):
 
     @property
     @abstractmethod
-    def length(self) -> int:
-        """Number of real coordinates that receive noise."""
-
-    @property
-    @abstractmethod
     def contribution(self) -> float:
         """Bound of one coordinate of one record's contribution to the sum."""
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.known import kernel_of
+from hullabaloo.curator.known import Array, kernel_of
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
 from hullabaloo.erm.shape import Shape
 from hullabaloo.erm.smooth_kernels import along, slopes
 from hullabaloo.losses import Loss, VectorLoss, clipped_at
 
-Array = npt.NDArray[np.float64]
 _BLOCK = 1 << 12
 _EMPTY = np.zeros(0)
 

@@ -18,12 +18,10 @@ from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.regression import table_of
 from hullabaloo.linear_model.shared import PlainScore
 from hullabaloo.losses import AnyLoss, Logistic, MarginLoss, MultinomialLogistic, SmoothedHinge
-from hullabaloo.losses.base import SHARPEST
+from hullabaloo.losses.base import SHARPEST, Array
 from hullabaloo.planning.named import name_of
 from hullabaloo.release.estimator import ClassifierMixin
 from hullabaloo.release.parameters import declared, one_of, positive
-
-Array = npt.NDArray[np.float64]
 
 
 class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):

@@ -12,19 +12,16 @@ from types import MappingProxyType
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.path_law import PathLaw
 from hullabaloo.solvers.gradient.travel import ProjectedSchedule, projected_schedule, smooth_and_steep
 from hullabaloo.solvers.loop import Averaging, iterate, proximal, require_proximal
 from hullabaloo.solvers.reference import Reference
-
-Array = npt.NDArray[np.float64]
 
 
 @final
@@ -72,7 +69,6 @@ class GradientSolver(Solver):
             return Solution(_exact(problem, curator)[:, None])
         path = ProjectedSchedule(**plan.settings)
         start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
-
         low, high = problem.loss.intercept_bounds
 
         def walk(slope_step: float) -> Callable[[int, Array], Array]:
@@ -82,7 +78,7 @@ class GradientSolver(Solver):
                 gradient = curator.answer("gradient", theta)
                 if not problem.intercept:
                     return proximal(problem, theta - size * gradient, size)
-                moved = theta - size * gradient
+                moved: Array = theta - size * gradient
                 if moved.size > 1:
                     moved[:-1] = proximal(problem, moved[:-1], size)
                 moved[-1] = min(max(theta[-1] - path.middle * gradient[-1], low), high)
