@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
-from hullabaloo.errors import CapabilityError, DomainError
+from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.regression import table_of
@@ -188,6 +188,11 @@ class LogisticRegression(LogisticClassifier):
     multi_class: str = "auto"
 
     def _multinomial(self) -> bool:
+        if self.multi_class == "ovr":
+            raise InvalidParameter(
+                "multi_class='ovr' was given, which is scikit-learn's word for a model of each class against all others. Nothing was charged or "
+                "read. Here it is called multi_class='one-vs-rest'."
+            )
         chosen = one_of("multi_class", self.multi_class, ("auto", "multinomial", "one-vs-rest"))
         if chosen != "auto":
             return chosen == "multinomial"
