@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, 
 from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
 from hullabaloo.privacy.schedule import FOREVER
 from hullabaloo.queries import QUERIES
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers.base import Array, Solution
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
 NO_COPY_IS_NOTICED = (
@@ -288,6 +288,12 @@ class Release:
     moments: NoisyMoments | None = None
     scores: tuple[NoisyScore, ...] = ()
     trace: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, solution: Solution, statement: PrivacyStatement, plan: Mapping[str, Any]) -> "Release":
+        """What a solver found, with its guarantee and plan."""
+        leaves = {one.name for one in fields(cls)} - {"statement", "plan"}
+        return cls(statement=statement, plan=plan, **{name: getattr(solution, name) for name in leaves})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
