@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -292,8 +292,16 @@ class Release:
     @classmethod
     def of(cls, solution: Solution, statement: PrivacyStatement, plan: Mapping[str, Any]) -> "Release":
         """What a solver found, with its guarantee and plan."""
-        leaves = {one.name for one in fields(cls)} - {"statement", "plan"}
-        return cls(statement=statement, plan=plan, **{name: getattr(solution, name) for name in leaves})
+        return cls(
+            theta=solution.theta,
+            statement=statement,
+            plan=plan,
+            privacy_covariance=solution.privacy_covariance,
+            sampling_covariance=solution.sampling_covariance,
+            moments=solution.moments,
+            scores=solution.scores,
+            trace=solution.trace,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
