@@ -23,12 +23,12 @@ answers are far from the optimum counts against their share of the mean. A verte
 """
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.errors import CalibrationError, CapabilityError
+from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Cardinality, L1Penalty, NoPenalty, SubmodularPenalty, SubmodularPolyhedron
 from hullabaloo.geometry.submodular.norm import greedy_vertex, singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
@@ -36,7 +36,18 @@ from hullabaloo.losses import Pinball, Squared
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
-from hullabaloo.solvers.options import POSITIVE, WHOLE, YES_OR_NO, check_options, one_prediction
+from hullabaloo.solvers.mirror.mirror_rule import printed
+from hullabaloo.solvers.options import (
+    MOST_PASSES,
+    PASSES,
+    POSITIVE,
+    WHOLE,
+    YES_OR_NO,
+    check_options,
+    check_passes,
+    one_prediction,
+    paper_pair,
+)
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
 
 STEPS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
@@ -249,9 +260,11 @@ class DualFrankWolfeSolver(Solver):
         ridge: ν, of the mean loss; None for the public rule.
         unclipped: whether squared residuals keep their full size, at the certified bound of `residual_bound` and its larger
             noise; None for whichever has the smaller predicted risk.
+        max_passes: answers at most, each a pass over the table or more; None for no limit. More are refused before the charge.
 
     **Guarantee.** The plan buys T answers of the minimiser query, each μ/√T-GDP, together μ-GDP exactly; its linear terms are functions
-    of earlier answers and public facts, no longer than the bound S that was priced. Everything else is post-processing.
+    of earlier answers and public facts, no longer than the bound S that was priced. Everything else is post-processing. With
+    `calibration="paper"` the noise is Laplace's at the printed scale, and the query's event states what that really costs.
 
     Source: 001, Algorithm 2.
     """
@@ -259,38 +272,61 @@ class DualFrankWolfeSolver(Solver):
     steps: int | None = None
     ridge: float | None = None
     unclipped: bool | None = None
+    max_passes: int | None = field(default=MOST_PASSES, repr=False)
     name: ClassVar[str] = "dual_frank_wolfe"
 
     def __post_init__(self) -> None:
-        check_options(self, steps=WHOLE, ridge=POSITIVE, unclipped=YES_OR_NO)
+        check_options(self, steps=WHOLE, ridge=POSITIVE, unclipped=YES_OR_NO, max_passes=PASSES)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T minimisers of equal price.
 
         Raises:
-            CapabilityError: no structured (or l1) penalty, a set, several targets, a loss that is not smooth.
-            CalibrationError: the paper's calibration.
+            CapabilityError: no structured (or l1) penalty, a set, several targets, a loss that is not smooth; more answers than `max_passes`.
+            InvalidParameter: the paper's noise is asked without ε or δ.
         """
-        about = Polyhedron.of(problem)
-        if allowance.calibration is Calibration.PAPER and allowance.is_private:
-            raise CalibrationError(
-                "Dual Frank–Wolfe was asked with calibration='paper', but its paper (Theorems 3 and 4) refers to the Laplace noise of "
-                "Talwar, Thakurta and Zhang (2014) for scores of finitely many vertices, which neither bounds how far a record moves "
-                "w(s) nor can be drawn for the 2^p p! vertices of a polyhedron. Use calibration='exact'."
-            )
-        mu = allowance.mu
-        rule = best_rule(problem, about, mu, steps=self.steps, ridge=self.ridge, unclipped=self.unclipped)
-        query = prices.price(
-            "output_perturbation",
-            loss=problem.loss,
-            clip=rule.clip,
-            ridge=rule.ridge,
-            feasible=None,
-            penalty=NoPenalty(),
-            mu=mu / math.sqrt(rule.steps),
-            count=rule.steps,
-            linear_bound=about.largest,
+        about, mu = Polyhedron.of(problem), allowance.mu
+        paper = allowance.calibration is Calibration.PAPER and allowance.is_private
+        whole = paper and self.unclipped is None  # the paper clips nothing
+        rule = best_rule(problem, about, mu, steps=self.steps, ridge=self.ridge, unclipped=whole or self.unclipped)
+        asked: dict[str, Any] = {"loss": problem.loss, "clip": rule.clip, "ridge": rule.ridge, "feasible": None}
+        asked |= {"penalty": NoPenalty(), "linear_bound": about.largest}
+        if paper:
+            return self._paper(problem, prices, allowance, about, rule, asked)
+        told = check_passes(self, problem, rule.steps, self.max_passes)
+        query = prices.price("output_perturbation", mu=mu / math.sqrt(rule.steps), count=rule.steps, **asked)
+        noisy = "noisy" if allowance.is_private else "exact"
+        clipped = f"derivatives clipped at {rule.clip:.3g}, " if math.isfinite(rule.clip) else ""
+        reason = f"{rule.steps} {noisy} minimisers, {clipped}ridge {rule.ridge:.3g} on the mean loss; with searches, more than {told}"
+        return self._planned(problem, about, rule, query, reason)
+
+    def _paper(
+        self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: Polyhedron, rule: Rule, asked: Any
+    ) -> Plan:
+        """`T = (Γnε/(L₁‖K‖₁))^{2/3}` as in 002, Theorem 5.5, to which the paper refers, and Laplace noise on w(s_t).
+
+        A record moves the score ⟨s, w⟩ of a vertex by at most `SG/(nν)` under add-or-remove, so that SG/ν stands for L₁‖K‖₁, with Γ = (2S)²/ν, G
+        the bound of a record's gradient. Scores of 2^p p! vertices cannot be drawn one by one: "a random vector" has the scale
+        `b = (G/ν)√(8T ln(1/δ))/(nε)` in each coordinate, with which the score of a vertex along one coordinate has the printed `L₁‖K‖₁√(8T ln(1/δ))/(nε)`.
+
+        Source: 001, Algorithm 2; 001, Theorem 3; 001, Theorem 4.
+        """
+        epsilon, delta = paper_pair(allowance, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
+        moved, n = problem.max_weight * rule.clip * problem.norm_l2 / rule.ridge, problem.records
+        score = about.largest * moved
+        wanted = (about.curvature(rule.ridge) * n * epsilon / score) ** (2.0 / 3.0) if score else 1.0
+        count, short = printed(wanted, 1)
+        told = check_passes(self, problem, count, self.max_passes)
+        scale = moved * math.sqrt(8.0 * count * math.log(1.0 / delta)) / (n * epsilon)
+        unit = prices.price("laplace_minimiser", epsilon=1.0, count=count, **asked)
+        query = prices.price("laplace_minimiser", epsilon=unit.scale / scale, count=count, **asked)
+        reason = (
+            "scale and T as Kumar and Deisenroth (2019), Theorems 3 and 4, have them of Talwar, Thakurta, Zhang 2014: Laplace noise of scale "
+            f"{scale:.3g} on each coefficient, L₁‖K‖₁ = {score:.3g}, T = {count}{short}, ridge {rule.ridge:.3g}; with searches, more than {told}"
         )
+        return self._planned(problem, about, Rule(count, count, rule.ridge, rule.clip), query, reason)
+
+    def _planned(self, problem: Problem, about: Polyhedron, rule: Rule, query: Any, reason: str) -> Plan:
         gamma = weights(rule.steps, rule.peak)
         sigma = query.sigma * math.sqrt(float(gamma @ gamma))
         settings = {
@@ -303,9 +339,6 @@ class DualFrankWolfeSolver(Solver):
             "shrinkage": _shrinkage(problem, about, rule.ridge, sigma),
             "curvature": about.curvature(rule.ridge),
         }
-        noisy = "noisy" if allowance.is_private else "exact"
-        clipped = f"derivatives clipped at {rule.clip:.3g}, " if math.isfinite(rule.clip) else ""
-        reason = f"{rule.steps} {noisy} minimisers, {clipped}ridge {rule.ridge:.3g} on the mean loss"
         return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -315,7 +348,7 @@ class DualFrankWolfeSolver(Solver):
         """
         penalty, settings = structured(problem), plan.settings
         gamma = weights(settings["steps"], settings["peak"])
-        walk = _Walk(penalty, problem.dimension - problem.intercept, gamma, curator)
+        walk = _Walk(penalty, problem.dimension - problem.intercept, gamma, curator, plan.queries[0].name)
         last = iterate(np.zeros(problem.dimension), walk.step, steps=settings["steps"], averaging=Averaging.LAST)
         theta, slopes = walk.mean.copy(), walk.slopes
         certified = penalty.value(walk.mean[:slopes]) - float(walk.dual @ walk.mean) if slopes else 0.0
@@ -334,8 +367,9 @@ class DualFrankWolfeSolver(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """What the ridge misses, and usual shares of what noise, early steps and noisy vertices cost, on the reference table."""
         settings, about = plan.settings, Polyhedron.of(problem)
-        mu = math.inf if settings["sigma"] == 0.0 else plan.event.gdp_mu()
-        assert mu is not None
+        one = settings["sigma"] / math.sqrt(settings["steps"])  # of one answer at the price of all
+        moved = problem.change * problem.norm_l2 / problem.records / settings["ridge"]
+        mu = moved * settings["clip"] / one if one else math.inf
         clip = np.array([math.inf if settings["clip"] is None else settings["clip"]])
         ridge = np.array([settings["ridge"]])
         return float(Parts.of(problem, about, ridge, clip, mu).risk(settings["steps"], settings["peak"])[0])
@@ -348,8 +382,8 @@ class DualFrankWolfeSolver(Solver):
 class _Walk:
     """Means and gaps of one run."""
 
-    def __init__(self, penalty: SubmodularPenalty, slopes: int, gamma: Array, curator: Answers) -> None:
-        self.penalty, self.slopes, self.gamma, self.curator = penalty, slopes, gamma, curator
+    def __init__(self, penalty: SubmodularPenalty, slopes: int, gamma: Array, curator: Answers, query: str) -> None:
+        self.query, self.penalty, self.slopes, self.gamma, self.curator = query, penalty, slopes, gamma, curator
         self.mean: Array = np.zeros(0)
         self.dual: Array = np.zeros(0)
         self.gaps: list[float] = []
@@ -359,7 +393,7 @@ class _Walk:
 
         Source: 001, Algorithm 1.
         """
-        w = self.curator.answer("output_perturbation", s)
+        w = self.curator.answer(self.query, s)
         vertex = np.zeros_like(s)
         if self.slopes and self.penalty.strength > 0.0:
             vertex[: self.slopes] = self.penalty.strength * greedy_vertex(self.penalty.function, w[: self.slopes])
