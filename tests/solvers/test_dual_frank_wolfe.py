@@ -31,7 +31,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, NotPrivateEvent
 from hullabaloo.solvers import DualFrankWolfeSolver, Plan, Problem, Solution
-from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import STEPS, Polyhedron, residual_bound, weights
+from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import STEPS, Polyhedron, residual_bound, weights
 from tests.curator.neighbours import facts, random_rows
 from tests.solvers.tables import Table, prices, problem, table
 
