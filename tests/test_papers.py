@@ -93,6 +93,18 @@ def test_the_posters_recorded_curves_are_those_of_the_benchmark() -> None:
     assert sum(len(x) for one in pictures.values() for x, _ in one.lines.values()) == len(kept["curves"])
 
 
+def test_every_name_of_theory_is_run_on_a_page() -> None:
+    """Where its theorem stands; a name is on a page where a block that is run has it."""
+    pages = [*(ROOT / "docs").rglob("*.md")]
+    code = "".join(
+        part
+        for page in pages
+        for part in re.findall(r"```python run\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    )
+    used = set(re.findall(r"hb\.theory\.(\w+)", code))
+    assert used == set(hb.theory.__all__)
+
+
 def test_links_of_the_pages_lead_somewhere() -> None:
     for page in papers.FOLDER.glob("*.md"):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
