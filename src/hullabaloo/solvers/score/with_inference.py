@@ -204,7 +204,9 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = np.column_stack([_stepped(problem, found, asked.hidden(found.point)) for found in scores])
+            theta = np.column_stack(
+                [_stepped(problem, found, asked.shortened * asked.bend(found.point)) for found in scores]
+            )
         return replace(
             solution,
             theta=theta,
@@ -243,10 +245,7 @@ def _total(problem: Problem) -> float:
 
 
 def _stepped(problem: Problem, found: NoisyScore, hidden: float) -> Array:
-    """A target's coefficients after the step, (p,), in the curvature with what is `hidden` of it in each direction.
-
-    A score of records that are shortened less than their curvature is, as those of rare levels are, would otherwise make a step many times too long.
-    """
+    """A target's coefficients after the step, (p,); without the curvature that shortened records hide, those of rare levels make it many times too long."""
     whole = replace(found, curvature=found.curvature + hidden * np.diag(found.scale**2))
     step = score_step(whole, PREDICTION, evident=True).step
     step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
@@ -274,12 +273,8 @@ class _Scores:
         lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
-        self.shortened = lengths.beyond(self.R) * weight / q
+        self.shortened = lengths.beyond(self.R) * weight / q  # of each direction, if of all alike
         self.seen: tuple[Array, float] | None = None
-
-    def hidden(self, theta: Array) -> float:
-        """The curvature that shortening records takes, of each direction, if of all alike."""
-        return self.shortened * self.bend(theta)
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
         """The curvature at θ, and the length that was taken; of the squared loss the same for all targets."""
