@@ -32,7 +32,7 @@ WIDE, SIZE, SIZES = 200, 40, [12, 24, 48, 96]
 
 def run(quick: bool) -> Reproduction:
     """Errors of the tree, excess of sums and of fits by the length of the stream, error against t, and what a sketch distorts."""
-    draws, lengths = (3, [1 << e for e in range(12, 16)]) if quick else (6, [1 << e for e in range(13, 18)])
+    draws, lengths = (3, [1 << e for e in range(13, 17)]) if quick else (6, [1 << e for e in range(13, 18)])
     horizons = [1 << e for e in range(6, 24)]
     tree = [float(np.max(BinaryTree(T).column_norm * BinaryTree(T).errors_at(np.array([T - 1, T])))) for T in horizons]
     noise = _tree_noise(255, 4000)
