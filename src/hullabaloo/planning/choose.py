@@ -10,6 +10,7 @@ from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
+from hullabaloo.planning.synthetic import CELLS_DECLARED
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.gradient.location_scale import centred
@@ -53,9 +54,6 @@ trying it out a minute. It can be asked for by name."""
 
 RIDGED, RATIOS = "objective_perturbation", (0.05, 0.1, 0.2)
 """Of wide problems its ridge is chosen in rehearsal, too: κ/ε, beside its own rule."""
-
-CELLS_DECLARED = 3.0
-"""Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
 
 EQUAL = 0.01
 """Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""

@@ -22,8 +22,10 @@ from hullabaloo.solvers.reference import TARGET_VARIANCE
 TWO_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
 
 
+CELLS_DECLARED = 3.0
+"""Bound of a row's norm over that of a cell from which cells count as declared. Under a row norm alone they are the same, and rows mostly as long as it."""
 FEWEST_CELLS = 3.0
-"""Filled cells of a row from which they count as declared: under a row norm alone one cell may be as long as the row."""
+"""Filled cells of a row from which rows of wide tables are made of filled and empty cells; of fewer, dense rows tell more (`WIDE`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,11 @@ def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> A
     """Correlated columns around a mean, as long as the scenario says and never longer than declared."""
     if slopes == 0:
         return np.zeros((rows, 0))
-    cells = scenario.filled * (problem.norm_l2**2 - problem.intercept) / problem.norm_linf**2
-    if scenario in WIDE and FEWEST_CELLS <= cells < slopes / 4:
-        return _indicators(problem, scenario, rows, slopes, cells)
+    longest = (problem.norm_l2**2 - problem.intercept) / problem.norm_linf**2
+    if scenario in WIDE and longest < CELLS_DECLARED**2:
+        scenario = replace(scenario, filled=1.0, centre=0.1)
+    elif scenario in WIDE and FEWEST_CELLS <= scenario.filled * longest < slopes / 4:
+        return _indicators(problem, scenario, rows, slopes, scenario.filled * longest)
     X = normals(rows * slopes, 2 * scenario.number).reshape(rows, slopes)
     falling = np.arange(1.0, slopes + 1.0) ** -scenario.decay
     X *= np.sqrt(falling / falling.sum())
