@@ -308,7 +308,8 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     elif best.solver.name == CONSTANT:
         why = "no solver is expected to do better with this budget"
     elif best.rehearsed:
-        why = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
+        tables = "wide synthetic tables" if best.narrow else "synthetic tables of this domain"
+        why = f"expected to keep {best.keeps} of the signal of {tables}"
     else:
         why = "the best by the formulas, as not rehearsed"
     return replace(best, plan=replace(best.plan, reason=f"{why}; {best.plan.reason}"))

@@ -275,6 +275,13 @@ class Forecast:
         return math.fsum(one.risk / max(one.constant, 1e-300) for one in self.rehearsed) / len(self.rehearsed)
 
     @property
+    def keeps(self) -> str:
+        """The share that is kept, from the least to the most of any scenario."""
+        shares = [max(0.0, 1.0 - one.risk / max(one.constant, 1e-300)) for one in self.rehearsed]
+        low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+        return high if low == high else f"{low[:-1]} to {high}"
+
+    @property
     def harm(self) -> float:
         """Excess risk where there is nothing to learn, in units of what a constant loses where there is a weak signal."""
         if self.silent is None or not self.rehearsed:

@@ -5,9 +5,9 @@ everything. Noise of one size s in every coordinate of θ moves a prediction by 
 sees columns through inner products of rows alone. So the signal that a gradient shows, `‖E φ'x‖`, the noise beside it and the sampling error
 depend on p through the effective rank of the records alone, which grows like ln²p where eigenvalues fall like 1/j.
 
-*What is not.* Solvers that ask for columns one by one, or for a covariance, have noise that grows with p: p updates at equal price have √p
-times the noise of one, a covariance's noise the norm s√(2p), a choice among p columns a loss of ln p over its temperature. Their narrowed
-plans are made with the budget that has the same noise: √(p′/p) or ln p′/ln p of it.
+*What is not.* A covariance's noise, and that of the curvatures of single columns, grows with p: by a norm s√(2p), or where rare columns have
+little curvature. A choice among p columns loses ln p over its temperature. The narrowed plans of solvers that ask for these get √(p′/p) or
+ln p′/ln p of the budget: the first two have then the noise of all columns.
 
 *What is measured.* Where records are few against columns the empirical optimum interpolates and says nothing; plans are judged on fresh
 rows, against the model that made the targets.

@@ -29,7 +29,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hullabaloo import geometry
-from hullabaloo.errors import CalibrationError, CapabilityError
+from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
 from hullabaloo.privacy import (
@@ -93,6 +93,10 @@ class ObjectivePerturbationSolver(Solver):
         smoothness = smoothness_of(problem, clip)
         output = output_noise_multiplier(allowance)
         if allowance.calibration is Calibration.PAPER:
+            if self.ratio is not None:
+                raise InvalidParameter(
+                    f"calibration='paper' was asked with ratio={self.ratio!r}, but the paper prints its ridge, 2β/ε. Nothing was charged or read. Leave out either."
+                )
             multiplier, curvature = paper_objective_perturbation(allowance.budget)
             ridge = smoothness / curvature
             reason = (
