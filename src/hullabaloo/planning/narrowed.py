@@ -24,7 +24,7 @@ from hullabaloo.geometry import HasElasticForm, NuclearBall, SubmodularBall
 from hullabaloo.solvers import Problem, QueryPrices
 
 COLUMNS = 300
-"""p′. At 150 and 600 the choices on the tables of `benchmarks/high_dimension.py` are the same but for ties."""
+"""p′: the cost of a rehearsal is proportional to it; its size was not tuned."""
 
 
 def narrowed(problem: Problem, prices: QueryPrices) -> tuple[Problem, QueryPrices] | None:

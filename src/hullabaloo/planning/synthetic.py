@@ -69,8 +69,8 @@ WIDE = (
     Scenario("strong signal, wide", 0.8, 1.0, 0.2, 0.1, 5, 7.5, sparse=True),
     Scenario("no signal, wide", 0.0, 1.0, 0.3, 0.5, 6, 20.0),
 )
-"""The same for wide tables: more columns explain more, and rows fill less of their bounds. Chosen on six tables of `benchmarks/wide_plans.py`, and reported
-on nine others."""
+"""The same for wide tables: more columns explain more, and rows fill less of their bounds. Chosen on six tables at add-or-remove
+(docs/high-dimension.md), and reported on eleven others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
