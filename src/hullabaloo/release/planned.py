@@ -30,6 +30,7 @@ from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, Watched, WithInference
 from hullabaloo.solvers.base import Array
+from hullabaloo.solvers.public import PublicTable
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
@@ -58,6 +59,7 @@ class Task:
     exposure: str | None = None
     inference: bool | float | str = False
     errors: str = "auto"
+    public: PublicTable | None = None
 
     @property
     def request(self) -> ReleaseRequest:
@@ -108,6 +110,9 @@ class PlannedFit:
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
+        public = self.problem.public
+        if public is not None:
+            statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
         return Release(
             theta=solution.theta,
             statement=statement,
@@ -262,6 +267,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         max_weight=facts.max_weight,
         records_per_unit=facts.records_per_unit,
         weighted=not facts.alike,
+        public=getattr(task, "public", None),
     )
 
 

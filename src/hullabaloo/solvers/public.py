@@ -36,6 +36,11 @@ class PublicTable:
     def __repr__(self) -> str:
         return f"PublicTable({self.digest!r})"
 
+    def of_target(self, target: int) -> "PublicTable":
+        """What it says of one target."""
+        one = slice(target, target + 1)
+        return PublicTable(f"{self.digest}/{target}", self.X, self.Y[:, one], self.offset, self.theta[:, one])
+
     def to_dict(self) -> dict[str, str]:
         """By what it is known."""
         return {"digest": self.digest}

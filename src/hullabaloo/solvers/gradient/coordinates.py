@@ -159,11 +159,12 @@ class Coordinates:
         return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
 
     def public_slopes(self, problem: Problem) -> Array:
-        """The public model's, in the set if there is one, as coefficients of u, (q,)."""
+        """The public model's, in the set if there is one, as coefficients of u, (q,), and of the coordinate along the mean where there is that."""
         assert problem.public is not None
         theta = problem.public.theta[:, 0]
         if self.mean is not None:
-            return np.asarray(np.linalg.solve(self.matrix, theta)[: self.slopes])  # type: ignore[arg-type]
+            assert self.matrix is not None
+            return np.asarray(np.linalg.solve(self.matrix, theta))
         slopes = theta[: self.slopes]
         if problem.constraint is not None:
             slopes = problem.constraint.project(slopes)  # type: ignore[attr-defined]  # the plan saw to it
@@ -174,8 +175,8 @@ class Coordinates:
         if self.gain.size:
             return self.gain, np.eye(self.slopes)
         assert problem.public is not None
-        apart = problem.public.X @ self.matrix if self.mean is not None else problem.public.X[:, : self.slopes]
-        apart = apart[:, : self.slopes] - self.centre
+        X = problem.public.X if self.matrix is None else problem.public.X @ self.matrix
+        apart = X[:, : self.slopes] - self.centre
         values, vectors = np.linalg.eigh(apart.T @ apart / len(apart))
         return np.maximum(values, 0.0), vectors
 

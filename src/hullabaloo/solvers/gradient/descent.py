@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
-from hullabaloo.solvers.public import drawn_along
 from hullabaloo.solvers.gradient.public_start import confirmed_share
 from hullabaloo.solvers.gradient.schedule import (
     BINS,
@@ -22,6 +22,7 @@ from hullabaloo.solvers.gradient.schedule import (
     is_counts,
     is_residual,
 )
+from hullabaloo.solvers.public import drawn_along
 
 Array = npt.NDArray[np.float64]
 
@@ -118,8 +119,9 @@ class Descent:
         path, view, told = self.path, self.view, {}
         point, confirmed = view.start(self.problem, level), 0.0
         if path.check_noise:
-            confirmed = confirmed_share(self.problem, self.curator, view, path.check_noise, path.smoothness)
-            point[: view.slopes] += confirmed * (view.public_slopes(self.problem) - point[: view.slopes])
+            confirmed = confirmed_share(self.problem, self.curator, view, path.check_noise, path.smoothness, path.slope)
+            known = view.public_slopes(self.problem)
+            point[: known.size] += confirmed * (known - point[: known.size])
             told = {"public model confirmed": confirmed}
         start = point[: view.slopes]
         if path.opening and is_residual(self.loss):
@@ -134,7 +136,7 @@ class Descent:
         cut = self.quantile(mean, clip_norm if path.measured else 0.25 * self.natural)
         travel = share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
-        if confirmed:
+        if confirmed and isinstance(self.problem.penalty, NoPenalty):
             mean[: view.slopes] = self.drawn(start, mean[: view.slopes], confirmed, path.noise * cut, travel)
         if path.level:
             mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
@@ -146,7 +148,9 @@ class Descent:
         Along an eigenvector of the public covariance of curvature κ a walk goes `r = min(travel · κ, 1)` of the way, with noise `r · noise/κ`.
         """
         values, vectors = self.view.public_covariance(self.problem)
-        steep = np.maximum(self.path.curvature * values, 1e-300)
+        steep = self.path.curvature * np.maximum(values, 1e-12 * float(values.max()))
+        if not steep.min() > 0.0:
+            return found
         response = np.minimum(travel * steep, 1.0)
         moved = vectors.T @ (found - start)
         kept = drawn_along(moved, response / np.sqrt(steep), noise * response / steep)

@@ -35,8 +35,8 @@ from hullabaloo.solvers.gradient.schedule import (
     schedule,
 )
 from hullabaloo.solvers.loop import require_proximal
-from hullabaloo.solvers.public import PublicTable, drawn_to
 from hullabaloo.solvers.options import YES_OR_NO, check_options
+from hullabaloo.solvers.public import PublicTable, drawn_to
 from hullabaloo.solvers.reference import Reference
 
 Array = npt.NDArray[np.float64]
@@ -74,7 +74,9 @@ class MeasuredGradientSolver(Solver, ABC):
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
         if to.check:
             one = prices.restricted(1)
-            queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(LEVELS + PARTS), count=LEVELS + PARTS))
+            queries.append(
+                one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(LEVELS + PARTS), count=LEVELS + PARTS)
+            )
         queries.append(steps(to.steps, path.steps))
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)

@@ -62,8 +62,8 @@ LEFT = 0.25
 """Share of a residual loss's curvature that is left where its gradients are cut at their own quantile."""
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
-CHECK = 0.04
-"""Share of μ² for the one gradient that says how much of a public model the records confirm."""
+CHECK, CHECK_BY_NOISE, MOST_CHECK = 0.05, 8.0, 0.2
+"""Share of μ² for the derivatives that say how much of a public model the records confirm: what more of it for each unit of the noise of a mean, and the most."""
 LEVEL_LATE = 8
 """Steps for the intercept alone at the beginning of the second phase."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
@@ -221,7 +221,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     check = 0.0
     if problem.public is not None:
         whole = prices.price("centred_gradient", loss=problem.loss, mu=mu, count=1).sigma / problem.records
-        check = min(CHECK + 5.0 * whole, 0.15)
+        check = min(CHECK + CHECK_BY_NOISE * whole, MOST_CHECK)
     steps = 1.0 - means - histograms(problem, whitened=whitened) * lengths - covariance - check
     noise = prices.price("centred_gradient", loss=problem.loss, mu=mu * math.sqrt(steps), count=1).sigma
     level = max(noise / problem.records * math.sqrt(max(problem.dimension - problem.intercept, 1)), TINY)
