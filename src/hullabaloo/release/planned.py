@@ -33,7 +33,14 @@ from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.public import PublicTable
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
-PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
+PAPERS = (
+    "mirror_descent",
+    "frank_wolfe",
+    "dual_frank_wolfe",
+    "coordinate_descent",
+    "objective_perturbation",
+    "output_perturbation",
+)
 """Solvers whose paper prints how much noise they take."""
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
@@ -110,19 +117,10 @@ class PlannedFit:
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
-        public = self.problem.public
-        if public is not None:
+        if (public := self.problem.public) is not None:
             statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
-        return Release(
-            theta=solution.theta,
-            statement=statement,
-            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without},
-            privacy_covariance=solution.privacy_covariance,
-            sampling_covariance=solution.sampling_covariance,
-            moments=solution.moments,
-            scores=solution.scores,
-            trace=solution.trace,
-        )
+        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
+        return Release.of(solution, statement, plan)
 
 
 @dataclass(frozen=True, slots=True)
