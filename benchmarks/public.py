@@ -27,7 +27,7 @@ from hullabaloo.release.public_table import learned
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem
 
-EPSILONS, ROWS, PUBLIC, DRAWS = (0.1, 0.3, 1.0), 20_000, 1_000, 5
+EPSILONS, ROWS, PUBLIC, DRAWS = (0.1, 0.3), 20_000, 1_000, 3
 TUNING = ("abalone", "elevators", "law_school", "spambase", "wine")
 SMALLEST = 2_000
 WRONG = ("shuffled", "elsewhere", "permuted", "rescaled", "constant")

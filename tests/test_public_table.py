@@ -27,7 +27,7 @@ PRIVATE, PUBLIC = rows(3_000, 1), rows(400, 2)
 
 def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp_path: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.create_dataset("rows", budget=hb.Budget(1.0, 1e-6))
+    ledger.create("rows", hb.Budget(1.0, 1e-6))
     about = {"domain": DOMAIN, "budget": BUDGET, "test_key": b"k" * 32}
     by_pair = (PUBLIC.drop(columns="y"), PUBLIC["y"].to_numpy())
     PUBLIC.to_csv(tmp_path / "public.csv", index=False)
@@ -64,7 +64,7 @@ def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp
 )
 def test_another_table_is_refused_before_the_charge(tmp_path: Path, public: object, said: str) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.create_dataset("rows", budget=hb.Budget(1.0, 1e-6))
+    ledger.create("rows", hb.Budget(1.0, 1e-6))
     model = hb.LinearRegression(domain=DOMAIN, budget=BUDGET, public=public, ledger=ledger, dataset="rows")
     with pytest.raises(HullabalooError, match=said):
         model.fit(PRIVATE)

@@ -64,7 +64,7 @@ def drawn_along(moved: Array, usual: Array, noise: Array) -> Array:
     """
     if not moved.size:
         return moved
-    variance, usual = np.maximum(noise, 1e-300) ** 2, np.maximum(usual, 1e-300) ** 2
+    variance, usual = np.maximum(noise, 1e-100) ** 2, np.maximum(usual, 1e-100) ** 2
     trials = np.append(0.0, np.median(variance / usual) * 2.0 ** np.arange(-24.0, 36.0, 0.5))
     prior = trials[:, None] * usual
     doubt = (np.log(prior + variance) + moved**2 / (prior + variance)).sum(axis=1)

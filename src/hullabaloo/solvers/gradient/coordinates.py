@@ -168,8 +168,8 @@ class Coordinates:
         return np.asarray(slopes if self.matrix is None else self.inverse @ slopes)
 
     def public_covariance(self, problem: Problem) -> tuple[Array, Array]:
-        """Eigenvalues and vectors of u's covariance: the released one, or where A is the identity that of public rows."""
-        if self.gain.size:
+        """Eigenvalues and vectors of u's covariance: the released one, or where A is the identity, or turned along the mean, that of public rows."""
+        if self.gain.size == self.slopes:
             return self.gain, np.eye(self.slopes)
         assert problem.public is not None
         X = problem.public.X if self.matrix is None else problem.public.X @ self.matrix

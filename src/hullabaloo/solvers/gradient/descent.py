@@ -143,7 +143,8 @@ class Descent:
         response = np.minimum(travel * steep, 1.0)
         moved = vectors.T @ (found - start)
         kept = drawn_along(moved, response / np.sqrt(steep), noise * response / steep)
-        return np.asarray(start + vectors @ ((1.0 - confirmed) * moved + confirmed * kept))
+        drawn = start + vectors @ ((1.0 - confirmed) * moved + confirmed * kept)
+        return drawn if np.isfinite(drawn).all() else found
 
     def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:
         """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.

@@ -13,7 +13,7 @@ from hullabaloo.solvers.gradient.schedule import is_residual
 
 Array = npt.NDArray[np.float64]
 
-LEVELS, PARTS = 2, 3
+LEVELS, PARTS = 2, 4
 """How many derivatives are asked for to find the level, and the part."""
 PLACES = np.append(0.0, 2.0 ** np.arange(-6.0, 0.25, 0.25))
 """Parts of the public model that are weighed."""
@@ -28,7 +28,7 @@ FAINT = 1e-3
 def confirmed_share(
     problem: Problem, curator: Answers, view: Coordinates, noise: float, smoothness: float, steep: float
 ) -> float:
-    """The part t of the public slopes w to start from, in [0, 1]: the posterior mean of where `F(t w)` is least.
+    """The part t of the public slopes w to start from, in [0, 1]: the posterior mean or median, whichever is less, of where `F(t w)` is least.
 
     F is convex along the line, so that the sign of a derivative g(t) tells the side. Its contributions `φ' ⟨w, x − m⟩` are shortened to a
     length c, of residuals what half of the public ones exceed, of classes and counts their longest, as short ones are many and all point outwards: `g(t) ~ N(0, σ²)` at the least point itself, `N(U(0, r), σ²)` below it, `N(U(−r, 0), σ²)` above, r twice
@@ -82,5 +82,5 @@ def confirmed_share(
         above = (ndtr((g + reach) / s) - ndtr(g / s)) / reach
         believed *= np.where(t < PLACES, below, np.where(t > PLACES, above, here)) + 1e-12
         believed /= believed.sum()
-        t = float(PLACES[max(int(np.searchsorted(np.cumsum(believed), 0.5)), 1)])
-    return float(believed @ PLACES)
+        t = float(PLACES[max(int(np.argmin(np.abs(PLACES - believed @ PLACES))), 1)])
+    return min(float(believed @ PLACES), float(PLACES[int(np.searchsorted(np.cumsum(believed), 0.5))]))
