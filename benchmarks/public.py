@@ -3,7 +3,7 @@
 1 000 rows are taken out of each training part: they are the right public table, the rest is private. Wrong ones are made of these rows: `shuffled` (its
 targets in another order), `elsewhere` (the 1 000 rows that lie furthest along the longest direction of all: another population), `permuted` (its
 columns in another order), `rescaled` (columns on 0.3 of their scale, from another origin) and `constant` (one row over and over). `alone` is the public model itself.
-Constants were chosen on `TUNING`, at ε = 0.1; all other tables are reported apart. Replace-one, δ = 1/n².
+Constants were chosen on `TUNING`, at ε = 0.1; all other tables are reported apart. Replace-one, δ = 1/n². `python -m benchmarks.public EPSILON [TABLE…]` prints the lines.
 """
 
 import math
@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import share_kept, small
+from benchmarks import share_kept
 from benchmarks.share_tables import TABLES
-from hullabaloo import Domain, LinearRegression
 from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.losses import Logistic, Loss, Squared
@@ -34,16 +33,9 @@ WRONG = ("shuffled", "elsewhere", "permuted", "rescaled", "constant")
 Array = np.ndarray
 
 
-def fingerprint() -> dict[str, Any]:
-    """What is released for a small table with a public one."""
-    X, y, _ = small.table()
-    domain = Domain(features={f"x{j}": (-1, 1) for j in range(X.shape[1])}, target=(-1, 1))
-    about: dict[str, Any] = {"budget": small.BUDGET, "test_key": small.KEY, "inference": False, "domain": domain}
-    half = len(X) // 2
-    return {"numbers": small.seen(LinearRegression(**about, public=(X[:half], y[:half])).fit(X[half:], y[half:]))}
-
-
-def run(names: list[str] | None = None, draws: int = DRAWS, epsilons: tuple[float, ...] = EPSILONS) -> dict[str, Any]:
+def shares(
+    names: list[str] | None = None, draws: int = DRAWS, epsilons: tuple[float, ...] = EPSILONS
+) -> dict[str, Any]:
     """Median shares of every table, ε and public table, and their medians over tables and over what each differs from doing without."""
     asked = [(name, draws, epsilons) for name in names or TABLES]
     with ProcessPoolExecutor(1) as pool:
