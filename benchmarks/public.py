@@ -27,24 +27,22 @@ from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem
 
 EPSILONS, ROWS, PUBLIC, DRAWS = (0.1, 0.3), 20_000, 1_000, 3
-TUNING = tuple(
-    [
-        "abalone",
-        "elevators",
-        "law_school",
-        "spambase",
-        "wine",
-        "acs_income",
-        "acs_above_50k",
-        "ailerons",
-        "adult",
-        "bank",
-        "covertype",
-        "electricity",
-        "intrusion",
-        "mushrooms",
-        "noaa",
-    ]
+TUNING = (
+    "abalone",
+    "elevators",
+    "law_school",
+    "spambase",
+    "wine",
+    "acs_income",
+    "acs_above_50k",
+    "ailerons",
+    "adult",
+    "bank",
+    "covertype",
+    "electricity",
+    "intrusion",
+    "mushrooms",
+    "noaa",
 )
 SMALLEST = 2_000
 WRONG = ("shuffled", "elsewhere", "permuted", "rescaled", "constant")
