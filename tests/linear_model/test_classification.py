@@ -135,8 +135,6 @@ def test_bounds_of_a_number_are_no_classes() -> None:
         for asked in (lambda: model.fit(table(50)), lambda: model.price(n=50)):  # noqa: B023 - called at once
             with pytest.raises(DomainError, match=r"learns classes.*classes=\['no', 'yes'\]"):
                 asked()
-    with pytest.raises(InvalidParameter, match=r"multi_class was given as 'ovr'.*'one-vs-rest'"):
-        hb.LogisticRegression(budget=BUDGET, domain=THREE, multi_class="ovr").price(n=100)
     for wrong in (1e-10, -1.0, math.nan, "wide", True):
         with pytest.raises(InvalidParameter, match=r"smoothing .* above 1e-09"):
             hb.LinearSVC(budget=BUDGET, domain=domain_for("LinearSVC"), smoothing=wrong).price(n=100)

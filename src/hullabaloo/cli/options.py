@@ -112,6 +112,8 @@ class ModelOptions(NamedTuple):
             (bound); else those that the solver leaves.
         level SHARE: That share or chance; else 0.1.
         inference SHARE: Errors and intervals: yes, no, or their share of the budget; else wherever something valid is known.
+        public FILE: A table of the same columns that nobody has to protect: another year, a published sample. What it says is a start, and
+            tested.
         errors: How records vary around the model: robust, the same with a unit's records alike, or homoskedastic.
     """
 
@@ -133,6 +135,7 @@ class ModelOptions(NamedTuple):
     level: float | None = None
     inference: str | None = None
     errors: Literal["auto", "robust", "homoskedastic", "unit"] = "auto"
+    public: str | None = None
     intercept: bool = True
     calibration: Literal["exact", "paper"] = "exact"
 

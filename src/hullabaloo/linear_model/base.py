@@ -35,6 +35,7 @@ from hullabaloo.release.estimator import warn_of_column
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price
+from hullabaloo.release.public_table import public_table
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
 from hullabaloo.structure.structure import refuse_unknown
@@ -107,6 +108,10 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         errors: how records vary around the model: "robust" (whatever it is, each record for itself), "unit" (likewise, records of the domain's unit may be
             alike: clustered errors), "homoskedastic" (errors alike for all records; of logistic and Poisson models those of the model itself), or "auto":
             "unit" where the domain keeps several records of a unit, else "robust", and from `solver="moments"` "homoskedastic".
+        public: a table of the same kind that nobody has to protect (another year, another state, a published sample), as `fit` takes one with the target's
+            column in it, or a pair (X, y). A model of it is where steps start, as far as a few noisy answers confirm it, and noisy answers and moves are drawn
+            towards what it says as far as noise explains the difference; for "adaptive_gradient" and "preconditioned_gradient", of which "auto" then
+            chooses. No guarantee rests on it; the statement names it. It is neither saved nor asked for again.
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
@@ -142,6 +147,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     test_key: TestKey | bytes | None = None
     inference: bool | float | str = "auto"
     errors: str = "auto"
+    public: Any = None
 
     # ---- what a concrete estimator says of itself -----------------------------------------------------------------
 
@@ -319,6 +325,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             exposure=self._target()[1],
             inference=True if self.selection is not None and share == "auto" else share,
             errors=errors,
+            public=None if self.public is None else public_table(self.public, encoding, loss),
         )
 
     def _fitted(self) -> FittedModel:
@@ -331,8 +338,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         return replace(known, meaning=f"{known.meaning} {in_words(known)}".strip())
 
     def _again(self) -> Task:
-        """The public arguments of the fit, without ledger and key."""
-        twin: Self = clone(self).set_params(ledger=None, dataset=None, test_key=None)
+        """The public arguments of the fit, without ledger, key and public table."""
+        twin: Self = clone(self).set_params(ledger=None, dataset=None, test_key=None, public=None)
         return twin._task(self.encoding_)
 
     def _finish(self, release: Release, encoding: Encoding, named: bool) -> None:

@@ -54,7 +54,11 @@ def save(model: Any, path: Path) -> None:
         "dataset": model.dataset,
         "calibration": str(Calibration.parse(model.calibration)),
     }
-    own = {name: value for name, value in model.get_params(deep=False).items() if name not in {*parameters, "test_key"}}
+    own = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in {*parameters, "test_key", "public"}
+    }
     if "structure" in own:
         own["structure"] = structure_to_dict(own["structure"], encoding)
     if own.get("loss") is not None:

@@ -30,6 +30,7 @@ _FIXED = {
     "budget": "the search has one budget for all its runs",
     "inference": "a search releases the best model alone; fit it again for errors",
     "errors": "a search releases the best model alone; fit it again for errors",
+    "public": "the runs of a search take nothing from a public table",
     "domain": "records are declared once, before the search",
     "neighbours": "all runs have one guarantee",
     "ledger": "the search makes one charge; pass it to the search",
@@ -87,6 +88,11 @@ def models_of(
                 f"The estimator of a search has a {name} of its own. A search spends and charges once, for all its runs together: leave it "
                 f"out there and pass {name}=… to the search."
             )
+    if estimator.public is not None:
+        raise InvalidParameter(
+            "The estimator of a search has a public table, and its runs take nothing from one. Nothing was charged or read. Leave public out, and "
+            "fit the best settings with it."
+        )
     own_code(estimator, "The estimator of a search")
     known = estimator.get_params(deep=False)
     models = []

@@ -84,6 +84,8 @@ def choose(
     """
     if isinstance(asked, WithInference):
         return _with_inference(problem, prices, allowance, asked, perform, kept)
+    if problem.public is not None and allowance.is_private:
+        return _with_public(problem, prices, allowance, asked, perform, kept)
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":
@@ -92,7 +94,48 @@ def choose(
         return solver, solver.plan(problem, prices, allowance)
     if not allowance.is_private:
         return exact(problem, prices)
+    return _chosen(problem, prices, allowance, perform, kept, floor=floor)
+
+
+def _with_public(
+    problem: Problem,
+    prices: QueryPrices,
+    allowance: Allowance,
+    asked: str | Solver,
+    perform: Perform | None,
+    kept: Kept | None,
+) -> tuple[Solver, Plan]:
+    """The solver among those that take something from a public table that would be chosen without it, and its plan with it.
+
+    Raises:
+        InvalidParameter: another solver was asked for by name.
+    """
+    plain = replace(problem, public=None)
+    if asked == "auto":
+        solver, _ = _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)
+    elif solver_named(asked).name in ADAPTIVE:
+        solver, _ = choose(plain, prices, allowance, asked, perform, kept)
+    else:
+        raise InvalidParameter(
+            f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public out, or "
+            f"ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
+        )
+    return solver, solver.plan(problem, prices, allowance)
+
+
+def _chosen(
+    problem: Problem,
+    prices: QueryPrices,
+    allowance: Allowance,
+    perform: Perform | None,
+    kept: Kept | None,
+    *,
+    floor: bool,
+    among: tuple[str, ...] = (),
+) -> tuple[Solver, Plan]:
+    """What "auto" takes, of all solvers or `among` these."""
     found, times = _proposed(problem, prices, allowance), weights(problem, prices, allowance)
+    found = [one for one in found if not among or one.solver.name in among]
     kept = {} if kept is None else kept
     staged = _staged(problem, prices, allowance, found, 2) if perform is not None else None
     if staged is not None:

@@ -40,6 +40,7 @@ from hullabaloo.solvers import (
     WithInference,
 )
 from hullabaloo.solvers.base import Array
+from hullabaloo.solvers.public import PublicTable
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = (
@@ -75,6 +76,7 @@ class Task:
     exposure: str | None = None
     inference: bool | float | str = False
     errors: str = "auto"
+    public: PublicTable | None = None
 
     @property
     def request(self) -> ReleaseRequest:
@@ -125,6 +127,8 @@ class PlannedFit:
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
+        if (public := self.problem.public) is not None:
+            statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
         plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
         return Release.of(solution, statement, plan)
 
@@ -271,6 +275,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         max_weight=facts.max_weight,
         records_per_unit=facts.records_per_unit,
         weighted=not facts.alike,
+        public=getattr(task, "public", None),
     )
 
 

@@ -28,6 +28,10 @@ IN_PARTS = (
     "The table was read in parts: a record is a row of what the file or the query gave, and joins, limits or de-duplication before that are not "
     "covered"
 )
+DECLARED_PUBLIC = (
+    "A second table helped, which the user declared public and nobody checked to be: its records are not protected, and nothing that is "
+    "promised of the others rests on it"
+)
 AS_PARSED = (
     "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no "
     "quote takes those after it with it, and nothing is promised of whether it does"
@@ -93,6 +97,7 @@ class PrivacyStatement:
         horizon: for a stream, the most records that all its releases together are accounted for; None for a table.
         parted: whether the table was read in parts (`hb.scan`).
         quoted_line_breaks: whether records of a CSV file are as parsed, by the domain's declaration; else each is one line.
+        public: what is known of a table that the user declared public; None without one.
     """
 
     event: Event
@@ -114,6 +119,7 @@ class PrivacyStatement:
     parted: bool = False
     database: str | None = None
     head: str | None = None
+    public: str | None = None
 
     def __post_init__(self) -> None:
         """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
@@ -178,6 +184,8 @@ class PrivacyStatement:
             lines.append(AS_PARSED)
         if self.parted:
             lines.append(IN_PARTS)
+        if self.public is not None:
+            lines.append(f"{DECLARED_PUBLIC} ({self.public})")
         if isinstance(self.event, TunedEvent):
             lines.append(
                 f"It is the best of a random number of runs ({self.event.expected:g} expected), each with other settings; how many there "
@@ -246,7 +254,7 @@ class PrivacyStatement:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what only some statements say is written there alone."""
         written = arguments(self) | {"query_noise": [dict(one) for one in self.query_noise]}
-        unsaid = [name for name in ("horizon", "database", "head") if written[name] is None]
+        unsaid = [name for name in ("horizon", "database", "head", "public") if written[name] is None]
         return {name: value for name, value in written.items() if name not in unsaid and value is not False}
 
     @classmethod
@@ -360,7 +368,13 @@ class Release:
             raise ValueError("queries")
         if not all(isinstance(line, Mapping) for line in self.trace):
             raise ValueError("trace")
-        said = (self.statement.ledger, self.statement.dataset, self.statement.made, self.statement.version)
+        said = (
+            self.statement.ledger,
+            self.statement.dataset,
+            self.statement.made,
+            self.statement.version,
+            self.statement.public,
+        )
         texts = all(isinstance(one, str | None) for one in said)
         if not texts or not isinstance(self.plan.get("settings", {}), Mapping):
             raise ValueError("texts")

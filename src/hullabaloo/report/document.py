@@ -18,7 +18,7 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
 from hullabaloo.report.mechanism import asked, methods, queries
-from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows
+from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows, public_note
 from hullabaloo.report.spending import spending
 from hullabaloo.report.words import up
 from hullabaloo.streaming.model import StreamModel
@@ -69,7 +69,9 @@ def document(
         "coefficients_text": "" if numbers is not None else WITHHELD,
         "ledger": money,
         "also": also,
-        "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain)} if model.domain else None,
+        "domain": {"rows": domain_rows(model.domain), "notes": [*domain_notes(model.domain), *public_note(statement)]}
+        if model.domain
+        else None,
         "check": _commands(statement),
         "methods": methods(statement, facts, {**about, "intervals": _interval_level(numbers)}, rows, money),
         "sources": words.lines("sources", asked(statement)),

@@ -11,6 +11,7 @@ from hullabaloo.data import Categorical, Domain, Numeric, transforms
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.release.parameters import found as named
+from hullabaloo.release.release import DECLARED_PUBLIC, PrivacyStatement
 from hullabaloo.report.guarantee import finite
 from hullabaloo.report.words import book, lines
 
@@ -96,6 +97,11 @@ def domain_notes(domain: Domain) -> list[str]:
         "indicators": domain.indicators,
     }
     return lines("domain", facts)
+
+
+def public_note(statement: PrivacyStatement) -> list[str]:
+    """That a table was declared public, where one was."""
+    return [] if statement.public is None else [f"{DECLARED_PUBLIC} ({statement.public})."]
 
 
 def spans(domain: Domain) -> dict[str, float]:

@@ -17,6 +17,7 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_interce
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
 from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
+from hullabaloo.solvers.public import PublicTable
 
 if TYPE_CHECKING:
     from hullabaloo.solvers.gradient.coordinates import Coordinates
@@ -44,6 +45,7 @@ class Problem:
         max_weight: bound W of a record's weight.
         records_per_unit: how many records of a unit of privacy are kept.
         weighted: whether records carry declared weights, or a 0 for being beyond their unit's share.
+        public: records that the user declares public, or None; no sensitivity rests on them.
     """
 
     loss: AnyLoss
@@ -61,6 +63,7 @@ class Problem:
     max_weight: float = 1.0
     records_per_unit: int = 1
     weighted: bool = False
+    public: PublicTable | None = None
 
     @property
     def alike(self) -> bool:

@@ -62,8 +62,9 @@ class SeparateTargetsSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """One target after the other."""
-        k, one, single = problem.targets, replace(problem, targets=1), _single(plan, problem)
-        parts = [self.solver.run(one, single, curator.of_target(j)) for j in range(k)]
+        k, single, public = problem.targets, _single(plan, problem), problem.public
+        ones = [replace(problem, targets=1, public=public and public.of_target(j)) for j in range(k)]
+        parts = [self.solver.run(one, single, curator.of_target(j)) for j, one in enumerate(ones)]
         known = [part.privacy_covariance for part in parts]
         told = [one for one in known if one is not None]
         covariance = np.concatenate(told) if len(told) == k else None

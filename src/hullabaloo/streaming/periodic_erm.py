@@ -156,6 +156,10 @@ class PeriodicERM(Around, PrivateStream):
                 "PeriodicERM needs a horizon: how many fits share the budget must be known before the first. Pass horizon=100_000, the "
                 "largest number of records that the stream may take; for one without an end use hb.streaming.IncrementalRegression."
             )
+        if self.estimator.public is not None:
+            raise InvalidParameter(
+                "The estimator of a stream has a public table, and fits of a stream take nothing from one. Nothing was charged or read. Leave public out."
+            )
         task = self.estimator._task(encoding)
         task = replace(task, inference=task.inference if self._telling else False)
         stranger = foreign(task.constraint, task.penalty, task.solver)

@@ -155,6 +155,28 @@ class Coordinates:
         slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
         return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
 
+    def public_slopes(self, problem: Problem) -> Array:
+        """The public model's, in the set if there is one, as coefficients of u, (q,), and of the coordinate along the mean where there is that."""
+        assert problem.public is not None
+        theta = problem.public.theta[:, 0]
+        if self.mean is not None:
+            assert self.matrix is not None
+            return np.asarray(np.linalg.solve(self.matrix, theta))
+        slopes = theta[: self.slopes]
+        if problem.constraint is not None:
+            slopes = problem.constraint.project(slopes)  # type: ignore[attr-defined]  # the plan saw to it
+        return np.asarray(slopes if self.matrix is None else self.inverse @ slopes)
+
+    def public_covariance(self, problem: Problem) -> tuple[Array, Array]:
+        """Eigenvalues and vectors of u's covariance: the released one, or where A is the identity, or turned along the mean, that of public rows."""
+        if self.gain.size == self.slopes:
+            return self.gain, np.eye(self.slopes)
+        assert problem.public is not None
+        X = problem.public.X if self.matrix is None else problem.public.X @ self.matrix
+        apart = X[:, : self.slopes] - self.centre
+        values, vectors = np.linalg.eigh(apart.T @ apart / len(apart))
+        return np.maximum(values, 0.0), vectors
+
     def start(self, problem: Problem, level: float) -> Array:
         """The set's own start, or 0, and a level."""
         slopes = np.zeros(self.slopes)

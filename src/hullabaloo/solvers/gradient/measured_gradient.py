@@ -20,6 +20,7 @@ from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
+from hullabaloo.solvers.gradient.public_start import LEVELS, PARTS
 from hullabaloo.solvers.gradient.schedule import (
     BINS,
     FINE_BINS,
@@ -34,6 +35,7 @@ from hullabaloo.solvers.gradient.schedule import (
 )
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options
+from hullabaloo.solvers.public import PublicTable, drawn_to
 from hullabaloo.solvers.reference import Reference
 
 UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
@@ -67,6 +69,11 @@ class MeasuredGradientSolver(Solver, ABC):
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=count))
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
+        if to.check:
+            one = prices.restricted(1)
+            queries.append(
+                one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(LEVELS + PARTS), count=LEVELS + PARTS)
+            )
         queries.append(steps(to.steps, path.steps))
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)
@@ -81,7 +88,7 @@ class MeasuredGradientSolver(Solver, ABC):
         path = GradientSchedule(**plan.settings)
         view = self._coordinates(problem, path, curator)
         path = path.weighing(problem, view.mean_weight, view.counted)
-        descent, level = Descent(problem, path, view, view.seen(curator)).opened()
+        descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
         point, trace = descent.first_phase(level)
         if path.late:
             point, later = descent.second_phase(point, trace["gradients cut at"])
@@ -212,6 +219,8 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         seen = _located(problem, path, curator, TYPICAL_WHITENED, uneven=True)
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
+        if problem.public is not None:
+            covariance = _drawn_covariance(problem.public, seen, covariance, path.covariance_noise * clip_norm**2)
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
         found = Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
         return found.along(seen) if led(problem) else found
@@ -234,6 +243,14 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
                 "keeps none."
             )
         return loss
+
+
+def _drawn_covariance(public: PublicTable, seen: PrivateLocationScale, covariance: Array, noise: float) -> Array:
+    """A noisy covariance of weight w̄, drawn to that of the public rows around the same centre."""
+    q = len(seen.centre)
+    apart = public.X[:, :q] - seen.centre
+    known = seen.mean_weight * apart.T @ apart / len(apart)
+    return drawn_to(known, covariance, 0.5 * q * (q + 1) * noise**2)
 
 
 def _located(

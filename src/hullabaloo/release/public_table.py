@@ -1,0 +1,142 @@
+"""`public=`: a table that its user declares public, read by the private one's encoding, and a model of it.
+
+Nothing here touches a private record, and no sensitivity rests on what is found: a public table that is wrong, or not public, costs
+accuracy, or its own records' secrecy, and nothing of the others'.
+"""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from hullabaloo.data import Encoding, Table
+from hullabaloo.data.declarations import Numeric
+from hullabaloo.errors import InvalidParameter, SchemaError
+from hullabaloo.losses import AnyLoss, Loss
+from hullabaloo.solvers.gradient.location_scale import WIDEST
+from hullabaloo.solvers.public import PublicTable
+
+Array = NDArray[np.float64]
+
+FEWEST, MOST_ROWS, MOST_CELLS = 20, 20_000, 20_000_000
+"""Rows that are needed, and rows and cells up to which they are used: evenly spaced ones of longer tables."""
+TRIED, FOLDS = 2_000, 5
+"""Rows, evenly spaced, on which the ridge is chosen by cross-validation, and its folds."""
+RIDGES = np.geomspace(1.0, 1e-4, 7)
+"""Of columns of deviation 1."""
+OUTSIDE = 0.5
+"""Share of a column's numbers outside the declared bounds, or of its cells that show no declared level, from which it is refused."""
+
+
+def public_table(given: Any, encoding: Encoding, loss: AnyLoss) -> PublicTable:
+    """What solvers take from a public table: a table as for `fit` with the target's column, or a pair (X, y).
+
+    Raises:
+        InvalidParameter: a loss of several predictions at once.
+        SchemaError: other columns, units or levels than the domain declares, or too few rows.
+    """
+    if not isinstance(loss, Loss):
+        raise InvalidParameter(
+            f"A public table was passed, and nothing is taken from one by solvers of the loss {loss.name!r}, which has several predictions "
+            "at once. Nothing was charged or read. Leave public out, or fit one target after the other (multi_class='one-vs-rest')."
+        )
+    if encoding.facts.width > WIDEST:
+        raise InvalidParameter(
+            f"A public table was passed, and {encoding.facts.width:,} columns are encoded; of more than {WIDEST:,} nothing is taken from one. Nothing was "
+            "charged or read. Leave public out."
+        )
+    X, y = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    try:
+        table = encoding.domain.open(X)
+        rows = encoding.encode(table, y)
+        _refuse_other_units(encoding, table)
+    except SchemaError as error:
+        raise SchemaError(f"The public table cannot be used, and nothing was charged. {error}") from None
+    counted = np.ones(rows.Y.shape[0], dtype=bool) if rows.weight is None else rows.weight > 0.0
+    kept = np.flatnonzero(counted)
+    if kept.size < FEWEST:
+        raise SchemaError(
+            f"The public table has {kept.size} rows that count, and at least {FEWEST} are needed to learn from. Nothing was charged. Pass a longer "
+            "one, or leave public out."
+        )
+    most = min(MOST_ROWS, max(MOST_CELLS // encoding.facts.width, FEWEST))
+    kept = kept[np.linspace(0, kept.size - 1, min(kept.size, most)).astype(np.int64)]
+    dense: Any = rows.X[kept]
+    dense = np.ascontiguousarray(dense if isinstance(dense, np.ndarray) else dense.toarray(), dtype=np.float64)
+    Y, offset = np.ascontiguousarray(rows.Y[kept]), None if rows.offset is None else rows.offset[kept]
+    return learned(loss, dense, Y, offset, intercept=encoding.fit_intercept)
+
+
+def learned(loss: Loss, X: Array, Y: Array, offset: Array | None = None, *, intercept: bool) -> PublicTable:
+    """Encoded public rows, the constant column last if there is one, with a model of each target."""
+    told = hashlib.sha256(repr((X.shape, Y.shape, intercept, loss)).encode())
+    for part in (X, Y, np.zeros(0) if offset is None else offset):
+        told.update(np.ascontiguousarray(part).tobytes())
+    theta = np.column_stack([_model(loss, X, one, offset, intercept) for one in Y.T])
+    return PublicTable(told.hexdigest()[:32], X, Y, offset, np.where(np.isfinite(theta), theta, 0.0))
+
+
+def _refuse_other_units(encoding: Encoding, table: Table) -> None:
+    """Columns most of whose values are not as declared: of another unit, or other words."""
+    domain = encoding.domain
+    names = encoding.feature_names_in
+    if not domain.features or names is None:
+        return
+    places = {name: table.schema.named(name)[0] for name in names} if table.schema.names is not None else None
+    for number, (name, declared) in enumerate(domain.features):
+        place = number if places is None else places[name]
+        if isinstance(declared, Numeric):
+            values = table.numbers([place])[:, 0]
+            seen = values[np.isfinite(values)]
+            outside = np.mean((seen < declared.lo) | (seen > declared.hi)) if seen.size else 1.0
+            what = f"numbers within [{declared.lo:g}, {declared.hi:g}]"
+        else:
+            cells = table.cells(place)
+            levels = {str(level) for level in declared.levels}
+            outside = float(np.mean([str(cell) not in levels and cell is not None for cell in cells]))
+            what = f"the levels {', '.join(map(repr, declared.levels[:5]))}{' …' if len(declared.levels) > 5 else ''}"
+        if outside > OUTSIDE:
+            raise SchemaError(
+                f"Its column {name!r} is mostly something else than {what}, which the domain declares: it has another unit or other words. Convert it to those "
+                "of the private table."
+            )
+
+
+def _model(loss: Loss, X: Array, y: Array, offset: Array | None, intercept: bool) -> Array:
+    """Coefficients θ, (p,), of least mean loss with a ridge on columns of deviation 1, its strength by cross-validation."""
+    q = X.shape[1] - intercept
+    middle = X[:, :q].mean(axis=0) if intercept else np.zeros(q)
+    spread = np.sqrt(np.mean((X[:, :q] - middle) ** 2, axis=0))
+    scale = np.where(spread > 1e-9, 1.0 / np.maximum(spread, 1e-9), 0.0)
+    Z = np.column_stack([(X[:, :q] - middle) * scale, np.ones((len(X), int(intercept)))])
+    known = np.zeros(len(X)) if offset is None else offset
+    tried = np.linspace(0, len(X) - 1, min(len(X), TRIED)).astype(np.int64)
+    fold = np.arange(tried.size) % FOLDS
+    lost = np.zeros(RIDGES.size)
+    for number in range(FOLDS):
+        rest, held = tried[fold != number], tried[fold == number]
+        at = np.zeros(q + intercept)
+        for place, ridge in enumerate(RIDGES):
+            at = _least(loss, Z[rest], y[rest], known[rest], float(ridge), at, q)
+            lost[place] += float(np.sum(loss.value(Z[held] @ at + known[held], y[held])))
+    ridge = float(RIDGES[int(np.argmin(lost))]) * tried.size / len(X)
+    at = _least(loss, Z, y, known, ridge, np.zeros(q + intercept), q)
+    slopes = at[:q] * scale
+    return np.append(slopes, at[q:] - middle @ slopes)
+
+
+def _least(loss: Loss, Z: Array, y: Array, known: Array, ridge: float, start: Array, q: int) -> Array:
+    """The minimiser, its last entry within the loss's bounds of an intercept."""
+
+    def objective(at: Array) -> tuple[float, Array]:
+        z = Z @ at + known
+        pulled = np.append(ridge * at[:q], np.zeros(at.size - q))
+        slope = Z.T @ np.asarray(loss.derivative(z, y)) / len(y) + pulled
+        return float(np.mean(loss.value(z, y))) + 0.5 * float(pulled @ at), slope
+
+    bounds = [(None, None)] * q + [loss.intercept_bounds] * (start.size - q)
+    return np.asarray(
+        minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}).x
+    )

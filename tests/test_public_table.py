@@ -1,0 +1,87 @@
+"""`public=`: what is refused before the charge, what the statement says, and what a saved model keeps."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.model_selection import PrivateSearchCV
+from hullabaloo.streaming import PeriodicERM
+
+DOMAIN = hb.Domain(features={"a": (-4, 4), "b": (-4, 4), "c": ["u", "v"]}, target={"y": (-6, 6)})
+BUDGET = hb.Budget(0.3, 1e-8)
+
+
+def rows(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n))
+    c = rng.choice(["u", "v"], n)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "y": a - 0.5 * b + (c == "u") + 0.5 * rng.normal(size=n)})
+
+
+PRIVATE, PUBLIC = rows(3_000, 1), rows(400, 2)
+
+
+def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("rows", hb.Budget(1.0, 1e-6))
+    about = {"domain": DOMAIN, "budget": BUDGET, "test_key": b"k" * 32}
+    by_pair = (PUBLIC.drop(columns="y"), PUBLIC["y"].to_numpy())
+    PUBLIC.to_csv(tmp_path / "public.csv", index=False)
+    fits = [
+        hb.LinearRegression(public=one, **about).fit(PRIVATE) for one in (PUBLIC, by_pair, str(tmp_path / "public.csv"))
+    ]
+    digests = {fit.statement_.public for fit in fits}
+    assert len(digests) == 1
+    assert all(np.array_equal(one.coef_, fits[0].coef_) for one in fits)
+    said = hb.LinearRegression(public=PUBLIC, domain=DOMAIN, budget=BUDGET).fit(PRIVATE)
+    assert "declared public and nobody checked to be" in str(said.statement_)
+    assert said.statement_.public in str(said.statement_)
+    said.save(tmp_path / "model.json")
+    loaded = hb.load(tmp_path / "model.json")
+    assert loaded.public is None
+    assert loaded.statement_.public == said.statement_.public
+    assert "declared public" in str(loaded.statement_)
+    assert "declared public" in loaded.card().html if hasattr(loaded, "card") else True
+    assert "public" not in hb.LinearRegression(domain=DOMAIN, budget=BUDGET).fit(PRIVATE).statement_.to_dict()
+    assert said.price(3_000).epsilon <= 0.3 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("public", "said"),
+    [
+        (PUBLIC.rename(columns={"a": "z"}), "'a' is declared in the domain, and the table has no such column"),
+        (PUBLIC.assign(a=100.0 * PUBLIC["a"]), "mostly something else than numbers within"),
+        (PUBLIC.assign(a=np.nan), "mostly something else than numbers within"),
+        (PUBLIC.assign(c="w"), "mostly something else than the levels"),
+        (PUBLIC.drop(columns="y"), "'y' is declared in the domain"),
+        (PUBLIC[:10], "at least 20"),
+        (7, "no reader opens"),
+    ],
+)
+def test_another_table_is_refused_before_the_charge(tmp_path: Path, public: object, said: str) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("rows", hb.Budget(1.0, 1e-6))
+    model = hb.LinearRegression(domain=DOMAIN, budget=BUDGET, public=public, ledger=ledger, dataset="rows")
+    with pytest.raises(HullabalooError, match=said):
+        model.fit(PRIVATE)
+    assert not ledger.charges("rows")
+
+
+def test_what_takes_nothing_from_a_public_table_says_so() -> None:
+    about = {"domain": DOMAIN, "budget": BUDGET, "public": PUBLIC}
+    with pytest.raises(InvalidParameter, match="takes nothing from one"):
+        hb.LinearRegression(solver="moments", **about).fit(PRIVATE)
+    with pytest.raises(InvalidParameter, match="search"):
+        PrivateSearchCV(hb.LinearRegression(domain=DOMAIN, public=PUBLIC), {"solver": ["auto"]}, budget=BUDGET).fit(
+            PRIVATE
+        )
+    with pytest.raises(InvalidParameter, match="stream"):
+        PeriodicERM(hb.LinearRegression(**about), horizon=1_000).partial_fit(PRIVATE[:10])
+    classes = hb.Domain(features={"a": (-4, 4), "b": (-4, 4)}, classes={"c": ["u", "v", "w"]})
+    together = hb.LogisticRegression(domain=classes, budget=BUDGET, public=PUBLIC, multi_class="multinomial")
+    with pytest.raises(InvalidParameter, match="several predictions"):
+        together.fit(PRIVATE)
