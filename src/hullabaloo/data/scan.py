@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, final
 
+from hullabaloo.data.engines.base import Engine, Reading
+from hullabaloo.data.engines.local import Local
 from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
@@ -48,6 +50,10 @@ class ScannedTable(Table):
     def parts(self, names: Sequence[str] | None = None) -> Iterator[Table]:
         """The parts, from the beginning; only columns of these names are read where the format allows it."""
         yield from self._source.parts_of(names, self._batch)
+
+    def engine(self, reading: Reading) -> Engine:
+        """What reads the parts and asks them, for one fit."""
+        return Local(partial(self.parts, reading.columns), reading, self.keep_bytes)
 
     def cells(self, column: int) -> list[Any]:
         """Refused, as ``Domain.open`` refuses it."""
