@@ -19,9 +19,9 @@ from hullabaloo.data.engines import cluster, dask
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters
-from tests.data.engines.fits import FITS, ONE, N, fitted, table
+from tests.data.engines.fits import FITS, ONE, N, batches, fitted, table, told
 
-QUICK = ("moments", "several", "weights")
+QUICK = ("moments", "several")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,11 @@ def test_bits_are_those_of_memory(name: str, client: Any) -> None:
     if name == "several":
         found.add(fitted(name, hb.scan(frame(2), client=client, keep_bytes=0)))
     assert found == {fitted(name, table())}
+
+
+@pytest.mark.parametrize("keep", [0, 1 << 30])
+def test_every_question_is_answered_as_in_memory(keep: int, client: Any) -> None:
+    assert told(hb.scan(frame(11, shuffled=True), client=client, keep_bytes=keep)) == told(hb.scan(batches))
 
 
 @pytest.mark.slow

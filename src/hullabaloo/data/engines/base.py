@@ -87,7 +87,8 @@ class Reading:
     def columns(self) -> tuple[str, ...] | None:
         """The columns that are read, by name; None for all."""
         used = self.encoding.feature_names_in
-        return None if used is None else (*used, *schema.role_columns(self.encoding.domain, self.target))
+        others = schema.role_columns(self.encoding.domain, self.target)
+        return None if used is None else tuple(dict.fromkeys((*used, *others)))
 
     def part(self, table: Table) -> Part:
         """The rows of one part of the table. PRIVATE."""

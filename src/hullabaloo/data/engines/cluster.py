@@ -20,7 +20,7 @@ from hullabaloo.errors import CapabilityError, SchemaError
 T = TypeVar("T")
 _HEAD = struct.Struct("<QQQ")
 Shape = tuple[tuple[str, ...] | None, tuple[str, ...]]
-"""The names of a part's columns and how each is read: the same in all parts."""
+"""The names of a part's columns, as the domain declares them, and how each is read: the same in all parts."""
 
 
 class TornCluster(TornTable):
@@ -92,18 +92,18 @@ def opened(frame: Any, shape: Shape) -> Table:
     Raises:
         TornPart: it has others.
     """
-    table = open_table(frame)
-    if shape_of(table.schema) != shape:
+    table, (names, kinds) = open_table(frame), shape
+    found: Any = table.schema.names
+    if kinds_of(table.schema) != kinds or (names is not None and found != names):
         raise TornPart
     return table
 
 
-def shape_of(schema: TableSchema) -> Shape:
-    """What all parts have in common: numbers of different sizes are read alike, truths and numbers are not."""
-    kinds = tuple(
+def kinds_of(schema: TableSchema) -> tuple[str, ...]:
+    """How each column is read: numbers of different sizes are read alike, truths and numbers are not."""
+    return tuple(
         f"{kind} {'bool' in declared.lower()}" for kind, declared in zip(schema.kinds, schema.types, strict=True)
     )
-    return (None if schema.names is None else tuple(name.revealed() for name in schema.names)), kinds
 
 
 def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:

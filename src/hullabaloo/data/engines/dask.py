@@ -63,11 +63,12 @@ class DaskFrame(Remote):
         return unheard(lambda: list(self._chosen(names).to_delayed()))
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
-        return self._frame if names is None or self.schema.names is None else self._frame[list(dict.fromkeys(names))]
+        return self._frame if names is None or self.schema.names is None else self._frame[list(names)]
 
     def shape(self, names: Sequence[str] | None) -> cluster.Shape:
         """What each part has to have."""
-        return unheard(lambda: cluster.shape_of(open_table(self._chosen(names)._meta).schema))
+        schema = unheard(lambda: open_table(self._chosen(names)._meta).schema)
+        return (None if schema.names is None or names is None else tuple(names)), cluster.kinds_of(schema)
 
 
 @final

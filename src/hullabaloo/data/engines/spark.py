@@ -68,7 +68,7 @@ class SparkFrame(Remote):
     def engine(self, reading: Reading, keep_bytes: int) -> "SparkEngine":
         """See `Remote`."""
         names = reading.columns
-        shape = cluster.shape_of(_schema(self._arrow(names)))
+        shape = names, cluster.kinds_of(_schema(self._arrow(names)))
         return SparkEngine(self._chosen(names), shape, reading, keep_bytes)
 
     def _arrow(self, names: Sequence[str] | None) -> Any:
@@ -77,7 +77,7 @@ class SparkFrame(Remote):
         return unheard(lambda: to_arrow_schema(self._chosen(names).schema))
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
-        quoted = [f"`{name.replace('`', '``')}`" for name in dict.fromkeys(names or ())]
+        quoted = [f"`{name.replace('`', '``')}`" for name in names or ()]
         return self._frame.select(*quoted) if quoted else self._frame
 
 
