@@ -172,9 +172,9 @@ def scan(
     windows, limits or de-duplication in a query, lies outside the guarantee: a record is a row of the *result*.
 
     Args:
-        source: the path of a Parquet file, of a folder of them, or of a CSV file; a pyarrow dataset; a Dask or Spark dataframe, which the
-            workers of its cluster read and ask (docs/cluster.md); or a function without arguments that returns Arrow record batches (a reader, or an iterator), the same ones at each call, in any order: for example
-            ``lambda: connection.sql("select …").fetch_record_batch()`` of DuckDB.
+        source: the path of a Parquet file, of a folder of them, or of a CSV file; a pyarrow dataset; a Dask or Spark dataframe, which the workers of
+            its cluster read and ask (docs/cluster.md); or a function without arguments that returns Arrow record batches (a reader, or an
+            iterator), the same ones at each call, in any order: for example ``lambda: connection.sql("select …").fetch_record_batch()`` of DuckDB.
         batch_rows: records of a part, at most 2^24.
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
@@ -205,6 +205,8 @@ def scan(
         return ScannedTable(table, batch_rows, keep_bytes)
     if _is_arrow(source) and hasattr(source, "to_batches"):
         return ScannedTable(_Batches(lambda: source), batch_rows, keep_bytes)
+    if isinstance(source, Remote):
+        return ScannedTable(source, batch_rows, keep_bytes)
     if type(source).__module__.startswith("dask."):
         from hullabaloo.data.engines.dask import DaskFrame
 

@@ -34,7 +34,7 @@ def dask(workers: int = 2) -> Iterator[Any]:
     needed("distributed")
     from distributed import Client, LocalCluster
 
-    quiet = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    quiet = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with (
         LocalCluster(**quiet, silence_logs=50, memory_limit=0) as cluster,
         Client(cluster, set_as_default=False) as client,

@@ -19,7 +19,7 @@ from hullabaloo.data.engines import cluster, dask
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters
-from tests.data.engines.fits import FITS, ONE, N, batches, fitted, table, told
+from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 
 QUICK = ("moments", "several")
 
@@ -74,6 +74,20 @@ def killed(client: Any, after: float) -> None:
     time.sleep(after)
     with contextlib.suppress(ProcessLookupError, IndexError, OSError):
         os.kill(victims(client)[0], signal.SIGKILL)
+
+
+def test_a_parquet_folder_is_read_by_the_command_line(client: Any, tmp_path: Path) -> None:
+    """By a cluster's address; integers with holes and other files than Parquet do not depend on other records."""
+    from hullabaloo.cli import build
+
+    for number in range(2):
+        part = table().iloc[number * 750 : (number + 1) * 750]
+        part.astype({"unused": "Int64"}).to_parquet(tmp_path / f"{number}.parquet", index=False)
+    source = build.in_parts(tmp_path, NUMBERS, "dask", client.scheduler.address)
+    assert fitted("moments", source) == fitted("moments", table())
+    for given in ((tmp_path, "ray", None), (tmp_path, None, "tcp://host:1"), (tmp_path / "table.csv", "dask", None)):
+        with pytest.raises(InvalidParameter):
+            build.in_parts(given[0], NUMBERS, *given[1:])
 
 
 def victims(client: Any) -> list[int]:

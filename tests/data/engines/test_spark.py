@@ -14,7 +14,7 @@ from hullabaloo.data.engines import cluster, spark
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, SchemaError
 from tests.data.engines import clusters
-from tests.data.engines.fits import FITS, ONE, N, batches, fitted, table, told
+from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
 QUICK = ("several",)
@@ -55,6 +55,12 @@ def test_every_question_is_answered_as_in_memory(
         monkeypatch.setattr(spark, "LARGE", 0)
         monkeypatch.setattr(spark, "FEW", 2)
     assert told(hb.scan(session.read.parquet(str(folder)), keep_bytes=keep)) == told(hb.scan(batches))
+
+
+def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path) -> None:
+    from hullabaloo.cli import build
+
+    assert build.in_parts(folder, NUMBERS, "spark", None).n_rows == N
 
 
 def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:
