@@ -1,5 +1,10 @@
 """Spark: the bits of memory, in executors of their own; errors unheard; other records found out."""
 
+import contextlib
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,3 +123,35 @@ def test_another_version_is_refused_before_the_charge(
     monkeypatch.setattr(cluster, "__version__", "0.0.9")
     with pytest.raises(CapabilityError, match="same version"):
         hb.scan(session.read.parquet(str(folder)))
+
+
+def executors() -> list[int]:
+    """Process numbers of the executors that this process's session started."""
+    import psutil
+
+    below = psutil.Process().children(recursive=True)
+    return [one.pid for one in below if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+
+
+@pytest.mark.slow
+def test_killed_executors_change_no_bit(folder: Path) -> None:
+    """Executors in processes of their own, one killed at a random instant of each run; every run ends with the bits of memory, or in a sentence."""
+    wanted, rng, done, kills = told(hb.scan(batches)), np.random.default_rng(0), 0, 6
+    clusters.needed("pyspark", java=True)
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()  # this is the last test here
+    with clusters.spark("local-cluster[2,1,1024]", **{"spark.task.maxFailures": "8"}) as session:
+        told(hb.scan(session.read.parquet(str(folder))))
+        for _ in range(kills):
+            killer = threading.Timer(float(rng.uniform(0.0, 4.0)), lambda: os.kill(executors()[0], signal.SIGKILL))
+            killer.start()
+            start = time.monotonic()
+            with contextlib.suppress(HullabalooError):
+                assert told(hb.scan(session.read.parquet(str(folder)))) == wanted
+                done += 1
+            killer.join()
+            assert time.monotonic() - start < 120.0
+    assert done > kills // 2
