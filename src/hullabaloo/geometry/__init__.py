@@ -2,6 +2,7 @@
 
 from hullabaloo.geometry.base import ConvexSet as ConvexSet
 from hullabaloo.geometry.base import Face as Face
+from hullabaloo.geometry.base import HasComposite as HasComposite
 from hullabaloo.geometry.base import HasFaces as HasFaces
 from hullabaloo.geometry.base import HasGauge as HasGauge
 from hullabaloo.geometry.base import HasMirrorMap as HasMirrorMap
@@ -17,7 +18,6 @@ from hullabaloo.geometry.intercept import WithIntercept as WithIntercept
 from hullabaloo.geometry.intercept import with_free_intercept as with_free_intercept
 from hullabaloo.geometry.intercept import with_intercept as with_intercept
 from hullabaloo.geometry.mirror import euclidean_map as euclidean_map
-from hullabaloo.geometry.mirror import with_intercept_map as with_intercept_map
 from hullabaloo.geometry.norm_balls import L1Ball as L1Ball
 from hullabaloo.geometry.norm_balls import L2Ball as L2Ball
 from hullabaloo.geometry.norm_balls import LpBall as LpBall

@@ -32,7 +32,14 @@ from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, 
 from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
-PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
+PAPERS = (
+    "mirror_descent",
+    "frank_wolfe",
+    "dual_frank_wolfe",
+    "coordinate_descent",
+    "objective_perturbation",
+    "output_perturbation",
+)
 """Solvers whose paper prints how much noise they take."""
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
@@ -108,16 +115,8 @@ class PlannedFit:
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
-        return Release(
-            theta=solution.theta,
-            statement=statement,
-            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without},
-            privacy_covariance=solution.privacy_covariance,
-            sampling_covariance=solution.sampling_covariance,
-            moments=solution.moments,
-            scores=solution.scores,
-            trace=solution.trace,
-        )
+        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
+        return Release.of(solution, statement, plan)
 
 
 @dataclass(frozen=True, slots=True)
