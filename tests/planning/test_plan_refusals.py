@@ -71,7 +71,8 @@ def test_a_plan_says_where_a_constant_is_the_optimum() -> None:
 
 
 def test_a_plan_that_was_not_rehearsed_says_what_a_constant_has() -> None:
-    assert "loss of a constant is 0.013" in str(hb.plan(n=500, p=1000, budget=QUICK))
+    body = hb.Box((-1.0,) * 1000, (1.0,) * 1000)
+    assert "loss of a constant is 0.013" in str(hb.plan(n=500, p=1000, set=body, budget=QUICK))
 
 
 def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:

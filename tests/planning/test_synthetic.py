@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
-from hullabaloo.planning.synthetic import SCENARIOS, normals, synthetic_table
+from hullabaloo.planning.synthetic import SCENARIOS, WIDE, normals, synthetic_table
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 from tests.solvers.tables import problem, table
@@ -35,6 +35,21 @@ def test_rows_obey_the_domain_and_targets_have_the_signal(scenario, intercept: b
     assert np.abs(made.Y).max() <= 1.0
     signal = float(np.var(made.X[:, : made.slopes.shape[0]] @ made.slopes))
     assert signal == pytest.approx(scenario.explained * TARGET_VARIANCE, rel=0.05)
+
+
+@pytest.mark.parametrize("norms", [(17.3, 1.0), (1.0, 1.0), (8.0, 1.0)], ids=["cells", "row norm", "sparse"])
+@pytest.mark.parametrize("scenario", WIDE, ids=lambda one: one.name)
+def test_wide_rows_obey_the_domain(scenario, norms: tuple[float, float]) -> None:  # type: ignore[no-untyped-def]
+    asked = replace(problem(table(30, 300)), norm_l2=norms[0], norm_linf=norms[1])
+    X = synthetic_table(asked, scenario, 300).X
+    lengths = np.linalg.norm(X, axis=1)
+    assert lengths.max() <= norms[0] * (1.0 + 1e-12)
+    assert np.abs(X).max() <= norms[1] * (1.0 + 1e-12)
+    if norms[0] == 1.0:
+        assert np.median(lengths) > 0.9
+    if norms[0] == 8.0:  # whole cells, and most of them empty
+        assert np.mean(X == 0.0) > 0.8
+        assert np.mean(lengths**2) == pytest.approx(scenario.filled * 64.0, rel=0.2)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projecta
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
+from hullabaloo.planning.narrowed import narrowed, share
+from hullabaloo.planning.synthetic import CELLS_DECLARED
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.gradient.location_scale import centred
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
-from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
+from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver, structure_of
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
@@ -40,6 +42,9 @@ for a known radius, counts as many times less."""
 CONSTANT, HOPEFUL, SAFE = "constant", 0.5, 1.2
 """The solver of the intercept alone; the score up to which another promises enough that it is not offered; and how many times better it counts
 than rehearsed, as two draws of noise tell no more than that where little is kept."""
+SAFE_WIDE, FAVOUR_WIDE = 1.25, 1.08
+"""The same of wide problems, whose tables differ more; and how many times better the adaptive gradient counts there. Chosen on the tables that the wide
+scenarios were chosen on (`synthetic.py`)."""
 
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
@@ -48,8 +53,8 @@ LABORIOUS = "preconditioned_gradient"
 """The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and
 trying it out a minute. It can be asked for by name."""
 
-CELLS_DECLARED = 3.0
-"""Bound of a row's norm over that of a cell from which cells count as declared: under a row norm alone they are the same."""
+RIDGED, RATIOS = "objective_perturbation", (0.05, 0.1, 0.2)
+"""Of wide problems its ridge is chosen in rehearsal, too: κ/ε, beside its own rule."""
 
 EQUAL = 0.01
 """Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""
@@ -83,17 +88,20 @@ def choose(
         solver = solver_named(asked)
         if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
-        solver = SeparateTargetsSolver(solver) if separate(problem, solver) else solver
+        solver = _for_targets(problem, solver)
         return solver, solver.plan(problem, prices, allowance)
     if not allowance.is_private:
         return exact(problem, prices)
     found, times = _proposed(problem, prices, allowance), weights(problem, prices, allowance)
-    if perform is not None and _can_rehearse(problem, found, 2):
-        kept = {} if kept is None else kept
-        about = problem, exact(problem, prices.in_memory), perform, kept
+    kept = {} if kept is None else kept
+    staged = _staged(problem, prices, allowance, found, 2) if perform is not None else None
+    if staged is not None:
+        assert perform is not None
+        found, small, menu = staged
+        about = small, exact(small, menu.in_memory), perform, kept
         found = contested(found, *about, times, EQUAL)
         if floor:
-            found += rehearsed(_constant(problem, prices, allowance, found), *about)
+            found += rehearsed(_constant(problem, prices, allowance, found, staged), *about)
     best = best_of(found, times)
     assert best.plan is not None
     return best.solver, best.plan
@@ -123,7 +131,11 @@ def solvers_for(problem: Problem) -> dict[str, Solver]:
         known.pop(LABORIOUS, None)
     if not isinstance(problem.penalty, SubmodularPenalty):
         known.pop(STRUCTURED, None)
-    return {name: SeparateTargetsSolver(one) if separate(problem, one) else one for name, one in known.items()}
+    return {name: _for_targets(problem, one) for name, one in known.items()}
+
+
+def _for_targets(problem: Problem, one: Solver) -> Solver:
+    return SeparateTargetsSolver(one) if separate(problem, one) else one
 
 
 def _slow(function: SetFunction | None) -> bool:
@@ -163,33 +175,74 @@ def forecasts(
     Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
     """
     found = _proposed(problem, prices, allowance)
-    if perform is not None and _can_rehearse(problem, found, fewest):
-        about = problem, exact(problem, prices.in_memory), perform, kept
+    staged = _staged(problem, prices, allowance, found, fewest) if perform is not None else None
+    if staged is not None:
+        assert perform is not None
+        found, small, menu = staged
+        about = small, exact(small, menu.in_memory), perform, kept
         found = rehearsed(found, *about)
-        found += rehearsed(_constant(problem, prices, allowance, found), *about)
+        found += rehearsed(_constant(problem, prices, allowance, found, staged), *about)
+        found = _best_by_name(found)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
+
+
+def _best_by_name(found: list[Forecast]) -> list[Forecast]:
+    """Of a solver with several options the best alone."""
+    best: dict[str, Forecast] = {}
+    for one in found:
+        held = best.setdefault(one.solver.name, one)
+        if (one.plan is None, one.expected) < (held.plan is None, held.expected):
+            best[one.solver.name] = one
+    return list(best.values())
 
 
 def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
     able = solvers_for(problem)
     if problem.dimension > WIDEST:
         able.pop("moments", None)
+    if not can_rehearse(problem) and RIDGED in able:
+        able |= {f"{RIDGED} {ratio}": _for_targets(problem, ObjectivePerturbationSolver(ratio)) for ratio in RATIOS}
     return _consistent(problem, propose(problem, prices, allowance, able))
 
 
-def _can_rehearse(problem: Problem, found: list[Forecast], fewest: int) -> bool:
-    return can_rehearse(problem) and sum(one.plan is not None for one in found) >= fewest
+Staged = tuple[list[Forecast], Problem, QueryPrices]
+"""Proposals, and the problem and prices of the synthetic tables on which they are tried out."""
 
 
-def _constant(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
+def _staged(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast], fewest: int
+) -> Staged | None:
+    """What is tried out, and where; None where the formulas decide."""
+    if sum(one.plan is not None for one in found) < fewest:
+        return None
+    if can_rehearse(problem):
+        return found, problem, prices
+    less = narrowed(problem, prices)
+    return None if less is None else ([narrow(one, problem, *less, allowance) for one in found], *less)
+
+
+def narrow(one: Forecast, problem: Problem, small: Problem, menu: QueryPrices, allowance: Allowance) -> Forecast:
+    """With the plan of the narrowed problem."""
+    if one.plan is None:
+        return one
+    spend = allowance.scaled(share(one.solver.name, problem, small))
+    (found,) = propose(small, menu, spend, {one.solver.name: one.solver})
+    return replace(one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan)
+
+
+def _constant(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast], staged: Staged
+) -> list[Forecast]:
     """The intercept alone, where there is one and no other promises much; not where records are weighted, as rehearsals take weights to be 1."""
     hopeful = any(one.plan is not None and one.expected <= HOPEFUL for one in found)
     weighted = problem.max_weight != 1.0 or (problem.weighted and problem.records_per_unit == 1)
     one = SOLVERS.get(CONSTANT)
     if one is None or not allowance.is_private or hopeful or weighted:
         return []
-    able = {CONSTANT: SeparateTargetsSolver(one) if separate(problem, one) else one}
-    return [one for one in propose(problem, prices, allowance, able) if one.plan is not None]
+    proposed = propose(problem, prices, allowance, {CONSTANT: _for_targets(problem, one)})
+    if staged[1] is not problem:
+        proposed = [narrow(one, problem, *staged[1:], allowance) for one in proposed]
+    return [one for one in proposed if one.plan is not None]
 
 
 def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:
@@ -221,6 +274,8 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
     Counts are taken as rehearsed: how rare they are matters more than anything that the favours were chosen on.
     """
     if not can_rehearse(problem):
+        if narrowed(problem, prices) is not None:
+            return {CONSTANT: SAFE_WIDE, ADAPTIVE[0]: FAVOUR_WIDE}
         cells = problem.norm_l2 >= CELLS_DECLARED * problem.norm_linf
         return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
     if problem.loss.kernel_code == KernelCode.POISSON:
@@ -254,7 +309,8 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     elif best.solver.name == CONSTANT:
         why = "no solver is expected to do better with this budget"
     elif best.rehearsed:
-        why = f"expected to keep {max(0.0, 1.0 - best.lost):.0%} of the signal of synthetic tables of this domain"
+        tables = "wide synthetic tables" if best.narrow else "synthetic tables of this domain"
+        why = f"expected to keep {best.keeps} of the signal of {tables}"
     else:
         why = "the best by the formulas, as not rehearsed"
     return replace(best, plan=replace(best.plan, reason=f"{why}; {best.plan.reason}"))

@@ -18,9 +18,9 @@ import numpy as np
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
-from hullabaloo.geometry import HasProximalForm, SubmodularBall
+from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
 from hullabaloo.losses import VectorLoss
-from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, Scenario, SyntheticTable, synthetic_table
+from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.base import Array
@@ -58,13 +58,18 @@ class Rehearsed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """A synthetic table with what does not depend on the plan: the optimum of the objective and of a constant."""
+    """A synthetic table with what does not depend on the plan: the optimum of the objective and of a constant, on the rows of `fresh`."""
 
     problem: Problem
     scenario: Scenario
     table: SyntheticTable
+    fresh: SyntheticTable
     optimum: float
     constant: float
+
+
+WIDE_ROWS = 1_000
+"""Of a narrowed problem, to learn from and again to judge by."""
 
 
 def rows_for(problem: Problem) -> int:
@@ -83,11 +88,25 @@ class _Posed:
     exact: tuple[Solver, Plan] = field(compare=False)
 
     def stage(self) -> Stage:
-        problem, table = self.problem, synthetic_table(self.problem, self.scenario, self.problem.records)
+        problem, rows = self.problem, self.problem.records
+        if self.scenario in WIDE:
+            return self._judged(synthetic_table(problem, self.scenario, rows + WIDE_ROWS))
+        table = synthetic_table(problem, self.scenario, rows)
         best, constant = self.perform(problem, *self.exact, table, 0).theta, _constant(problem, table)
         return Stage(
-            problem, self.scenario, table, objective(problem, table, best), objective(problem, table, constant)
+            problem, self.scenario, table, table, objective(problem, table, best), objective(problem, table, constant)
         )
+
+    def _judged(self, whole: SyntheticTable) -> Stage:
+        """On rows of which plans see nothing; where a penalty moves the optimum, against it if it is better than what made the targets."""
+        problem, rows = self.problem, self.problem.records
+        table, fresh = whole.part(slice(rows)), whole.part(slice(rows, None))
+        constant = objective(problem, fresh, _constant(problem, fresh))
+        optimum = objective(problem, fresh, _levelled(problem, fresh, whole.slopes))
+        if not isinstance(problem.penalty, NoPenalty):
+            found = self.perform(problem, *self.exact, table, 0).theta
+            optimum = min(optimum, constant, objective(problem, fresh, found))
+        return Stage(problem, self.scenario, table, fresh, optimum, constant)
 
 
 _stage = lru_cache(maxsize=6)(_Posed.stage)
@@ -111,10 +130,17 @@ class Rehearsals:
     exact: tuple[Solver, Plan]
     perform: Perform
     kept: Kept
+    wide: bool = False
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """With a signal, and last without."""
+        return WIDE if self.wide else EVERY_SCENARIO
 
     def stage(self, scenario: Scenario) -> Stage:
         """The scenario's table."""
-        posed = _Posed(replace(self.problem, records=rows_for(self.problem)), scenario, self.perform, self.exact)
+        rows = min(self.problem.records, WIDE_ROWS) if self.wide else rows_for(self.problem)
+        posed = _Posed(replace(self.problem, records=rows), scenario, self.perform, self.exact)
         try:
             return _stage(posed)
         except TypeError:  # a set that holds an array
@@ -132,12 +158,12 @@ class Rehearsals:
     def risk(self, scenario: Scenario, one: "Forecast", draw: int) -> float:
         """What a draw of its plan loses."""
         assert one.plan is not None
-        solver, plan = one.solver, one.plan
+        solver, plan = one.solver, one.narrow or one.plan
 
         def measured() -> float:
             stage = self.stage(scenario)
             theta = self.perform(stage.problem, solver, plan, stage.table, draw).theta
-            return max(objective(stage.problem, stage.table, theta) - stage.optimum, 0.0)
+            return max(objective(stage.problem, stage.fresh, theta) - stage.optimum, 0.0)
 
         if foreign(solver) is not None:  # whose code may be another tomorrow
             return measured()
@@ -173,17 +199,23 @@ def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
 
 
 def _constant(problem: Problem, table: SyntheticTable) -> Array:
-    """The best constant prediction: every slope at the start of the set, the intercepts one after the other at their best."""
-    from scipy.optimize import minimize_scalar
-
+    """The best constant prediction: every slope at the start of the set."""
     slopes, k = problem.dimension - problem.intercept, problem.targets
-    theta = np.zeros((problem.dimension, k))
+    flat = np.zeros((slopes, k))
     if problem.constraint is not None and slopes:
         together = slopes * k if isinstance(problem.loss, VectorLoss) else slopes
-        flat = problem.constraint.start(together)
-        theta[:slopes] = flat.reshape(slopes, k) if flat.size == slopes * k else flat[:, None]
+        start = problem.constraint.start(together)
+        flat[:] = start.reshape(slopes, k) if start.size == slopes * k else start[:, None]
+    return _levelled(problem, table, flat)
+
+
+def _levelled(problem: Problem, table: SyntheticTable, slopes: Array) -> Array:
+    """These slopes, the intercepts one after the other at their best."""
+    from scipy.optimize import minimize_scalar
+
     if not problem.intercept:
-        return theta
+        return slopes
+    k, theta = problem.targets, np.vstack([slopes, np.zeros((1, problem.targets))])
     lower, upper = problem.loss.intercept_bounds
     for _ in range(1 if k == 1 else 3):
         for column in range(k):
@@ -211,6 +243,7 @@ class Forecast:
         refusal: why it cannot, as it said itself; None when it can.
         predicted: its own formula of the expected excess risk.
         rehearsed: measured on synthetic tables, one for each scenario with a signal; empty where nothing was rehearsed.
+        narrow: the plan that is carried out in its place, of a problem with fewer columns.
         silent: measured where there is nothing to learn: what a plan loses there is harm.
     """
 
@@ -220,6 +253,7 @@ class Forecast:
     predicted: float = math.inf
     rehearsed: tuple[Rehearsed, ...] = ()
     silent: Rehearsed | None = None
+    narrow: Plan | None = None
 
     @property
     def tier(self) -> int:
@@ -239,6 +273,13 @@ class Forecast:
         if not self.rehearsed:
             return math.inf
         return math.fsum(one.risk / max(one.constant, 1e-300) for one in self.rehearsed) / len(self.rehearsed)
+
+    @property
+    def keeps(self) -> str:
+        """The share that is kept, from the least to the most of any scenario."""
+        shares = [max(0.0, 1.0 - one.risk / max(one.constant, 1e-300)) for one in self.rehearsed]
+        low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+        return high if low == high else f"{low[:-1]} to {high}"
 
     @property
     def harm(self) -> float:
@@ -288,7 +329,7 @@ def rehearsed(
     proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept | None = None
 ) -> list[Forecast]:
     """The proposals with what their plans did on the synthetic tables."""
-    rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept)
+    rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept, _narrow(proposals))
     return [one if one.plan is None else _completed(rehearsals, one) for one in proposals]
 
 
@@ -306,12 +347,11 @@ def contested(
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
     far bounds its score from below. Always the plan of the lowest bound is carried out further.
     """
-    rehearsals = Rehearsals(problem, exact, perform, kept)
-    order = [(scenario, draw) for scenario in EVERY_SCENARIO for draw in range(1, DRAWS + 1)]
-    smallest = min(rehearsals.constant(scenario) for scenario in SCENARIOS)
-    scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in SCENARIOS} | {
-        SILENCE.name: max(smallest, 1e-300)
-    }
+    rehearsals = Rehearsals(problem, exact, perform, kept, _narrow(proposals))
+    every = rehearsals.scenarios
+    order = [(scenario, draw) for scenario in every for draw in range(1, DRAWS + 1)]
+    scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in every[:-1]}
+    scale[every[-1].name] = min(scale.values())
     found, least = [one if one.plan is None else replace(one, predicted=math.inf) for one in proposals], math.inf
     waiting = [(0.0, 0, place) for place, one in enumerate(found) if one.plan is not None]
     while waiting:
@@ -325,11 +365,15 @@ def contested(
             least = min(least, found[place].expected / weight)
             continue
         scenario, draw = order[done]
-        lost = rehearsals.risk(scenario, one, draw) / scale[scenario.name] / DRAWS / len(EVERY_SCENARIO)
+        lost = rehearsals.risk(scenario, one, draw) / scale[scenario.name] / DRAWS / len(every)
         heapq.heappush(waiting, (bound + lost / weight, done + 1, place))
     return found
 
 
 def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:
-    *tried, silent = (rehearsals.rehearse(scenario, one) for scenario in EVERY_SCENARIO)
+    *tried, silent = (rehearsals.rehearse(scenario, one) for scenario in rehearsals.scenarios)
     return replace(one, rehearsed=tuple(tried), silent=silent)
+
+
+def _narrow(proposals: list[Forecast]) -> bool:
+    return any(one.narrow is not None for one in proposals)

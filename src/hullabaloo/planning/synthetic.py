@@ -6,7 +6,7 @@ like 1/j), every bound of the domain holds, and the model that makes the targets
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,12 @@ from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 
 TWO_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
+
+
+CELLS_DECLARED = 3.0
+"""Bound of a row's norm over that of a cell from which cells count as declared. Under a row norm alone they are the same, and rows mostly as long as it."""
+FEWEST_CELLS = 3.0
+"""Filled cells of a row from which rows of wide tables are made of filled and empty cells; of fewer, dense rows tell more (`WIDE`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,7 @@ class Scenario:
         number: which stream of numbers to use.
         rarity: of counts, how many times as large the declared bound is as the mean: bounds are declared for the worst
             record, and most tables of claims or falls hold zeros next to it.
+        sparse: whether few columns carry most of the signal.
     """
 
     name: str
@@ -46,6 +53,7 @@ class Scenario:
     filled: float
     number: int
     rarity: float
+    sparse: bool = False
 
 
 SCENARIOS = (
@@ -56,6 +64,15 @@ SILENCE = Scenario("no signal", 0.0, 1.0, 0.7, 0.4, 3, 20.0)
 """Nothing to learn: what a plan loses here is harm, as a constant loses nothing."""
 
 
+WIDE = (
+    Scenario("weak signal, wide", 0.5, 1.0, 0.3, 0.1, 4, 75.0),
+    Scenario("strong signal, wide", 0.8, 1.0, 0.2, 0.1, 5, 7.5, sparse=True),
+    Scenario("no signal, wide", 0.0, 1.0, 0.3, 0.5, 6, 20.0),
+)
+"""The same for wide tables: more columns explain more, and rows fill less of their bounds. Chosen on six tables at add-or-remove
+(docs/high-dimension.md), and reported on eleven others."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SyntheticTable:
     """Encoded rows (m, p), targets (m, k), offsets (m,) or None, and the slopes θ* (p′, k) that made the targets."""
@@ -64,6 +81,11 @@ class SyntheticTable:
     Y: Array
     offset: Array | None
     slopes: Array
+
+    def part(self, rows: slice) -> "SyntheticTable":
+        """Some of the rows."""
+        offset = None if self.offset is None else self.offset[rows]
+        return replace(self, X=self.X[rows], Y=self.Y[rows], offset=offset)
 
 
 def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> SyntheticTable:
@@ -92,6 +114,11 @@ def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> A
     """Correlated columns around a mean, as long as the scenario says and never longer than declared."""
     if slopes == 0:
         return np.zeros((rows, 0))
+    longest = (problem.norm_l2**2 - problem.intercept) / problem.norm_linf**2
+    if scenario in WIDE and longest < CELLS_DECLARED**2:
+        scenario = replace(scenario, filled=1.0, centre=0.1)
+    elif scenario in WIDE and FEWEST_CELLS <= scenario.filled * longest < slopes / 4:
+        return _indicators(problem, scenario, rows, slopes, scenario.filled * longest)
     X = normals(rows * slopes, 2 * scenario.number).reshape(rows, slopes)
     falling = np.arange(1.0, slopes + 1.0) ** -scenario.decay
     X *= np.sqrt(falling / falling.sum())
@@ -108,12 +135,24 @@ def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> A
     return X
 
 
+def _indicators(problem: Problem, scenario: Scenario, rows: int, slopes: int, cells: float) -> Array:
+    """Rows of about `cells` cells at their bound, the others 0; the jth column is filled as often as 1/j says, and at most in every second row."""
+    often = 1.0 / np.arange(1.0, slopes + 1.0)
+    for _ in range(30):
+        often = np.minimum(often * (cells / often.sum()), 0.5)
+    X = np.where(uniforms(rows * slopes, 2 * scenario.number).reshape(rows, slopes) < often, problem.norm_linf, 0.0)
+    room = math.sqrt(problem.norm_l2**2 - problem.intercept)
+    return np.asarray(X * np.minimum(1.0, room / np.maximum(np.linalg.norm(X, axis=1), 1e-300))[:, None])
+
+
 def _model(problem: Problem, scenario: Scenario, X: Array, slopes: int) -> Array:
     """θ*: in the set, at the scenario's signal where the set allows it; without a set alike in all directions."""
     k = problem.targets
     if slopes == 0:
         return np.zeros((0, k))
     theta = np.column_stack([normals(slopes, 200 + 10 * scenario.number + column) for column in range(k)])
+    if scenario.sparse:
+        theta **= 3
     function = structure_of(problem)
     if function is not None:
         theta = _of_structure(problem, function, scenario, slopes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.codec import arguments, plain
 from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.synthetic import WIDE
 from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.upper_bounds import UpperBound
 from hullabaloo.privacy import Allowance, epsilon_of
@@ -168,6 +169,10 @@ class PlanTable(Printed):
             )
         lines += bound_lines(self.lower_bounds, self.upper_bounds)
         lines += [f"{one.solver} cannot: {one.reason}" for one in self.rows if not one.able]
+        if any(name == WIDE[0].name for name, _ in self.constant):
+            lines.append(
+                "So many columns are rehearsed on fewer, with the same records, bounds and noise; there excess risk is on fresh rows, over the model that made them."
+            )
         lines.append(
             "Excess risk is that of the training objective over its minimum, on the unit domain"
             + (": rehearsed on synthetic tables, in the columns up to harm." if self.constant else ", by the formula.")

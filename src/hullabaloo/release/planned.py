@@ -16,10 +16,10 @@ from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPen
 from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import CONSTANT, choose, exact
+from hullabaloo.planning.choose import CONSTANT, choose, exact, narrow
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
-from hullabaloo.planning.synthetic import SCENARIOS
+from hullabaloo.planning.narrowed import narrowed
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement, Release
@@ -28,7 +28,17 @@ from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
-from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, Solver, Watched, WithInference
+from hullabaloo.solvers import (
+    Answers,
+    MomentsSolver,
+    Plan,
+    Problem,
+    QueryPrices,
+    Solution,
+    Solver,
+    Watched,
+    WithInference,
+)
 from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
@@ -322,14 +332,17 @@ def replanned(planned: PlannedFit, *, records: int, spend: float) -> float:
 
 
 def tried_out(planned: PlannedFit, draws: int = 4) -> Rehearsed | None:
-    """What the plan does on the synthetic table of weak signal; None where that would take long."""
-    problem, facts = planned.problem, planned.encoding.facts
-    if not (planned.allowance.is_private and can_rehearse(problem)):
+    """What the plan, or the same solver's of fewer columns, does on the synthetic table of weak signal; None where that would take long."""
+    problem, facts, one = planned.problem, planned.encoding.facts, Forecast(planned.solver, planned.plan)
+    prices: QueryPrices = PricedQueries(facts, problem.neighbours, problem.records)
+    wide = not can_rehearse(problem)
+    if wide and (less := narrowed(problem, prices)) is not None:
+        (one,), problem, prices = [narrow(one, problem, *less, planned.allowance)], *less
+    if not planned.allowance.is_private or (wide and one.narrow is None):
         return None
-    ideal = exact(problem, PricedQueries(facts, problem.neighbours, problem.records))
-    with remembered(problem, facts, planned.allowance) as kept:
-        rehearsals = Rehearsals(problem, ideal, rehearsal(facts), kept)
-        return rehearsals.rehearse(SCENARIOS[0], Forecast(planned.solver, planned.plan), draws)
+    with remembered(planned.problem, facts, planned.allowance) as kept:
+        rehearsals = Rehearsals(problem, exact(problem, prices), rehearsal(facts), kept, wide)
+        return rehearsals.rehearse(rehearsals.scenarios[0], one, draws)
 
 
 def allowance(task: Task) -> Allowance:

@@ -11,8 +11,8 @@ from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
 from hullabaloo.planning.choose import CONSTANT
-from hullabaloo.planning.forecasts import Forecast
-from hullabaloo.planning.synthetic import TWO_CLASSES
+from hullabaloo.planning.forecasts import Forecast, can_rehearse
+from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
 from hullabaloo.planning.table import bound_lines
 from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
@@ -25,17 +25,20 @@ from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed
 
+HALF = "rehearsed on fewer columns"
+
 
 def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float, str]:
-    """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's; and whether "rehearsed" or "by formula".
+    """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's; and whether "rehearsed", `HALF` or "by formula".
 
-    For the squared loss both are formulas of the reference table. For the others the plan is rehearsed on the planner's
+    For the squared loss both are formulas of the reference table, if columns are few. Otherwise the plan is rehearsed on the planner's
     synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
 
     Source: 000, Equation (1); 002, Equation (1).
     """
-    if prepared.problem.loss.kernel_code != KernelCode.SQUARED and (one := tried_out(prepared)) is not None:
-        return one.risk, max(one.constant, 1e-12), "rehearsed"
+    squared = prepared.problem.loss.kernel_code == KernelCode.SQUARED
+    if not (squared and can_rehearse(prepared.problem)) and (one := tried_out(prepared)) is not None:
+        return one.risk, max(one.constant, 1e-12), "rehearsed" if one.scenario != WIDE[0].name else HALF
     return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED, "by formula"
 
 
@@ -199,7 +202,7 @@ def _expectation(prepared: PlannedFit) -> str:
     formula = _risk(prepared, problem.records, 1.0)
     risk, best, how = prospect(prepared, formula)
     where, constant = words(problem)
-    where = f"{where} ({how})"
+    where = f"{where.replace('a tenth', 'half') if how == HALF else where} ({how})"
     if risk < best:
         kept = 100 * (1 - risk / best)
         return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"

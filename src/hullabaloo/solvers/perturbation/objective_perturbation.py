@@ -29,7 +29,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hullabaloo import geometry
-from hullabaloo.errors import CalibrationError, CapabilityError
+from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
 from hullabaloo.privacy import (
@@ -42,7 +42,7 @@ from hullabaloo.privacy import (
     paper_objective_perturbation,
 )
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.options import one_prediction
+from hullabaloo.solvers.options import POSITIVE, check_options, one_prediction
 from hullabaloo.solvers.reference import Reference
 
 RATIOS = (0.02, 0.05, 0.1, 0.1667, 0.25, 0.3333, 0.4, 0.5, 0.6)
@@ -64,10 +64,17 @@ class ObjectivePerturbationSolver(Solver):
     **Guarantee.** The plan buys one answer, priced by `ObjectivePerturbationEvent`; the ridge, the clip and the noise come from
     public facts.
 
+    Attributes:
+        ratio: κ/ε, the share of the budget that the ridge λ = β/κ may cost; None for the public rule.
+
     Source: 001, Proposition 2.
     """
 
     name: ClassVar[str] = "objective_perturbation"
+    ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self, ratio=POSITIVE)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """One perturbed minimiser.
@@ -86,6 +93,10 @@ class ObjectivePerturbationSolver(Solver):
         smoothness = smoothness_of(problem, clip)
         output = output_noise_multiplier(allowance)
         if allowance.calibration is Calibration.PAPER:
+            if self.ratio is not None:
+                raise InvalidParameter(
+                    f"calibration='paper' was asked with ratio={self.ratio!r}, but the paper prints its ridge, 2β/ε. Nothing was charged or read. Leave out either."
+                )
             multiplier, curvature = paper_objective_perturbation(allowance.budget)
             ridge = smoothness / curvature
             reason = (
@@ -94,6 +105,8 @@ class ObjectivePerturbationSolver(Solver):
             )
         else:
             ridge = _best_ridge(problem, allowance, clip, smoothness)
+            if self.ratio is not None:
+                ridge = smoothness / (self.ratio * allowance.budget.epsilon)
             curvature = max(smoothness / ridge, RATIOS[0] * allowance.budget.epsilon)
             output_event = GaussianEvent(output, samples=problem.dimension)
             multiplier = objective_noise_multiplier(allowance, curvature, problem.neighbours, output=output_event)

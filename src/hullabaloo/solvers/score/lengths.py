@@ -55,6 +55,10 @@ class Lengths:
         lost = self.excess(2) / size
         return float(self.ends[int(np.argmin((doubt * lost) ** 2 + 0.5 * size * (noise * self.ends**2) ** 2))])
 
+    def beyond(self, clip: float) -> float:
+        """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments."""
+        return float(np.interp(clip, self.ends, self.excess(2)))
+
     def quantile(self, share: float) -> float:
         """The length that this share of records exceeds."""
         at = np.flatnonzero(self.weights @ self.above <= share)

@@ -204,7 +204,9 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = np.column_stack([_stepped(problem, found) for found in scores])
+            theta = np.column_stack(
+                [_stepped(problem, found, asked.shortened * asked.bend(found.point)) for found in scores]
+            )
         return replace(
             solution,
             theta=theta,
@@ -242,16 +244,17 @@ def _total(problem: Problem) -> float:
     return 1.0 + (problem.targets - 1) * (1.0 - shared)
 
 
-def _stepped(problem: Problem, found: NoisyScore) -> Array:
-    """A target's coefficients after the step, (p,)."""
-    step = score_step(found, PREDICTION, evident=True).step
+def _stepped(problem: Problem, found: NoisyScore, hidden: float) -> Array:
+    """A target's coefficients after the step, (p,); without the curvature that shortened records hide, those of rare levels make it many times too long."""
+    whole = replace(found, curvature=found.curvature + hidden * np.diag(found.scale**2))
+    step = score_step(whole, PREDICTION, evident=True).step
     step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     theta = found.point + found.matrix @ step
-    hidden = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
-    hidden &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
+    wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
+    wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
     if problem.intercept:
-        theta[-1] += float(theta[hidden] @ found.centre[hidden[:-1]])
-    return np.where(hidden, 0.0, theta)
+        theta[-1] += float(theta[wild] @ found.centre[wild[:-1]])
+    return np.where(wild, 0.0, theta)
 
 
 class _Scores:
@@ -270,6 +273,7 @@ class _Scores:
         lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
+        self.shortened = lengths.beyond(self.R) * weight / q  # of each direction, if of all alike
         self.seen: tuple[Array, float] | None = None
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:

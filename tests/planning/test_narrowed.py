@@ -1,0 +1,100 @@
+"""Problems of many columns are rehearsed on fewer, at the same noise."""
+
+import math
+from typing import Any
+
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.data.source import RowFacts
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import Box, GroupPenalty, L1Ball, L1Penalty, NuclearBall
+from hullabaloo.losses import Logistic
+from hullabaloo.planning.choose import best_of, choose, forecasts, weights
+from hullabaloo.planning.forecasts import WIDE_ROWS
+from hullabaloo.planning.named import SOLVERS
+from hullabaloo.planning.narrowed import COLUMNS, narrowed, share
+from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
+from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.solvers import Problem, Solution
+
+
+def posed(p: int, n: int = 300, norm: float = 1.0, **more: Any) -> tuple[Problem, PricedQueries]:
+    """Rows of p cells in [−1, 1] and a norm, and a constant."""
+    facts = RowFacts(
+        (*(f"x{j}" for j in range(p)), "1"), True, norm * math.sqrt(p) + 1, math.hypot(norm, 1), 1.0, ("y",)
+    )
+    norms = facts.norm_l1, facts.norm_l2, facts.norm_linf
+    made = Problem(Logistic(), facts.width, True, *norms, 1, n, Neighbours.ADD_OR_REMOVE, **more)
+    return made, PricedQueries(facts, Neighbours.ADD_OR_REMOVE, n)
+
+
+@pytest.mark.parametrize("norm", [1.0, 8.0, 60.0])
+def test_fewer_columns_have_the_noise_of_all(norm: float) -> None:
+    """What plans state of it: that of a gradient and of b over the length of a row; of a covariance, its norm."""
+    wide = posed(1_500, norm=norm)
+    small, menu = narrowed(*wide) or wide
+    assert small.dimension == COLUMNS + 1
+    assert small.norm_l2 == pytest.approx(min(math.hypot(norm, 1), math.sqrt(COLUMNS + 1)))
+    allowance, length = Allowance(Budget(1.0, 1e-6)), small.norm_l2 / wide[0].norm_l2
+    for name, query, size in (
+        ("gradient", {"loss": small.loss, "clip": 1.0}, length),
+        ("preconditioned_gradient", {}, math.sqrt(wide[0].dimension / small.dimension)),
+    ):
+        spent = allowance.scaled(share(name, wide[0], small)).mu
+        kind = "gradient" if name == "gradient" else "covariance"
+        noise = wide[1].price(kind, mu=allowance.mu, **query).sigma, menu.price(kind, mu=spent, **query).sigma
+        assert noise[1] == pytest.approx(noise[0] * size, rel=0.1)
+
+
+def test_what_is_made_for_its_own_columns_is_not_narrowed() -> None:
+    p = 1_000
+    shapes: list[dict[str, Any]] = [
+        {"constraint": Box((-1.0,) * p, (1.0,) * p)},
+        {"constraint": NuclearBall(1.0, 10)},
+        {"penalty": GroupPenalty((tuple(range(p)),), 0.1)},
+    ]
+    assert all(narrowed(*posed(p, **shape)) is None for shape in shapes)
+    assert narrowed(*posed(100)) is None
+    assert narrowed(*posed(p, constraint=L1Ball(1.0))) is not None
+    assert narrowed(*posed(p, penalty=L1Penalty(0.1))) is not None
+
+
+@pytest.mark.parametrize("p", [700, 40_000])
+def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None:
+    """However many columns there are; the plan is that of all of them, and with next to no budget the constant."""
+    problem, prices = posed(p)
+    perform, sizes = rehearsal(prices.facts), []
+
+    def watched(posed: Any, solver: Any, plan: Any, rows: Any, draw: int) -> Solution:
+        sizes.append(rows.X.shape)
+        return perform(posed, solver, plan, rows, draw)
+
+    allowance, kept = Allowance(Budget(20.0, 1e-6)), {}  # type: ignore[var-annotated]
+    solver, plan = choose(problem, prices, allowance, "auto", watched, kept)
+    best = best_of(forecasts(problem, prices, allowance, watched, kept=kept), weights(problem, prices, allowance))
+    assert (solver, plan) == (best.solver, best.plan)
+    assert "wide synthetic tables" in plan.reason
+    assert plan.queries == solver.plan(problem, prices, allowance).queries
+    assert set(sizes) == {(min(problem.records, WIDE_ROWS), COLUMNS + 1)}
+    assert choose(problem, prices, Allowance(Budget(0.003, 1e-6)), "auto", watched, {})[0].name == "constant"
+
+
+def test_a_penalty_that_leaves_nothing_is_no_fault() -> None:
+    problem, prices = posed(700, penalty=L1Penalty(3.0))
+    solver, _ = choose(problem, prices, Allowance(Budget(1.0, 1e-6)), "auto", rehearsal(prices.facts), {})
+    assert solver.name in SOLVERS
+
+
+def test_the_ratio_of_objective_perturbation_is_its_ridge() -> None:
+    problem, prices = posed(700)
+    allowance = Allowance(Budget(2.0, 1e-6))
+    plan = hb.ObjectivePerturbationSolver(ratio=0.1).plan(problem, prices, allowance)
+    smoothness = 0.25 * problem.norm_l2**2
+    assert plan.settings["ridge"] == pytest.approx(smoothness / 0.2)
+    assert allowance.takes(plan.event)
+    assert hb.ObjectivePerturbationSolver().ratio is None
+    for wrong in (0.0, -1.0, math.nan, "a", True):
+        with pytest.raises(InvalidParameter, match="ratio="):
+            hb.ObjectivePerturbationSolver(ratio=wrong)  # type: ignore[arg-type]
