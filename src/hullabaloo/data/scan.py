@@ -6,6 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, final
 
+from hullabaloo.data.engines.base import Engine, Reading
+from hullabaloo.data.engines.cluster import Remote
+from hullabaloo.data.engines.local import Local
 from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
@@ -48,6 +51,12 @@ class ScannedTable(Table):
     def parts(self, names: Sequence[str] | None = None) -> Iterator[Table]:
         """The parts, from the beginning; only columns of these names are read where the format allows it."""
         yield from self._source.parts_of(names, self._batch)
+
+    def engine(self, reading: Reading) -> Engine:
+        """What reads the parts and asks them, for one fit."""
+        if isinstance(self._source, Remote):
+            return self._source.engine(reading, self.keep_bytes)
+        return Local(partial(self.parts, reading.columns), reading, self.keep_bytes)
 
     def cells(self, column: int) -> list[Any]:
         """Refused, as ``Domain.open`` refuses it."""
@@ -154,6 +163,7 @@ def scan(
     batch_rows: int = BATCH,
     keep_bytes: int = KEEP,
     quoted_line_breaks: bool = False,
+    client: Any = None,
 ) -> ScannedTable:
     """A table that `fit`, `predict` and `evaluate` read in parts, anew for every question, so that memory does not grow with its records.
 
@@ -162,15 +172,17 @@ def scan(
     windows, limits or de-duplication in a query, lies outside the guarantee: a record is a row of the *result*.
 
     Args:
-        source: the path of a Parquet file, of a folder of them, or of a CSV file; a pyarrow dataset; or a function without arguments that
-            returns Arrow record batches (a reader, or an iterator), the same ones at each call, in any order: for example
-            ``lambda: connection.sql("select …").fetch_record_batch()`` of DuckDB.
+        source: the path of a Parquet file, of a folder of them, or of a CSV file; a pyarrow dataset; a Dask or Spark dataframe, which the workers of
+            its cluster read and ask (docs/cluster.md); or a function without arguments that returns Arrow record batches (a reader, or an
+            iterator), the same ones at each call, in any order: for example ``lambda: connection.sql("select …").fetch_record_batch()`` of DuckDB.
         batch_rows: records of a part, at most 2^24.
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
         quoted_line_breaks: as the domain declares it, of a CSV file.
+        client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
 
     Raises:
+        CapabilityError: the workers of a cluster cannot be asked.
         SchemaError: there is no such file, or something else was given. No value was read.
 
     Example:
@@ -193,6 +205,16 @@ def scan(
         return ScannedTable(table, batch_rows, keep_bytes)
     if _is_arrow(source) and hasattr(source, "to_batches"):
         return ScannedTable(_Batches(lambda: source), batch_rows, keep_bytes)
+    if isinstance(source, Remote):
+        return ScannedTable(source, batch_rows, keep_bytes)
+    if type(source).__module__.startswith("dask."):
+        from hullabaloo.data.engines.dask import DaskFrame
+
+        return ScannedTable(DaskFrame(source, client), batch_rows, keep_bytes)
+    if type(source).__module__.startswith("pyspark.sql."):
+        from hullabaloo.data.engines.spark import SparkFrame
+
+        return ScannedTable(SparkFrame(source), batch_rows, keep_bytes)
     if callable(source):
         return ScannedTable(_Batches(source), batch_rows, keep_bytes)
     raise SchemaError(
