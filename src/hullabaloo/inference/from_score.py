@@ -39,6 +39,8 @@ NEAR = 0.5
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part
 of the errors, and is known to that order only. The coefficients are otherwise held by a set or penalty, or far from their optimum."""
 
+FARTHEST = 50.0
+"""Move beyond which what is left of it is taken as of this one: nothing is told there, and its square must be a number."""
 
 RARE, RAREST = 1.5, 10.0
 """How many times as long as usual records are those of a level of which all that the histogram says is lost may be, besides, and of one of which nothing is told. Chosen on motor claims (2.6 % of the records) and
@@ -129,7 +131,8 @@ class FromScore:
             bend = (vectors * np.maximum(values, 0.0)) @ vectors.T
             ways = np.stack([np.linalg.solve(found.matrix, found.point), step.step, *self._constant(q)], axis=1)
             mean = float(np.trace(bend) / np.sum(found.scale**2))
-            sampling += (math.expm1(self.moved) - self.moved) ** 2 * mean * remainder(bend, ways)
+            move = min(self.moved, FARTHEST)
+            sampling += (math.expm1(move) - move) ** 2 * mean * remainder(bend, ways)
         nowhere = np.zeros(q)
         self.law = Debiased(
             Equations(
