@@ -33,7 +33,8 @@ USUALLY = {
     "huber": (-1.95, 0.75),
     "logistic": (-1.2, 0.35),
     "poisson": (-0.6, 1.0),
-    "inflation": (0.25, 0.5),
+    "inflation of number": (0.55, 0.75),
+    "inflation of level": (0.2, 0.4),
     "ratio": (0.0, 0.5),
 }
 """Means and deviations of logarithms: of a number's s over that of one spread evenly over its bounds, of a level's over that of levels all alike, of σ over half of the
@@ -78,19 +79,20 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     if target in known:
         rest, doubt = math.log(known[target] / (scale if linear else 1.0)), 0.0
     levels, units = _levels(encoding), np.abs(np.diag(matrix)[: len(names)])
-    about = [USUALLY["level" if place in levels else "number"] for place in range(len(names))]
-    sizes = np.log(even) + [shift for shift, _ in about]
-    spreads = np.array([spread for _, spread in about])
+    kinds = ["level" if place in levels else "number" for place in range(len(names))]
+    shifts, spreads = np.array([USUALLY[one] for one in kinds]).T
+    larger, unsure = np.array([USUALLY[f"inflation of {one}"] for one in kinds]).T
+    sizes = np.log(even) + shifts
     for place in (place for place, name in enumerate(names) if name in known):
         sizes[place], spreads[place] = math.log(known[names[place]] * units[place] / scale), 0.0
-    middles = (rest if linear else -rest) + USUALLY["inflation"][0] - sizes - 0.5 * math.log(n)
+    middles = (rest if linear else -rest) + larger - sizes - 0.5 * math.log(n)
     if isinstance(prepared.solver, MomentsSolver):
         shrink = np.append(np.exp(sizes) / even, np.ones(len(gram) - len(names)))
         noise = prepared.solver.predicted_noise(problem, prepared.plan, gram * np.outer(shrink, shrink))
         middles = np.log(np.hypot(np.exp(middles), noise[: len(names)]))
     else:
         middles += math.log(_ratio(prepared))
-    widths = QUANTILE * np.sqrt(doubt**2 + spreads**2 + USUALLY["inflation"][1] ** 2 + USUALLY["ratio"][1] ** 2)
+    widths = QUANTILE * np.sqrt(doubt**2 + spreads**2 + unsure**2 + USUALLY["ratio"][1] ** 2)
     ends = units * np.exp(middles + np.multiply.outer([-1.0, 0.0, 1.0], widths))
     return tuple(
         ExpectedError(name, *map(float, ends[:, place])) for place, name in enumerate(names) if place not in untold
