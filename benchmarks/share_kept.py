@@ -37,6 +37,7 @@ TARGETS = {
     ("regression", "replace-one"): (72, 95, 98),
     ("classification", "replace-one"): (60, 91, 96),
 }
+CALIBRATED = ("mean chance over share", "calibration slope")
 Array = np.ndarray
 
 
@@ -99,7 +100,7 @@ def lines(name: str, kept: list[Split], solvers: tuple[str, ...], draws: int) ->
         for neighbours in Neighbours:
             for solver in solvers:
                 start = time.perf_counter()
-                shares, chosen = _shares(kept, epsilon, neighbours, solver, draws)
+                shares, chosen, calibrated = _shares(kept, epsilon, neighbours, solver, draws)
                 yield {
                     "table": name,
                     "kind": "classification" if TABLES[name].is_classification else "regression",
@@ -114,6 +115,7 @@ def lines(name: str, kept: list[Split], solvers: tuple[str, ...], draws: int) ->
                     "share": float(np.mean(shares)),
                     "standard_error": _standard_error(shares),
                     "loss": float(np.mean(_losses(kept, shares))),
+                    **calibrated,
                     "seconds per fit": (time.perf_counter() - start) / max(1, shares.size),
                 }
 
@@ -166,6 +168,13 @@ def logistic(X: Array, y: Array, ridge: float = 1e-8) -> Array:
     return theta
 
 
+def calibration(z: Array, y: Array) -> tuple[float, float]:
+    """Mean predicted chance over the share of the class, and the calibration slope, 0 where all predictions are one."""
+    mean = float(np.mean(0.5 * (1.0 + np.tanh(0.5 * z)))) / max(float(np.mean(y > 0.0)), 1e-12)
+    scale = float(z.std())
+    return mean, float(logistic(np.column_stack([z / scale, np.ones(len(z))]), y)[0]) / scale if scale > 1e-9 else 0.0
+
+
 def loss(z: Array, y: Array, classes: bool) -> float:
     """Mean squared error of the unit target, or log-loss."""
     return float(np.mean(np.logaddexp(0.0, -y * z))) if classes else float(np.mean((y - z) ** 2))
@@ -186,6 +195,7 @@ def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     continue
                 later = [line for line in part if line["epsilon"] >= 1.0]
                 worst = min(later, key=lambda line: line["share"])
+                told = [name for name in CALIBRATED if name in part[0]]
                 found.append(
                     {
                         "kind": kind,
@@ -197,15 +207,18 @@ def summary(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
                         "target": [target / 100 for target in TARGETS[kind, neighbours]],
                         "lowest share at epsilon 1 and more": worst["share"],
                         "of": worst["table"],
+                        **{name: [_median(part, epsilon, name) for epsilon in EPSILONS] for name in told},
                     }
                 )
     return found
 
 
-def _shares(kept: list[Split], epsilon: float, neighbours: Neighbours, name: str, draws: int) -> tuple[Array, str]:
-    """Shares of every split and draw, and the solver that ran."""
+def _shares(
+    kept: list[Split], epsilon: float, neighbours: Neighbours, name: str, draws: int
+) -> tuple[Array, str, dict[str, float]]:
+    """Shares of every split and draw, the solver that ran, and of classes medians of how well chances are calibrated."""
     shares = np.empty((len(kept), draws))
-    chosen = ""
+    chosen, calibrated = "", []
     for number, one in enumerate(kept):
         facts = one.encoding.facts
         model: Loss = Logistic() if one.classes else Squared()
@@ -228,7 +241,9 @@ def _shares(kept: list[Split], epsilon: float, neighbours: Neighbours, name: str
         for draw in range(draws):
             theta = solver.run(problem, plan, Curator(one.rows, plan.queries)).theta[:, 0]  # type: ignore[arg-type]
             shares[number, draw] = one.share(theta)
-    return shares, chosen
+            calibrated += [calibration(one.X @ theta, one.y)] if one.classes else []
+    medians = np.median(calibrated, axis=0).tolist() if calibrated else []
+    return shares, chosen, dict(zip(CALIBRATED, medians, strict=False))
 
 
 def _standard_error(shares: Array) -> float:
@@ -247,8 +262,8 @@ def _losses(kept: list[Split], shares: Array) -> list[float]:
     ]
 
 
-def _median(part: list[dict[str, Any]], epsilon: float) -> float:
-    return float(np.median([line["share"] for line in part if line["epsilon"] == epsilon]))
+def _median(part: list[dict[str, Any]], epsilon: float, name: str = "share") -> float:
+    return float(np.median([line[name] for line in part if line["epsilon"] == epsilon]))
 
 
 def _measure(asked: tuple[Any, ...]) -> list[dict[str, Any]]:

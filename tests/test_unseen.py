@@ -96,3 +96,11 @@ def test_counts_are_not_raised():
     theta = [0.0, 0.0, -9.0, 0.1]
     assert np.array_equal(hold(theta, [0.6, 0.4, 0.0], Poisson()), theta)
     assert hold(theta, [0.6, 0.4, 0.0])[2] == pytest.approx(-0.6, abs=1e-6)
+
+
+def test_a_direction_that_no_record_feels_moves_no_level_that_is_held():
+    """All levels up and the intercept down by as much predicts alike: what is held follows, also where noisy shares do not add up to 1."""
+    shares = [0.9, 0.02, 0.0]
+    found = [hold([up, up + 0.2, up + 5.0, 0.1 - up], shares)[2] - up for up in (0.0, 20.0)]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+    assert abs(found[0]) < 0.7

@@ -3,7 +3,7 @@
 A level, or the indicator of a missing number, is a 0/1 column, whose released mean is its share r. The records say next to nothing of one that they
 never show, and how far away a solver has walked says what a prediction for it is. So a column whose share is below `SEEN` deviations of its noise is held
 within a usual deviation of predictions, of levels within `FAR`, times as many deviations of noise as it shows where they are more than one, from 0, in
-a block of levels from their average effect `Σ r_k θ_k`. Post-processing of the release.
+a block of levels from their average effect `Σ r_k θ_k`, over Σ r_k where all levels have a column. Post-processing of the release.
 """
 
 import math
@@ -70,7 +70,8 @@ def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: f
     for block in layout.onehot:
         columns = list(block.columns)
         likely = np.maximum(shares[columns], 0.0)
-        average = float(likely @ theta[columns]) / max(float(likely.sum()), 1.0)
+        least = 1.0 if len(columns) < len(block.all_levels) else 1e-300  # a record without a column is one of effect 0
+        average = float(likely @ theta[columns]) / max(float(likely.sum()), least)
         hold(columns, FAR, average)
         hold([block.missing] * (block.missing >= 0), 1.0, average)
     for number in layout.numeric:

@@ -209,7 +209,7 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         return f"a noisy covariance, and {path.steps + path.late} noisy gradients of records that it has made round"
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
-        seen = _located(problem, path, curator, TYPICAL_WHITENED)
+        seen = _located(problem, path, curator, TYPICAL_WHITENED, uneven=True)
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))

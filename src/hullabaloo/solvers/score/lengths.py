@@ -21,6 +21,8 @@ SEEN, BACK, MIDDLE = 2.5, 5, 0.4
 MISFIT = 0.1
 """Of a bin's share: how far no tail of the family may come to it. This, `BACK` and where the index stops were chosen on twelve lines of the development tables of
 `benchmarks/inference.py`; those of the report half had no part in it."""
+FLOOR = 1.4
+"""Floor of eigenvalues over half the spectral radius of a covariance's noise."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
 _GRID = np.meshgrid(
@@ -54,6 +56,10 @@ class Lengths:
         """The R that is least of `(doubt · E(L² − R²)_+ / size)² + ½ size (noise R²)²`."""
         lost = self.excess(2) / size
         return float(self.ends[int(np.argmin((doubt * lost) ** 2 + 0.5 * size * (noise * self.ends**2) ** 2))])
+
+    def beyond(self, clip: float) -> float:
+        """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments."""
+        return float(np.interp(clip, self.ends, self.excess(2)))
 
     def quantile(self, share: float) -> float:
         """The length that this share of records exceeds."""
@@ -100,3 +106,8 @@ def _falls(ratios: Array, seen: int, slowest: float) -> Array:
 def typical(count: float) -> float:
     """Root mean square length of so many directions of variance 1, at least of a half."""
     return math.sqrt(max(count, 0.25))
+
+
+def floor(noise: float, size: int) -> float:
+    """Down to which a covariance of this noise is believed."""
+    return max(FLOOR * noise * math.sqrt(0.5 * size), 1e-300)

@@ -26,7 +26,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score import spread
-from hullabaloo.solvers.score.lengths import Lengths, tail, typical
+from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
 from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
@@ -40,8 +40,6 @@ in proportion to √(va): so score and histogram stand to each other, as what sh
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
-FLOOR = 1.4
-"""Floor of eigenvalues over half the spectral radius of a covariance's noise."""
 DOUBT_SCORE, DOUBT_CURVATURE = 0.5, 0.7
 """Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.3 to 0.7 of its length is left in the mean
 on California, diamonds and costs), and a step is short where the curvature's matters."""
@@ -207,7 +205,9 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = np.column_stack([_stepped(problem, found) for found in scores])
+            theta = np.column_stack(
+                [_stepped(problem, found, asked.shortened * asked.bend(found.point)) for found in scores]
+            )
         return replace(
             solution,
             theta=theta,
@@ -245,16 +245,17 @@ def _total(problem: Problem) -> float:
     return 1.0 + (problem.targets - 1) * (1.0 - shared)
 
 
-def _stepped(problem: Problem, found: NoisyScore) -> Array:
-    """A target's coefficients after the step, (p,)."""
-    step = score_step(found, PREDICTION, evident=True).step
+def _stepped(problem: Problem, found: NoisyScore, hidden: float) -> Array:
+    """A target's coefficients after the step, (p,); without the curvature that shortened records hide, those of rare levels make it many times too long."""
+    whole = replace(found, curvature=found.curvature + hidden * np.diag(found.scale**2))
+    step = score_step(whole, PREDICTION, evident=True).step
     step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     theta = found.point + found.matrix @ step
-    hidden = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
-    hidden &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
+    wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
+    wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
     if problem.intercept:
-        theta[-1] += float(theta[hidden] @ found.centre[hidden[:-1]])
-    return np.where(hidden, 0.0, theta)
+        theta[-1] += float(theta[wild] @ found.centre[wild[:-1]])
+    return np.where(wild, 0.0, theta)
 
 
 class _Scores:
@@ -273,6 +274,7 @@ class _Scores:
         lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
+        self.shortened = lengths.beyond(self.R) * weight / q  # of each direction, if of all alike
         self.seen: tuple[Array, float] | None = None
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
@@ -354,8 +356,8 @@ class _Scores:
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
         assert first.matrix is not None
-        floor = _floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
-        second = Coordinates.whitened(again[:q, :q], first, floor, intercept=False)
+        least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
+        second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
         assert second.matrix is not None
         B = _symmetric(first.matrix @ second.matrix)
         return replace(first, matrix=B).whole if problem.intercept else B
@@ -379,14 +381,9 @@ class _Scores:
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
-        floor = _floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
-        found = Coordinates.whitened(covariance, known, floor, intercept=problem.intercept)
+        least = floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
+        found = Coordinates.whitened(covariance, known, least, intercept=problem.intercept)
         return found.along(known).linear if led(problem) else found
-
-
-def _floor(noise: float, size: int) -> float:
-    """Down to which the covariance is believed."""
-    return max(FLOOR * noise * math.sqrt(0.5 * size), 1e-300)
 
 
 def _symmetric(A: Array) -> Array:
