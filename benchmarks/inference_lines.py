@@ -130,7 +130,14 @@ def measure(case: Case) -> dict[str, Any]:
         "plain": float(np.median(kept["plain"])) if case.compare else None,
         "distance": float(np.median(far.max(axis=1))) if strong.any() else None,
         "seconds": float(kept["seconds"].mean()),
-        **compared(_forecast(case, known), truth.names, stated, share, spread),
+        **compared(
+            _forecast(case, known, {}),
+            _forecast(case, known, deviations(case, known)),
+            truth.names,
+            stated,
+            share,
+            spread,
+        ),
     }
 
 
@@ -158,8 +165,20 @@ def _drawn(case: Case, known: Population, truth: Truth, rng: np.random.Generator
     return line
 
 
-def _forecast(case: Case, known: Population) -> Forecast:
-    return forecast(estimator(case, known, None), case.n if case.neighbours == small.REPLACED else None)
+def _forecast(case: Case, known: Population, deviations: dict[str, float]) -> Forecast:
+    return forecast(estimator(case, known, None), case.n if case.neighbours == small.REPLACED else None, deviations)
+
+
+def deviations(case: Case, known: Population) -> dict[str, float]:
+    """Standard deviations of the population's columns and of what its truth leaves of the target, to one digit, in the user's units."""
+    encoded, truth = known.encoded(case.bounds, case.loss), known.truth(case.bounds, case.loss)
+    scale, matrix = float(encoded.encoding.target_scale[0]), np.diag(encoded.encoding.user_matrix(0)[:-1])
+    slope = encoded.loss.derivative(encoded.X @ truth.theta + encoded.offset, encoded.y)
+    bend = encoded.loss.second_derivative(encoded.X @ truth.theta + encoded.offset, encoded.y)
+    rest = float(np.sqrt(np.mean(slope**2)) / np.mean(bend))
+    found = dict(zip(truth.names, encoded.X[:, :-1].std(axis=0) * scale / matrix, strict=True))
+    found[known.target] = rest * scale if case.loss in ("squared", "huber") else 1.0 / rest
+    return {name: float(f"{value:.0e}") for name, value in found.items() if value > 1e-12}
 
 
 def _held(ratios: Array, stated: Array) -> float | None:

@@ -53,7 +53,10 @@ def test_robust_intervals_without_privacy_hold_the_truth_of_units(monkeypatch: p
 
 
 def test_a_forecast_is_compared_with_what_came() -> None:
-    found = compared(Forecast({"a": 1.0, "b": 30.0}, share=0.9), ["a", "b"], np.array([1.0, 10.0]), 0.8, 0.01)
+    said = Forecast({"a": (0.5, 1.0, 2.0), "b": (20.0, 30.0, 50.0)}, share=0.9)
+    found = compared(said, Forecast(), ["a", "b"], np.array([1.0, 10.0]), 0.8, 0.01)
+    assert found["in range"] == 0.5
+    assert found["forecast errors known"] is None
     assert found["coefficients within 2"] == 0.5
     assert found["coefficients within 5"] == 1.0
     assert found["forecast loss"] == pytest.approx(0.5)

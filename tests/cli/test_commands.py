@@ -62,6 +62,10 @@ def test_price_reads_nothing(run: Run, domain: Path) -> None:
     price = run(*common, *BUDGET).json["price"]
     assert price["epsilon"] <= 1.0
     assert len(price["columns"]) == len(price["privacy_errors"])
+    name, likely = price["errors"][0]["name"], price["errors"][0]["likely"]
+    told = run(*common, *BUDGET, "--known", f"{name}=0.01").json["price"]["errors"][0]
+    assert told["low"] > likely
+    assert "no name with a number" in run(*common, *BUDGET, "--known", "age").json["error"]["message"]
     other = run(*common, "--mu", 0.3, "--estimator", "lasso").json["price"]
     assert other["mu"] <= 0.3
 

@@ -1,6 +1,7 @@
 """Intervals of coefficients and predictions: laws without noise, laws in n, ε and units, coverage, and where none is told."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -258,3 +259,16 @@ def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_
         4.0
     )  # three directions whole, and one spread over all
     assert np.trace(np.linalg.solve(bend, remainder(bend, np.repeat(ways[:, :1], 2, axis=1)))) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("times", [1e3, 1e9])
+def test_a_score_that_points_anywhere_is_not_told_and_breaks_nothing(times: float) -> None:
+    X, _ = table(20_000)
+    model = hb.LogisticRegression(
+        budget=hb.Budget(3.0, 1e-8), domain=domain(classes={"y": [0, 1]}), test_key=KEY, inference=True
+    ).fit(X, labels(X))
+    fitted = model._fitted()
+    far = replace(fitted.release.scores[0], score=fitted.release.scores[0].score * times)
+    told = inference(replace(fitted, release=replace(fitted.release, scores=(far,))))
+    assert not told.told
+    assert "from their estimates" in told.reason

@@ -107,7 +107,7 @@ def test_units_of_many_records_say_so_and_what_helps() -> None:
     units, names = np.repeat(np.arange(1_000), 24), [f"x{j}" for j in range(3)]
     frame = pd.DataFrame(np.column_stack([X, y]), columns=[*names, "y"]).assign(id=units)
     domain = hb.Domain(**DOMAIN, target={"y": (-4, 4)}, unit="id", records_per_unit=24, records=24_000)
-    few = model(epsilon=7.0).set_params(domain=domain)
+    few = model(epsilon=4.0).set_params(domain=domain)
     note = few.fit(frame).summary().note
     assert "24 of which change together" in note
     assert "records_per_unit" in note

@@ -89,6 +89,7 @@ def price(
     domain: Path,
     records: int | None = None,
     columns: int | None = None,
+    known: list[str] | None = None,
     budget: BudgetOptions,
     model: ModelOptions,
     ledger: LedgerOptions,
@@ -99,6 +100,7 @@ def price(
     Args:
         records N: Number of records; else the domain's `records`.
         columns P: Number of columns, where the domain is a row norm only.
+        known NAME=NUMBER: A standard deviation that is publicly known, of a column or of what is left of the target; may be repeated.
     """
     declared = build.read_domain(domain)
     if records is None and declared.records is None:
@@ -108,8 +110,9 @@ def price(
         )
     build.width(declared, columns, f" {domain}")
     made = build.estimator(model, declared, **build.terms(budget, ledger))
-    found = made.price(n=records, n_features=columns)
-    lines = [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
+    found = made.price(n=records, n_features=columns, known=dict(map(_deviation, known or ())))
+    lines = [(one.name, one.range) for one in found.errors]
+    lines = lines or [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
     about = {
         "spend": spend(found),
         "records": f"{found.records:,}",
@@ -117,7 +120,12 @@ def price(
         "gain": found.expectation,
     }
     notes = [f"Note: {note}." for note in found.notes]
-    shown = [facts(about), *noises("", ["column", "noise"], lines), *notes, NOTHING]
+    said = (
+        ["", EXPECTED, table(["column", "standard error"], lines)]
+        if found.errors
+        else noises("", ["column", "noise"], lines)
+    )
+    shown = [facts(about), *said, *notes, NOTHING]
     Output("price", json_).result({"price": found.to_dict()}, *shown)
 
 
@@ -193,6 +201,22 @@ def spend(found: Any) -> str:
     """What a price costs, in words."""
     private = math.isfinite(found.epsilon)
     return f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
+
+
+EXPECTED = (
+    "Expected standard error of each coefficient, sampling and privacy, in the units of the table: nine tables of ten are within the range; what is publicly "
+    "known narrows it (--known NAME=STANDARD_DEVIATION):"
+)
+
+
+def _deviation(text: str) -> tuple[str, float]:
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise InvalidParameter(
+            f"--known {text!r} is no name with a number. Write a standard deviation, such as --known age=12."
+        ) from None
 
 
 def noises(when: str, head: list[str], lines: list[Any]) -> list[Any]:

@@ -7,8 +7,8 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 - privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known;
 - sampling: the released spread over n, so that errors are robust (White 1980), and the excess of shortened gradients, of which
   `ρ E(L − c)_+` is taken as spread evenly over the coordinates. A level's records, or those with a value missing, point one way: what shortening takes of theirs,
-  by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction, and of rare levels
-  (`RARE`) all of the excess besides. It can point one way elsewhere, too: in heavy-tailed columns of a nonlinear mean, or where few records have
+  by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction, and besides
+  of the excess the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too: in heavy-tailed columns of a nonlinear mean, or where few records have
   long residuals of one sign, it does, and intervals of these columns then cover far less than they say;
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
@@ -39,10 +39,11 @@ NEAR = 0.5
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part
 of the errors, and is known to that order only. The coefficients are otherwise held by a set or penalty, or far from their optimum."""
 
+FARTHEST = 50.0
+"""Move beyond which what is left of it is taken as of this one: nothing is told there, and its square must be a number."""
 
-RARE, RAREST = 1.5, 10.0
-"""How many times as long as usual records are those of a level of which all that the histogram says is lost may be, besides, and of one of which nothing is told. Chosen on motor claims (2.6 % of the records) and
-a simulated class of 8 % beside levels of 0.3 to 9 %."""
+RAREST = 10.0
+"""How many times as long as usual records are those of a level of which nothing is told. Chosen on motor claims (2.6 % of the records) and a simulated class of 8 % beside levels of 0.3 to 9 %."""
 
 
 def levels(encoding: Encoding, found: NoisyScore) -> dict[int, Array]:
@@ -120,7 +121,7 @@ class FromScore:
             length = float(np.linalg.norm(way))
             self.too_rare[column] = length > RAREST * math.sqrt(q)
             missed = share * lost(model, found, record, length, found.score_noise / unit)
-            missed += found.excess * (RARE * math.sqrt(q) < length <= RAREST * math.sqrt(q))
+            missed += found.excess * min(share * (length / math.sqrt(q)) ** 4, 1.0) * (not self.too_rare[column])
             sampling += (missed / max(length, 1e-300)) ** 2 * np.outer(way, way)
         self.moved = self._moved(step)
         self.far = not isinstance(model.loss, Squared) and self.moved > NEAR
@@ -129,7 +130,8 @@ class FromScore:
             bend = (vectors * np.maximum(values, 0.0)) @ vectors.T
             ways = np.stack([np.linalg.solve(found.matrix, found.point), step.step, *self._constant(q)], axis=1)
             mean = float(np.trace(bend) / np.sum(found.scale**2))
-            sampling += (math.expm1(self.moved) - self.moved) ** 2 * mean * remainder(bend, ways)
+            move = min(self.moved, FARTHEST)
+            sampling += (math.expm1(move) - move) ** 2 * mean * remainder(bend, ways)
         nowhere = np.zeros(q)
         self.law = Debiased(
             Equations(

@@ -336,6 +336,18 @@ def replanned(planned: PlannedFit, *, records: int, spend: float) -> float:
     return planned.solver.predicted_risk(problem, planned.solver.plan(problem, prices, planned.allowance.scaled(spend)))
 
 
+def mean_weight(planned: PlannedFit) -> float:
+    """Of records whose weights are spread evenly from 0 to their bound; 1 where none are declared."""
+    return 1.0 if planned.task.domain.weight is None else 0.5 * planned.encoding.facts.max_weight
+
+
+def fewer(planned: PlannedFit, times: float) -> PlannedFit:
+    """The same solver, planned for so many times the records."""
+    problem = replace(planned.problem, records=max(1, round(planned.problem.records * times)))
+    prices = PricedQueries(planned.encoding.facts, problem.neighbours, problem.records)
+    return replace(planned, problem=problem, plan=planned.solver.plan(problem, prices, planned.allowance))
+
+
 def tried_out(planned: PlannedFit, draws: int = 4) -> Rehearsed | None:
     """What the plan, or the same solver's of fewer columns, does on the synthetic table of weak signal; None where that would take long."""
     problem, facts, one = planned.problem, planned.encoding.facts, Forecast(planned.solver, planned.plan)

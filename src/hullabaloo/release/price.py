@@ -1,7 +1,9 @@
 """What a fit would cost and what it can be expected to gain over a constant, from public facts, before any data is read."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import KernelCode, Squared, SquaredTargets
 from hullabaloo.planning.choose import CONSTANT
-from hullabaloo.planning.forecasts import Forecast, can_rehearse
+from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
 from hullabaloo.planning.table import bound_lines
 from hullabaloo.planning.theory.lower_bound import LowerBound
@@ -19,7 +21,8 @@ from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
-from hullabaloo.release.planned import PlannedFit, replanned, tried_out
+from hullabaloo.release.expected_errors import WIDEST, ExpectedError, expected_errors
+from hullabaloo.release.planned import PlannedFit, fewer, mean_weight, replanned, tried_out
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
@@ -31,13 +34,11 @@ HALF = "rehearsed on fewer columns"
 def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float, str]:
     """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's; and whether "rehearsed", `HALF` or "by formula".
 
-    For the squared loss both are formulas of the reference table, if columns are few. Otherwise the plan is rehearsed on the planner's
-    synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
+    The plan is rehearsed on the planner's synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
 
     Source: 000, Equation (1); 002, Equation (1).
     """
-    squared = prepared.problem.loss.kernel_code == KernelCode.SQUARED
-    if not (squared and can_rehearse(prepared.problem)) and (one := tried_out(prepared)) is not None:
+    if (one := tried_out(prepared)) is not None:
         return one.risk, max(one.constant, 1e-12), "rehearsed" if one.scenario != WIDE[0].name else HALF
     return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED, "by formula"
 
@@ -54,12 +55,11 @@ def words(problem: Problem) -> tuple[str, str]:
     return "a table whose features explain a tenth of a well spread target", constant
 
 
-# The noise of single coefficients is predicted up to this many columns, whose second moments are a matrix.
-WIDEST = 2_048
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 # Passes over the table from which a price tells their time.
 LONG = 1_000
+NOTHING: Mapping[str, float] = MappingProxyType({})
 # Nor is a larger multiple of what there is.
 FARTHEST = 2.0**20
 
@@ -76,6 +76,8 @@ class Price(Printed):
         columns: names of the encoded columns; empty where there are too many to show.
         privacy_errors: expected privacy noise (standard error) of each of their coefficients, in the user's units, for a
             table whose features are spread evenly over their declared ranges.
+        errors: standard errors that the unpenalised coefficients can be expected to have, sampling and privacy together, as ranges
+            (`release/expected_errors.py`); empty where nothing is known.
         expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
         reason: why this solver and these settings.
         notes: sentences on what should be changed before the fit, if anything.
@@ -95,6 +97,7 @@ class Price(Printed):
     notes: tuple[str, ...] = ()
     upper_bounds: tuple[UpperBound, ...] = ()
     lower_bounds: tuple[LowerBound, ...] = ()
+    errors: tuple[ExpectedError, ...] = ()
 
     def __str__(self) -> str:
         mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
@@ -105,14 +108,20 @@ class Price(Printed):
             f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
             f"gain:  {self.expectation}",
         ]
-        if self.columns:
+        rows = [(one.name, one.range) for one in self.errors]
+        if rows:
+            lines.append(
+                "expected standard error of each coefficient, in the units of the table (nine tables of ten are within the range; standard deviations "
+                "that are publicly known narrow it, price(known={name: ...})):"
+            )
+        elif self.columns:
             lines.append(
                 "expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
                 "spread evenly over their bounds (seldom so, and the noise is then larger):"
             )
-        width = max(map(len, self.columns), default=0)
-        for name, error in zip(self.columns, self.privacy_errors, strict=True):
-            lines.append(f"  {name.ljust(width)}  ±{error:.3g}")
+            rows = [(name, f"±{one:.3g}") for name, one in zip(self.columns, self.privacy_errors, strict=True)]
+        width = max((len(name) for name, _ in rows), default=0)
+        lines += [f"  {name.ljust(width)}  {told}" for name, told in rows]
         bounds = bound_lines(self.lower_bounds, self.upper_bounds)
         return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in self.notes)])
 
@@ -121,8 +130,8 @@ class Price(Printed):
         return arguments(self)
 
 
-def price(prepared: PlannedFit) -> Price:
-    """Read the price off a prepared fit."""
+def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
+    """Read the price off a prepared fit; `known` are standard deviations that narrow the expected errors."""
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
@@ -141,6 +150,7 @@ def price(prepared: PlannedFit) -> Price:
         notes=_notes(prepared, named=bool(names)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
+        errors=expected_errors(prepared, known),
     )
 
 
@@ -195,6 +205,9 @@ def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
 def _expectation(prepared: PlannedFit) -> str:
     if not prepared.task.budget.is_private:
         return "the non-private optimum: no noise is drawn and nothing is protected"
+    weight = mean_weight(prepared)
+    if weight != 1.0:  # noise of the same size against so many times the signal: as of so many times the records
+        prepared = fewer(prepared, weight)
     problem = prepared.problem
     if prepared.plan.solver == CONSTANT:
         where, constant = words(problem)
@@ -215,7 +228,7 @@ def _expectation(prepared: PlannedFit) -> str:
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
     if records is not None:
-        remedies.append(f"about {_round(problem.records * records):,} records")
+        remedies.append(f"about {_round(problem.records / weight * records):,} records")
     if budget is not None and epsilon is not None:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"

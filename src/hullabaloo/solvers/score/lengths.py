@@ -21,6 +21,8 @@ SEEN, BACK, MIDDLE = 2.5, 5, 0.4
 MISFIT = 0.1
 """Of a bin's share: how far no tail of the family may come to it. This, `BACK` and where the index stops were chosen on twelve lines of the development tables of
 `benchmarks/inference.py`; those of the report half had no part in it."""
+FLOOR = 1.4
+"""Floor of eigenvalues over half the spectral radius of a covariance's noise."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
 _GRID = np.meshgrid(
@@ -104,3 +106,8 @@ def _falls(ratios: Array, seen: int, slowest: float) -> Array:
 def typical(count: float) -> float:
     """Root mean square length of so many directions of variance 1, at least of a half."""
     return math.sqrt(max(count, 0.25))
+
+
+def floor(noise: float, size: int) -> float:
+    """Down to which a covariance of this noise is believed."""
+    return max(FLOOR * noise * math.sqrt(0.5 * size), 1e-300)

@@ -26,21 +26,20 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score import spread
-from hullabaloo.solvers.score.lengths import Lengths, tail, typical
+from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
 from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
-SHARE = 0.5
-"""Of the budget (of μ²), unless another is asked for."""
-MEANS, LENGTHS, FIRST, SECOND, CURVATURE, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.215, 0.43, 0.07
-"""Shares of that for the means, each of three histograms, the covariances, the curvature, the score and its spread; what a solver has released itself
+SHARE = 0.6
+"""Of the budget (of μ²), unless another is asked for: at 0.5 half as many tables tell most of their strong effects at ε = 1, and 0.7 costs a point of the share of gain kept (`benchmarks/inference.py`, development)."""
+MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.4, 0.05
+"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram, the score and its spread; what a solver has released itself
 is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
-each takes its own of the rest, all shares less in proportion."""
+each takes its own of the rest, all shares less in proportion. Where parts v of an interval's squared width fall like one over their shares a, the sum is least at shares
+in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
-FLOOR = 1.4
-"""Floor of eigenvalues over half the spectral radius of a covariance's noise."""
 DOUBT_SCORE, DOUBT_CURVATURE = 0.5, 0.7
 """Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.3 to 0.7 of its length is left in the mean
 on California, diamonds and costs), and a step is short where the curvature's matters."""
@@ -80,7 +79,7 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
     mu *= math.sqrt(share / _total(problem))
     squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(CURVATURE))
     loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
-    counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(LENGTHS), count=1 + problem.targets)
+    counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(TAILS))
     blurred = counts.sigma / problem.records
     excess, m = max(blurred / BLURRED, loud / LOUDEST), problem.records_per_unit
     if excess <= 1.0:
@@ -182,7 +181,8 @@ class WithInference(Solver):
         own_shares = [CURVATURE, *spreads]
         shares = [SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
         squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
-        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS), count=1 + k)
+        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
+        tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
         step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)), count=k)
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
@@ -191,12 +191,13 @@ class WithInference(Solver):
             "own queries": len(own.queries),
             "mean_noise": mean_noise,
             "share_noise": fine.sigma / n,
+            "tail_noise": tails.sigma / n,
             "first_noise": first.sigma / n,
             "noises": [one.sigma / n for one in squares[: 2 + len(spreads)]],
             "score_noise": step.sigma / n,
         }
         reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
-        return Plan(own.solver, (*own.queries, *queries, *squares, fine, step), settings, reason)
+        return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, step), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
@@ -330,9 +331,10 @@ class _Scores:
     def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> Lengths:
         """Of records or, at a point, of their gradients."""
         grid = edges(largest, FINE - 1)
+        noise = self.settings["share_noise" if point is None else "tail_noise"]
         shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
         counted = self.found.counted
-        return tail(shares / counted, grid, self.settings["share_noise"] / counted, 0.25 if point is None else 0.5)
+        return tail(shares / counted, grid, noise / counted, 0.25 if point is None else 0.5)
 
     def bend(self, theta: Array) -> float:
         """A usual bound of φ'': three times that at the centre, within what it can be."""
@@ -354,8 +356,8 @@ class _Scores:
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
         assert first.matrix is not None
-        floor = _floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
-        second = Coordinates.whitened(again[:q, :q], first, floor, intercept=False)
+        least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
+        second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
         assert second.matrix is not None
         B = _symmetric(first.matrix @ second.matrix)
         return replace(first, matrix=B).whole if problem.intercept else B
@@ -379,14 +381,9 @@ class _Scores:
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
-        floor = _floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
-        found = Coordinates.whitened(covariance, known, floor, intercept=problem.intercept)
+        least = floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
+        found = Coordinates.whitened(covariance, known, least, intercept=problem.intercept)
         return found.along(known).linear if led(problem) else found
-
-
-def _floor(noise: float, size: int) -> float:
-    """Down to which the covariance is believed."""
-    return max(FLOOR * noise * math.sqrt(0.5 * size), 1e-300)
 
 
 def _symmetric(A: Array) -> Array:
