@@ -131,7 +131,7 @@ GROUPS = (
         "address backend chain names postgres schema sqlite streams verify",
     ),
 )
-LIMITS = {"tier 1 without decoders": 5_500, "tier 1": 6_400}
+LIMITS = {"tier 1 without decoders": 5_500, "tier 1": 6_450}
 """What one person can read in two or three days."""
 
 
