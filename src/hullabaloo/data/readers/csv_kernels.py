@@ -18,7 +18,7 @@ _LOW = np.array([float(ten - Fraction(float(ten))) for ten in _TENS])
 
 
 @njit(cache=True, nogil=True)
-def find_cells(text, separator, last, spans):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - a grammar, rule by rule
+def find_cells(text, separator, last, spans):  # noqa: PLR0912 - a grammar, rule by rule
     """Write (start, stop) of the cells of the first whole lines into ``spans`` (records, columns, 2); returns how many, and the bytes that they take.
 
     A quoted cell is what stands between its quotes; of one with two quotes in a row, with something behind its quote, or without a second
@@ -61,7 +61,7 @@ def find_cells(text, separator, last, spans):  # type: ignore[no-untyped-def]  #
 
 
 @njit(cache=True, nogil=True)
-def find_numbers(text, spans, out, unsure):  # type: ignore[no-untyped-def]
+def find_numbers(text, spans, out, unsure):
     """Write the float64 nearest to each cell of ``spans`` (records, 2), NaN where it is empty; those to be asked of ``parse_number`` go into ``unsure``.
 
     A text of at most 19 digits is ``m·10^e``, m < 2^64. As sums of two doubles m is exact and 10^e within 2^-106 of itself, so that their product
@@ -81,14 +81,14 @@ def find_numbers(text, spans, out, unsure):  # type: ignore[no-untyped-def]
                 point = True
             else:
                 whole, good = whole * np.uint64(10) + np.uint64(text[at] - 48), True
-                digits, power = digits + (digits > 0 or whole > 0), power - point  # type: ignore[assignment]
+                digits, power = digits + (digits > 0 or whole > 0), power - point
             at += 1
         if good and 2 <= stop - at <= 5 and (text[at] | 32) == 101:
             below = text[at + 1] == 45
             at += 2 if below or text[at + 1] == 43 else 1
             good, exponent = at < stop, 0
             while at < stop and 48 <= text[at] <= 57:
-                exponent, at = exponent * 10 + np.int64(text[at] - 48), at + 1  # type: ignore[assignment]
+                exponent, at = exponent * 10 + np.int64(text[at] - 48), at + 1
             power += -exponent if below else exponent
         value, other = 0.0, 1.0
         if good and at == stop and digits <= 19 and abs(power) <= _MOST:

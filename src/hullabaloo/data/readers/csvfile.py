@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, BinaryIO, final
 
 import numpy as np
@@ -159,7 +158,7 @@ class CsvTable(Table):
     ``quoted_line_breaks``: whether a quoted cell may go on in the next line; else a record is one line.
     """
 
-    def __init__(self, path: Path, *, quoted_line_breaks: bool = False) -> None:
+    def __init__(self, path: Any, *, quoted_line_breaks: bool = False) -> None:
         self._path = path
         self._format = CsvFormat("\t" if path.suffix.lower() == ".tsv" else ",", quoted_line_breaks)
         self.quoted_line_breaks = quoted_line_breaks
