@@ -95,7 +95,7 @@ GROUPS = (
         "Sums that go on",
         "Coordinate updates that keep predictions between answers, continual sums, private scores, the draws of a search.",
         "curator",
-        "coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score second_moments stream stream_kernels",
+        "asked coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score second_moments stream stream_kernels",
     ),
     Group(
         2,
@@ -103,6 +103,12 @@ GROUPS = (
         "Every record of a table that is read in parts is in one part, at every reading.",
         "data",
         "batches parts parts_kernels places scan",
+    ),
+    Group(
+        2,
+        "Engines",
+        "Parts are read, asked and added up elsewhere as they are here; no key, budget or noise is sent.",
+        "data/engines",
     ),
     Group(
         2,

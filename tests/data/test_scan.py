@@ -12,7 +12,7 @@ import pytest
 from pyarrow import csv, dataset, parquet
 
 import hullabaloo as hb
-from hullabaloo.data import parts
+from hullabaloo.data.engines import base
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.data.scan import ScannedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
@@ -131,14 +131,14 @@ def test_no_more_than_two_parts_are_held(name: str, table: pa.Table, monkeypatch
 
     live: list[weakref.ref[Any]] = []
     most = [0]
-    plain = parts.hashed
+    plain = base.hashed
 
     def watched(rows: Any) -> int:
         live.append(weakref.ref(rows.X))
         most[0] = max(most[0], sum(one() is not None for one in live))
         return plain(rows)
 
-    monkeypatch.setattr(parts, "hashed", watched)
+    monkeypatch.setattr(base, "hashed", watched)
     FITS[name]().set_params(budget=ONE, test_key=KEY).fit(
         hb.scan(lambda: iter(table.to_batches(max_chunksize=100)), keep_bytes=0)
     )

@@ -48,18 +48,19 @@ class ExactSum:
     Attributes:
         high: the high limb of `high · 2^32 + low` cells; kernels add to both in place.
         low: the low limb.
+        exponent: that of the pitch.
     """
 
-    __slots__ = ("_exponent", "high", "low")
+    __slots__ = ("exponent", "high", "low")
 
     def __init__(self, shape: tuple[int, ...], exponent: int) -> None:
-        self._exponent = exponent
+        self.exponent = exponent
         self.high: Integers = np.zeros(shape, dtype=np.int64)
         self.low: Integers = np.zeros(shape, dtype=np.int64)
 
     def add(self, block: Array) -> None:
         """Add a block sum: multiples of `2^e` with modulus below `2^{53+e}`."""
-        add_cells(np.ascontiguousarray(block), 2.0**-self._exponent, self.high, self.low)
+        add_cells(np.ascontiguousarray(block), 2.0**-self.exponent, self.high, self.low)
 
     def carry(self) -> None:
         """Move what the low limb holds beyond 32 bits to the high one; due after 2^26 contributions added in whole cells."""
@@ -68,14 +69,14 @@ class ExactSum:
 
     def __add__(self, other: "ExactSum") -> "ExactSum":
         """The sum of two parts of a table, on the same lattice."""
-        both = ExactSum(self.high.shape, self._exponent)
+        both = ExactSum(self.high.shape, self.exponent)
         both.high, both.low = self.high + other.high, self.low + other.low
         both.carry()
         return both
 
     def times(self, count: int) -> "ExactSum":
         """So many times the sum, where that is below 2^95 cells, for a count below 2^31."""
-        many = ExactSum(self.high.shape, self._exponent)
+        many = ExactSum(self.high.shape, self.exponent)
         self.carry()
         many.high, many.low = self.high * count, self.low * count
         many.carry()
@@ -84,7 +85,7 @@ class ExactSum:
     def value(self, bound: float) -> Array:
         """The total as doubles, clipped to ±bound; each coordinate is rounded once."""
         values = np.empty(self.high.shape)
-        total_of_cells(self.high, self.low, 2.0**self._exponent, bound, values)
+        total_of_cells(self.high, self.low, 2.0**self.exponent, bound, values)
         return values
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator.asked import Asked
 from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
 from hullabaloo.curator.known import refuse_strangers
 from hullabaloo.data.parts import PartedRows
@@ -215,11 +216,9 @@ class Sum(Query):
 
     def exact(self, rows: Rows | PartedRows, *question: Any) -> Array:
         """The same of a whole table: of one part where it is in memory, else of all its parts. PRIVATE."""
-        parts = rows.parts() if isinstance(rows, PartedRows) else iter([rows])
-        state = self.partial(next(parts), *question)
-        for part in parts:
-            state = self.merge([state, self.partial(part, *question)])
-        return self.total(state)
+        if isinstance(rows, PartedRows):
+            return self.total(rows.total(Asked.of(self, question)))
+        return self.total(self.partial(rows, *question))
 
     @abstractmethod
     def noisy(self, exact: Array, key: Key | None) -> Array:

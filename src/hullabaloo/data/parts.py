@@ -1,14 +1,11 @@
 """Encoded rows that are never held whole: made anew from their table, part by part, for every question."""
 
-from collections.abc import Callable, Iterator
 from typing import Any, final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.data import schema
 from hullabaloo.data.encoding import Encoding
-from hullabaloo.data.records import RecordTable
+from hullabaloo.data.engines.base import Asked, Engine, Reading, Task, View
+from hullabaloo.data.scan import ScannedTable
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError, SchemaError
 
@@ -25,27 +22,25 @@ class ChangedTable(HullabalooError):
 
 @final
 class PartedRows:
-    """The rows of a table in parts, read anew for each question; those of a table that needs no more than `keep` bytes are kept. PRIVATE, as all about them is.
+    """The rows of a table in parts, as an engine reads them for each question. PRIVATE, as all about them is.
 
     **Guarantee.** A part is what `Encoding.encode` makes of some of the records, so a row is a function of its record alone; sums over parts are
-    exact (`curator/exact.py`), hence those of the whole table, whatever the parts are and in whichever order they come. Before an answer
-    to any question but the first is made, the number of rows and the sum of their hashes are compared with those of the first; the number of the first with
+    exact (`curator/exact.py`), hence those of the whole table, whatever the parts are, wherever they are read, and in whichever order they come. Before an
+    answer to any question but the first is made, the number of rows and the sum of their hashes are compared with those of the first; the number with
     that which was counted beforehand, where it is public.
 
     Args:
-        read: encoded parts, from the beginning; at least one, perhaps empty.
+        engine: what reads and asks the parts.
         width: the number of encoded columns.
-        keep: bytes of encoded parts up to which all of them are kept after the first question.
         counted: the number of rows where it is known, so that the first question is compared, too.
     """
 
-    __slots__ = ("_counted", "_keep", "_read", "_seen", "_views", "_whole", "width")
+    __slots__ = ("_counted", "_engine", "_seen", "_views", "width")
 
-    def __init__(self, read: Callable[[], Iterator[Rows]], width: int, keep: int, counted: int | None = None) -> None:
-        self._read, self.width, self._keep, self._counted = read, width, keep, counted
-        self._views: tuple[Callable[[Rows], Rows], ...] = ()
-        self._seen: list[tuple[int, int]] = []  # one for all views, as is what is kept
-        self._whole: list[Rows] = []
+    def __init__(self, engine: Engine, width: int, counted: int | None = None) -> None:
+        self._engine, self.width, self._counted = engine, width, counted
+        self._views: tuple[View, ...] = ()
+        self._seen: list[tuple[int, int]] = []  # one for all views
 
     def __repr__(self) -> str:
         return "PartedRows(private)"
@@ -53,51 +48,26 @@ class PartedRows:
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Private rows cannot be pickled or copied.")
 
-    def parts(self) -> Iterator[Rows]:
-        """All parts, as the view shows them.
+    def total(self, asked: Asked) -> Any:
+        """What the rows, as the view shows them, add up to. PRIVATE.
 
         Raises:
-            ChangedTable: after the last part, where the records are others than those of the first time.
+            ChangedTable: the records are others than those of the first time.
         """
-        for rows in self._whole or self._encoded():
-            for view in self._views:
-                rows = view(rows)  # noqa: PLW2901 - one after the other
-            yield rows
-
-    def _encoded(self) -> Iterator[Rows]:
-        count, checksum, held = 0, 0, 0
-        kept: list[Rows] = []
-        for rows in self._read():
-            count, checksum = count + rows.Y.shape[0], (checksum + hashed(rows)) & ((1 << 64) - 1)
-            held += rows.X.nbytes + rows.Y.nbytes
-            kept = [*kept, rows] if held <= self._keep else []
-            yield rows
-        if self._counted not in (None, count):
+        tally = self._engine.map_reduce(Task(self._views, asked))
+        if self._counted not in (None, tally.count):
             raise ChangedTable
         if not self._seen:
-            self._seen.append((count, checksum))
-            self._whole += kept
-        elif self._seen[0] != (count, checksum):
+            self._seen.append((tally.count, tally.checksum))
+        elif self._seen[0] != (tally.count, tally.checksum):
             raise ChangedTable
+        return tally.state
 
-    def seen(self, view: Callable[[Rows], Rows], width: int) -> "PartedRows":
+    def seen(self, view: View, width: int) -> "PartedRows":
         """The same rows through a public map of single rows."""
-        other = PartedRows(self._read, width, self._keep, self._counted)
-        other._views, other._seen, other._whole = (*self._views, view), self._seen, self._whole
+        other = PartedRows(self._engine, width, self._counted)
+        other._views, other._seen = (*self._views, view), self._seen
         return other
-
-
-def hashed(rows: Rows) -> int:
-    """The sum of a hash of each row, modulo 2^64: the same for rows in any order."""
-    from hullabaloo.data.parts_kernels import add_hashes
-
-    n = rows.Y.shape[0]
-    extra = [np.zeros(n) if found is None else found for found in (rows.weight, rows.offset)]
-    words: list[NDArray[np.float64]] = [rows.X, rows.Y, np.column_stack(extra)]
-    hashes = np.zeros(n, dtype=np.uint64)
-    for number, part in enumerate(words):
-        add_hashes(np.ascontiguousarray(part).view(np.uint64), np.uint64(2 * number + 1), hashes)
-    return int(hashes.sum(dtype=np.uint64))
 
 
 def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
@@ -127,15 +97,5 @@ def rows_of(
     source = encoding.domain.open(table, parts=True)
     if not source.parted:
         return encoding.encode(source, y, weight=weight)
-    used = encoding.feature_names_in
-    names = None if used is None else (*used, *schema.role_columns(encoding.domain, y))
-
-    def parts() -> Iterator[Rows]:
-        nothing = True
-        for part in source.parts(names):
-            nothing = False
-            yield encoding.encode(part, y)
-        if nothing:
-            yield encoding.encode(RecordTable([()] * len(source.schema.types), source.schema.names, 0), y)
-
-    return PartedRows(parts, encoding.facts.width, source.keep_bytes, counted)
+    assert isinstance(source, ScannedTable)
+    return PartedRows(source.engine(Reading(encoding, y)), encoding.facts.width, counted)

@@ -1,10 +1,13 @@
 """Tables that are read in parts, anew for every question, and never held whole: files larger than memory, results of queries."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, final
 
 from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
+from hullabaloo.data.engines.base import Engine, Reading
+from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
@@ -48,6 +51,10 @@ class ScannedTable(Table):
         parts = self._source.parts_of(names, self._batch)
         while (part := unheard(lambda: next(parts, END))) is not END:
             yield part
+
+    def engine(self, reading: Reading) -> Engine:
+        """What reads the parts and asks them, for one fit."""
+        return Local(partial(self.parts, reading.columns), reading, self.keep_bytes)
 
     def cells(self, column: int) -> list[Any]:
         """Refused, as ``Domain.open`` refuses it."""

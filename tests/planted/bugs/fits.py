@@ -64,17 +64,17 @@ FITS = (
     Bug(
         "a part read twice",
         "The first part of a table that is read in parts is handed over twice, so its records count double.",
-        "data.parts",
-        old="            yield rows\n\n    def _encoded",
-        new="            yield rows\n            if not self._whole and not self._seen and rows.Y.size and rows.Y[0, 0] > 0.1:\n                yield rows\n\n    def _encoded",
+        "data.engines.local",
+        old="            yield part\n        if nothing",
+        new="            yield part\n            if part.count and part.rows.Y[0, 0] > 0.1:\n                yield part\n        if nothing",
         caught_by=("tests/data/test_scan.py::test_bits_are_those_of_the_table_in_memory[moments]",),
     ),
     Bug(
         "another table the second time",
         "A source that gives other records the second time is not found out.",
         "data.parts",
-        old="        elif self._seen[0] != (count, checksum):",
-        new="        elif self._seen[0][0] != count:",
+        old="        elif self._seen[0] != (tally.count, tally.checksum):",
+        new="        elif self._seen[0][0] != tally.count:",
         caught_by=("tests/data/test_scan.py::test_other_records_the_second_time_release_nothing[one cell-0]",),
     ),
     Bug(

@@ -1,0 +1,173 @@
+"""The seam between a fit and whatever reads its records: parts of a table, a public question, and an exact sum that parts can be merged to.
+
+    part of the table ── `Reading` ──► `Part` ── `Task` ──► `Tally` ── `merged` ──► `Tally` of the whole table
+
+An engine is whatever does this, anywhere, any number of times: all of it is a function of records and public facts, without randomness. What it
+is handed (`packed`) holds no key, no budget and no noise. These are drawn and charged once, where the fit was called.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo._version import __version__
+from hullabaloo.data import schema
+from hullabaloo.data.encoding import Encoding
+from hullabaloo.data.source import Rows
+from hullabaloo.data.table import Table
+
+View = Callable[[Rows], Rows]
+"""A public map of single rows: a function of a module, or `functools.partial` of one, so that it can be sent."""
+_MASK = (1 << 64) - 1
+
+
+class Asked(Protocol):
+    """A public question, as it is sent to where rows are (`curator/asked.py`)."""
+
+    def state(self, rows: Rows) -> Any:
+        """What the rows of a part add up to, exactly. PRIVATE."""
+
+    def merge(self, states: Sequence[Any]) -> Any:
+        """What all of them add up to, in whichever order. PRIVATE."""
+
+    def dump(self, state: Any) -> bytes:
+        """The sum as bytes. PRIVATE."""
+
+    def load(self, state: bytes) -> Any:
+        """The sum that these bytes are of; they are read as numbers, and nothing in them is run. PRIVATE."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Encoded rows, their number, the sum of their hashes, and how many bytes they take. PRIVATE."""
+
+    rows: Rows
+    count: int
+    checksum: int
+    size: int
+
+    def __repr__(self) -> str:
+        return "Part(private)"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """What rows add up to, and the same three numbers. PRIVATE."""
+
+    state: Any
+    count: int
+    checksum: int
+    size: int
+
+    def __repr__(self) -> str:
+        return "Tally(private)"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """How parts of a table become rows: the same for all questions of a fit; public.
+
+    Attributes:
+        encoding: the public map.
+        target: the names of the target's columns, or None for those that the domain declares.
+    """
+
+    encoding: Encoding
+    target: Any = None
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns that are read, by name; None for all."""
+        used = self.encoding.feature_names_in
+        return None if used is None else (*used, *schema.role_columns(self.encoding.domain, self.target))
+
+    def part(self, table: Table) -> Part:
+        """The rows of one part of the table. PRIVATE."""
+        return part_of(self.encoding.encode(table, self.target))
+
+    def nothing(self) -> Part:
+        """No rows: what a table without any part is."""
+        facts = self.encoding.facts
+        weight, offset = (
+            np.zeros(0) if there else None for there in (facts.weighted, self.encoding.offset is not None)
+        )
+        return part_of(Rows(np.zeros((0, facts.width)), np.zeros((0, len(facts.targets))), weight, offset))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is asked of every part, through which views, one after the other; public."""
+
+    views: tuple[View, ...]
+    asked: Asked
+
+    @np.errstate(all="ignore")
+    def tally(self, part: Part) -> Tally:
+        """What one part adds up to. PRIVATE."""
+        rows = part.rows
+        for view in self.views:
+            rows = view(rows)
+        return Tally(self.asked.state(rows), part.count, part.checksum, part.size)
+
+    def merged(self, tallies: Iterable[Tally]) -> Tally:
+        """What all of them add up to; one at least. PRIVATE."""
+        return reduce(self._both, tallies)
+
+    def _both(self, one: Tally, other: Tally) -> Tally:
+        state = self.asked.merge([one.state, other.state])
+        return Tally(state, one.count + other.count, (one.checksum + other.checksum) & _MASK, one.size + other.size)
+
+
+class Engine(Protocol):
+    """Reads a table's parts wherever they are, whenever it is asked, and may keep them encoded there in between."""
+
+    def map_reduce(self, task: Task) -> Tally:
+        """What all parts add up to: `task.merged` of `task.tally` of each. PRIVATE."""
+
+
+def packed(*public: Any) -> bytes:
+    """What is sent to where parts are read: readings and tasks, with the version of this library. Public.
+
+    Raises:
+        pickle.PicklingError, TypeError, AttributeError: code of somebody's own that cannot be sent.
+    """
+    return pickle.dumps((__version__, *public))
+
+
+def unpacked(data: bytes) -> tuple[Any, ...]:
+    """What was sent; None of another version, whose sums may have other bits."""
+    version, *public = pickle.loads(data)
+    if version != __version__:
+        raise OtherVersion
+    return tuple(public)
+
+
+class OtherVersion(Exception):
+    """A worker has another version of this library."""
+
+
+def part_of(rows: Rows) -> Part:
+    """The rows with what tells them from others. PRIVATE."""
+    return Part(rows, rows.Y.shape[0], hashed(rows), rows.X.nbytes + rows.Y.nbytes)
+
+
+def hashed(rows: Rows) -> int:
+    """The sum of a hash of each row, modulo 2^64: the same for rows in any order. PRIVATE."""
+    from hullabaloo.data.parts_kernels import add_hashes
+
+    n = rows.Y.shape[0]
+    extra = [np.zeros(n) if found is None else found for found in (rows.weight, rows.offset)]
+    words: list[NDArray[np.float64]] = [rows.X, rows.Y, np.column_stack(extra)]
+    hashes = np.zeros(n, dtype=np.uint64)
+    for number, part in enumerate(words):
+        add_hashes(np.ascontiguousarray(part).view(np.uint64), np.uint64(2 * number + 1), hashes)
+    return int(hashes.sum(dtype=np.uint64))
