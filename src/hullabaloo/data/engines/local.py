@@ -1,10 +1,18 @@
-"""Parts that are read in this process, one after the other."""
+"""Parts that are read in this process, and summed by a thread for each core."""
 
-from collections.abc import Callable, Iterator
-from typing import final
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar, final
+
+from threadpoolctl import threadpool_limits
 
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task
 from hullabaloo.data.table import Table
+from hullabaloo.data.threads import cores, share_cores
+
+S, T = TypeVar("S"), TypeVar("T")
 
 
 @final
@@ -25,15 +33,41 @@ class Local:
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
-        return task.merged(map(task.tally, self._kept or self._parts()))
+        with threadpool_limits(1, user_api="blas"):  # a thread of each core is at work here
+            return task.merged(self._tallies(task))
 
-    def _parts(self) -> Iterator[Part]:
+    def _tallies(self, task: Task) -> Iterator[Tally]:
+        if self._kept:
+            yield from in_turn(task.tally, self._kept)
+            return
         held, kept, nothing = 0, list[Part](), True
-        for table in self._tables():
-            part = self._reading.part(table)
+        for part, tally in in_turn(partial(self._both, task), self._tables()):
             nothing, held = False, held + part.size
             kept = [*kept, part] if held <= self._keep else []
-            yield part
+            yield tally
         if nothing:
-            yield self._reading.nothing()
+            yield task.tally(self._reading.nothing())
         self._kept = kept
+
+    def _both(self, task: Task, table: Table) -> tuple[Part, Tally]:
+        part = self._reading.part(table)
+        return part, task.tally(part)
+
+
+def in_turn(work: Callable[[T], S], things: Iterable[T]) -> Iterator[S]:
+    """`map(work, things)` by a thread for each core; the next thing is taken while those before it are worked on, and no more are held."""
+    workers, under_way = cores(), deque[Future[S]]()
+    if workers == 1:
+        yield from map(work, things)
+        return
+    pool = ThreadPoolExecutor(workers, initializer=share_cores)
+    try:
+        for thing in things:
+            under_way.append(pool.submit(work, thing))
+            del thing
+            if len(under_way) >= workers:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
