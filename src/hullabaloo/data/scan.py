@@ -7,6 +7,7 @@ from typing import Any, Protocol, final
 
 from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
 from hullabaloo.data.engines.base import Engine, Reading
+from hullabaloo.data.engines.cache import folder_of
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
@@ -37,8 +38,8 @@ class ScannedTable(Table):
 
     parted = True
 
-    def __init__(self, source: Parts, batch_rows: int, keep_bytes: int) -> None:
-        self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
+    def __init__(self, source: Parts, batch_rows: int, keep_bytes: int, cache: Path | None = None) -> None:
+        self._source, self._batch, self.keep_bytes, self.cache = source, batch_rows, keep_bytes, cache
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
 
     @property
@@ -54,7 +55,7 @@ class ScannedTable(Table):
 
     def engine(self, reading: Reading) -> Engine:
         """What reads the parts and asks them, for one fit."""
-        return Local(partial(self.parts, reading.columns), reading, self.keep_bytes)
+        return Local(partial(self.parts, reading.columns), reading, self.keep_bytes, self.cache)
 
     def cells(self, column: int) -> list[Any]:
         """Refused, as ``Domain.open`` refuses it."""
@@ -68,6 +69,7 @@ def scan(
     keep_bytes: int = KEEP,
     quoted_line_breaks: bool = False,
     columns: Sequence[str] | None = None,
+    cache: str | Path | None = None,
 ) -> ScannedTable:
     """A table that `fit`, `predict` and `evaluate` read in parts, anew for every question, so that memory does not grow with its records.
 
@@ -84,6 +86,8 @@ def scan(
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
         quoted_line_breaks: as the domain declares it, of a CSV file.
+        cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
+            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one, to bring each unit's records together.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
 
     Raises:
@@ -103,7 +107,7 @@ def scan(
         raise InvalidParameter(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
-    return ScannedTable(_opened(source, quoted_line_breaks, columns), batch_rows, keep_bytes)
+    return ScannedTable(_opened(source, quoted_line_breaks, columns), batch_rows, keep_bytes, folder_of(cache))
 
 
 def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None) -> Parts:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.data.engines import local
-from hullabaloo.data.engines.local import in_turn
+from hullabaloo.data.engines import turns
+from hullabaloo.data.engines.turns import in_turn
 from hullabaloo.data.threads import cores, share_cores
 
 
@@ -26,7 +26,7 @@ def test_a_thread_that_shares_its_cores_begins_no_others() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_things_are_worked_on_in_turn_and_few_are_held(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "cores", lambda: threads)
+    monkeypatch.setattr(turns, "cores", lambda: threads)
     given, done, most = [0], [0], [0]
 
     def things() -> Iterator[int]:
@@ -47,7 +47,7 @@ def test_things_are_worked_on_in_turn_and_few_are_held(threads: int, monkeypatch
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("where", ["work", "things"])
 def test_a_fault_ends_all_threads(threads: int, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "cores", lambda: threads)
+    monkeypatch.setattr(turns, "cores", lambda: threads)
 
     def failing(i: int) -> int:
         if i == 7:
@@ -67,7 +67,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = hb.Domain({"a": (-1, 1)}, target={"y": (-1, 1)}, records=3_000)
     found = set()
     for threads, rows in ((1, 3_000), (2, 77), (5, 500)):
-        monkeypatch.setattr(local, "cores", lambda threads=threads: threads)
+        monkeypatch.setattr(turns, "cores", lambda threads=threads: threads)
         for solver in ("moments", "preconditioned_gradient"):
             model: Any = hb.LinearRegression(
                 domain=domain, solver=solver, budget=hb.Budget(1.0, 1e-6), test_key=bytes(32)

@@ -1,35 +1,39 @@
 """Parts that are read in this process, and summed by a thread for each core."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TypeVar, final
+from pathlib import Path
+from threading import Lock
+from typing import final
 
 from threadpoolctl import threadpool_limits
 
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task
+from hullabaloo.data.engines.cache import Cache, SealedPart
+from hullabaloo.data.engines.turns import in_turn
+from hullabaloo.data.engines.units import Shuffle
 from hullabaloo.data.table import Table
-from hullabaloo.data.threads import cores, share_cores
-
-S, T = TypeVar("S"), TypeVar("T")
 
 
 @final
 class Local:
-    """Reads the parts of a table here, anew for each question, unless all of them need no more than `keep` bytes. PRIVATE.
+    """Reads the parts of a table here, anew for each question, unless they can be kept: in memory, and in a folder. PRIVATE.
 
     Args:
         tables: the parts, from the beginning.
         reading: how they become rows.
-        keep: bytes of encoded parts up to which all of them are kept after the first question.
+        keep: bytes of encoded parts that are kept in memory after the first question; none where not all can be, and there is no folder.
+        folder: where the others are kept, sealed (`Cache`), and where units are brought together (`Shuffle`).
     """
 
-    __slots__ = ("_keep", "_kept", "_reading", "_tables")
+    __slots__ = ("_cache", "_folder", "_keep", "_kept", "_lock", "_reading", "_size", "_tables")
 
-    def __init__(self, tables: Callable[[], Iterator[Table]], reading: Reading, keep: int) -> None:
-        self._tables, self._reading, self._keep = tables, reading, keep
-        self._kept: list[Part] = []
+    def __init__(
+        self, tables: Callable[[], Iterator[Table]], reading: Reading, keep: int, folder: Path | None = None
+    ) -> None:
+        self._tables, self._reading, self._keep, self._folder = tables, reading, keep, folder
+        self._kept: list[Part | SealedPart] = []
+        self._cache, self._size, self._lock = None if folder is None else Cache(folder), 0, Lock()
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -38,36 +42,36 @@ class Local:
 
     def _tallies(self, task: Task) -> Iterator[Tally]:
         if self._kept:
-            yield from in_turn(task.tally, self._kept)
+            yield from in_turn(partial(_asked, task), self._kept)
             return
-        held, kept, nothing = 0, list[Part](), True
-        for part, tally in in_turn(partial(self._both, task), self._tables()):
-            nothing, held = False, held + part.size
-            kept = [*kept, part] if held <= self._keep else []
+        self._size, kept, complete = 0, list[Part | SealedPart](), True
+        for one, tally in in_turn(partial(self._first, task), self._things()):
+            complete &= one is not None
+            kept = [*kept, one] if complete and one is not None else []
             yield tally
-        if nothing:
-            yield task.tally(self._reading.nothing())
         self._kept = kept
 
-    def _both(self, task: Task, table: Table) -> tuple[Part, Tally]:
-        part = self._reading.part(table)
-        return part, task.tally(part)
+    def _things(self) -> Iterator[Table | Part]:
+        folder, nothing = self._folder, True
+        if self._reading.encoding.domain.unit is not None and folder is not None:
+            yield from Shuffle(self._tables, self._reading, folder).parts()
+            return
+        for table in self._tables():
+            nothing = False
+            yield table
+        if nothing:
+            yield self._reading.nothing()
+
+    def _first(self, task: Task, thing: Table | Part) -> tuple[Part | SealedPart | None, Tally]:
+        part = thing if isinstance(thing, Part) else self._reading.part(thing)
+        return self._held(part), task.tally(part)
+
+    def _held(self, part: Part) -> Part | SealedPart | None:
+        with self._lock:
+            self._size += part.size
+            room = self._size <= self._keep
+        return part if room else None if self._cache is None else self._cache.held(part)
 
 
-def in_turn(work: Callable[[T], S], things: Iterable[T]) -> Iterator[S]:
-    """`map(work, things)` by a thread for each core; the next thing is taken while those before it are worked on, and no more are held."""
-    workers, under_way = cores(), deque[Future[S]]()
-    if workers == 1:
-        yield from map(work, things)
-        return
-    pool = ThreadPoolExecutor(workers, initializer=share_cores)
-    try:
-        for thing in things:
-            under_way.append(pool.submit(work, thing))
-            del thing
-            if len(under_way) >= workers:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _asked(task: Task, held: Part | SealedPart) -> Tally:
+    return task.tally(held if isinstance(held, Part) else held.opened())

@@ -81,14 +81,14 @@ def find_numbers(text, spans, out, unsure):
                 point = True
             else:
                 whole, good = whole * np.uint64(10) + np.uint64(text[at] - 48), True
-                digits, power = digits + (digits > 0 or whole > 0), power - point
+                digits, power = digits + (digits > 0 or whole > 0), power - point  # type: ignore[assignment]
             at += 1
         if good and 2 <= stop - at <= 5 and (text[at] | 32) == 101:
             below = text[at + 1] == 45
             at += 2 if below or text[at + 1] == 43 else 1
             good, exponent = at < stop, 0
             while at < stop and 48 <= text[at] <= 57:
-                exponent, at = exponent * 10 + np.int64(text[at] - 48), at + 1
+                exponent, at = exponent * 10 + np.int64(text[at] - 48), at + 1  # type: ignore[assignment]
             power += -exponent if below else exponent
         value, other = 0.0, 1.0
         if good and at == stop and digits <= 19 and abs(power) <= _MOST:
