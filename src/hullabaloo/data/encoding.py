@@ -65,7 +65,8 @@ class Encoding:
         if owners is None:
             return rows
         units = encode.numbered(owners)
-        counts = encode.within_share(rows, units, self.domain.records_per_unit) & [one is not None for one in owners]
+        known = np.array([one is not None for one in owners], dtype=bool)
+        counts = known & encode.within_share(rows, units, self.domain.records_per_unit)
         weights = np.asarray(counts if rows.weight is None else rows.weight * counts, dtype=np.float64)
         return replace(rows, weight=weights, unit=units if self.facts.records_per_unit > 1 else None)
 

@@ -65,7 +65,8 @@ class Shuffle:
         """How many records there are, and the rows of each bucket, their units' hashes as ``unit``."""
         rows, owners = self._reading.encoding.owned(table, self._reading.target)
         assert owners is not None
-        counts = np.flatnonzero(within_share(rows, numbered(owners), self._share) & [one is not None for one in owners])
+        named = np.array([one is not None for one in owners], dtype=bool)
+        counts = np.flatnonzero(named & within_share(rows, numbered(owners), self._share))
         known = {one: blake2b(str(one).encode(errors="surrogatepass"), digest_size=32).digest() for one in {*owners}}
         found = b"".join(known[owners[place]] for place in counts.tolist())
         hashes = np.frombuffer(found, dtype=np.int64).reshape(-1, 4)
@@ -84,7 +85,7 @@ class Shuffle:
 
     def _taken(self, bucket: int, before: int) -> list[Rows]:
         """The rows of a bucket that count, their units numbered from `before`."""
-        found = [*(one.opened().rows for one in self._sealed[bucket]), *self._held[bucket]]
+        found = [*(_copied(one.opened().rows) for one in self._sealed[bucket]), *self._held[bucket]]
         self._held[bucket], self._sealed[bucket] = [], []
         if not found:
             return []
@@ -98,6 +99,10 @@ class Shuffle:
 def _some(rows: Rows, places: NDArray[np.intp], unit: NDArray[np.int64]) -> Rows:
     weight = np.ones(len(places)) if rows.weight is None else rows.weight[places]
     return Rows(rows.X[places], rows.Y[places], weight, None if rows.offset is None else rows.offset[places], unit)
+
+
+def _copied(rows: Rows) -> Rows:
+    return _together([rows])
 
 
 def _together(found: list[Rows]) -> Rows:
