@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import stream_bounds
-from benchmarks.theory import _sets
-from benchmarks.worst_cases import STEEP, Case, allowance, linear, spread_lasso, worst_linear
 from hullabaloo import theory
 from hullabaloo.geometry import (
     BoundedCardinality,
@@ -33,6 +31,8 @@ from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.theory.coordinate_bounds import strongly_convex_bound, updates_that_halve
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import Allowance
+from hullabaloo.reproduce.widths import sets
+from hullabaloo.reproduce.worst_cases import STEEP, Case, allowance, linear, spread_lasso, worst_linear
 from hullabaloo.solvers import (
     CoordinateDescentSolver,
     FrankWolfeSolver,
@@ -89,13 +89,8 @@ def _mirror(n: int, draws: int) -> Iterator[dict[str, Any]]:
     for name, body in (("l2 ball", L2Ball(0.5)), ("l1 ball", L1Ball(0.5))):
         direction = u if name == "l2 ball" else np.eye(P)[0]
         measured = worst_linear(solver, direction, body, n, GIVEN, draws)
-        yield _row(
-            "002, Theorem 3.2",
-            f"linear loss, {name}",
-            n,
-            measured,
-            _bound(linear(direction, 1.0, body), solver, n).value,
-        )
+        bound = _bound(linear(direction, 1.0, body), solver, n).value
+        yield _row("002, Theorem 3.2", f"linear loss, {name}", n, measured, bound)
         if name == "l2 ball":
             floor = theory.two_points(n, 1.0, 1e-6, lipschitz=STEEP, radius=0.5).value
             yield _row("two tables, from below", f"linear loss, {name}", n, measured, floor)
@@ -224,7 +219,7 @@ def _widths(sizes: tuple[int, ...], draws: int) -> list[dict[str, Any]]:
             "overlapping groups": GroupCover([range(j, min(j + 4, p)) for j in range(p)]),
             "intervals": Intervals(p),
         }
-        bodies: dict[str, ConvexSet] = _sets(p) | {
+        bodies: dict[str, ConvexSet] = sets(p) | {
             f"ball of {name}": SubmodularBall(function, 1.0) for name, function in functions.items()
         }
         for name, body in bodies.items():

@@ -10,36 +10,25 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import alternate
-from benchmarks.worst_cases import (
-    STEEP,
-    Case,
-    allowance,
-    linear,
-    of_instance,
-    slope_with_error,
-    spread_lasso,
-    worst_linear,
-)
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
-from hullabaloo.geometry import (
-    Box,
-    ConvexSet,
-    ElasticBall,
-    GroupBall,
-    L1Ball,
-    L2Ball,
-    LpBall,
-    NuclearBall,
-    Polytope,
-    Simplex,
-    SquaredL2Penalty,
-)
+from hullabaloo.geometry import L1Ball, L2Ball, SquaredL2Penalty
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.theory.hard_instances import hard_lasso
 from hullabaloo.planning.theory.lower_bounds import lasso_rate, two_points
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of, objective_noise_multiplier
+from hullabaloo.reproduce.widths import sets
+from hullabaloo.reproduce.worst_cases import (
+    STEEP,
+    Case,
+    allowance,
+    linear,
+    of_instance,
+    spread_lasso,
+    spread_risk,
+    worst_linear,
+)
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -55,7 +44,7 @@ def fingerprint() -> dict[str, Any]:
     lasso = spread_lasso(16, 4, L1Ball(1.0), Squared()).fits(FrankWolfeSolver(clip=1.0, steps=4), 1000, given, 1)
     return {
         "noise": _noise(),
-        "widths": {name: body.gaussian_width(16).value for name, body in _sets(16).items()},
+        "widths": {name: body.gaussian_width(16).value for name, body in sets(16).items()},
         "ridge": linear(direction, 0.3, L2Ball(0.5), penalty=SquaredL2Penalty(1.0)).fits(
             STRONGLY, 300, Allowance.gdp(0.1), 1
         ),
@@ -97,21 +86,9 @@ def _rates() -> list[dict[str, Any]]:
                 "lower_bound_two_tables": floor,
                 "mirror_descent_ridge": float(strong),
             }
-            | ({"frank_wolfe": _spread(n, given)} if n <= SPREAD else {})
+            | ({"frank_wolfe": spread_risk(1024, n, given, DRAWS)} if n <= SPREAD else {})
         )
     return rows
-
-
-def _spread(n: int, given: Allowance) -> float:
-    """The worst over numbers of nonzero coefficients about as large as T, p = 1024; T = (nε)^{2/3}/16, the theorem's rate."""
-    found = []
-    steps = max(2, round((n * EPSILON) ** (2.0 / 3.0) / 16.0))
-    for nonzero in (steps // 2, 2 * steps, 4 * steps):
-        case = spread_lasso(1024, nonzero, L1Ball(1.0), Squared())
-        aim = case.X.T @ case.y / len(case.y)
-        fits = case.fits(FrankWolfeSolver(clip=1.0, steps=steps), n, given, DRAWS)
-        found.append(np.mean([0.5 * np.sum((theta - aim) ** 2) for theta in fits]))
-    return float(max(found))
 
 
 def _dimensions() -> list[dict[str, Any]]:
@@ -144,36 +121,25 @@ def _slopes(
         ("l2 ball, log risk by log p", "1/2", p, [row["l2_ball"] for row in dimensions]),
         ("l1 ball, log risk by log log p", "between 1/2 and 1", np.log(p), [row["l1_ball"] for row in dimensions]),
     ]  # fmt: skip
-    fitted = [(name, theory, slope_with_error(x, np.array(y))) for name, theory, x, y in lines]
+    fitted = [(name, theory, _slope(x, np.array(y))) for name, theory, x, y in lines]
     return [
         {"measured": name, "theory": theory, "slope": found, "standard error": error}
         for name, theory, (found, error) in fitted
     ]
 
 
-def _sets(p: int) -> dict[str, ConvexSet]:
-    """One of each set in R^p, p a square, of Euclidean radius ½."""
-    side = math.isqrt(p)
-    corners = np.random.default_rng(0).normal(size=(side, p))
-    corners *= 0.5 / np.linalg.norm(corners, axis=1)[:, None]
-    groups = tuple(tuple(range(side * j, side * j + side)) for j in range(side))
-    return {
-        "simplex": Simplex(0.5),
-        "l1 ball": L1Ball(0.5),
-        f"polytope of {side} vertices": Polytope(tuple(map(tuple, corners))),
-        "l_1.5 ball": LpBall(1.5, 0.5),
-        "elastic ball": ElasticBall(0.5, 0.5),
-        f"nuclear ball, {side} columns": NuclearBall(0.5, side),
-        f"group ball, {side} groups": GroupBall(groups, 0.5),
-        "box": Box(-0.5 / side, 0.5 / side),
-        "l2 ball": L2Ball(0.5),
-    }
+def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Of log y against log x, by least squares, with its standard error."""
+    x, y = np.log(x), np.log(y)
+    line = np.polyfit(x, y, 1)
+    left = y - np.polyval(line, x)
+    return float(line[0]), math.sqrt(float(left @ left) / (len(x) - 2) / float(np.sum((x - x.mean()) ** 2)))
 
 
 def _widths() -> list[dict[str, Any]]:
     """Worst risk over strengths of signal towards an extreme point of each set; n = 10 000, p = 1024, every set of l2 radius ½."""
     given, n, p, rows = allowance(EPSILON, DELTA), 10_000, 1024, []
-    for name, body in _sets(p).items():
+    for name, body in sets(p).items():
         extreme = body.vertex(-np.random.default_rng(1).normal(size=p))
         direction = extreme / np.linalg.norm(extreme)
         problem = linear(direction, 1.0, body)

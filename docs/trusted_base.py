@@ -137,7 +137,7 @@ GROUPS = (
         "address backend chain names postgres schema sqlite streams verify",
     ),
 )
-LIMITS = {"tier 1 without decoders": 5_500, "tier 1": 6_450}
+LIMITS = {"tier 1 without decoders": 5_500, "tier 1": 6_400}
 """What one person can read in two or three days."""
 
 

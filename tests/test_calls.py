@@ -3,12 +3,12 @@
 import pytest
 from benchmarks.calls import gradient, moments
 
-STEP, FIT = 80, 1900
+STEP, FIT = 64, 1900
 """What a step of the gradient solver and a fit by moments may call, of ours and of others."""
 
 
 def test_a_gradient_step_calls_few_functions() -> None:
-    """It called 103 to 165 of them while sensitivities were worked out for every answer."""
+    """It called 103 to 165 of them while sensitivities were worked out for every answer. Of the rest 22 are the AES binding's own, for a cipher under the key of one answer."""
     found, steps = gradient(None)
     assert found.total() <= STEP * steps
     priced = [name for name in found if name.endswith((".sensitivity", ".record_sensitivity", ".event", ".sigma"))]

@@ -1,4 +1,4 @@
-"""Laws of every mirror map: of each set that has one, the Euclidean map of each projection, and those with intercepts."""
+"""Laws of every mirror map: of each set that has one, and the Euclidean map of each projection."""
 
 import itertools
 import math
@@ -6,26 +6,21 @@ import math
 import numpy as np
 import pytest
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     ConvexSet,
     HasMirrorMap,
-    L1Ball,
     MirrorMap,
     NuclearBall,
     Projectable,
     Simplex,
     euclidean_map,
-    with_intercept,
-    with_intercept_map,
 )
-from hullabaloo.geometry.mirror import InterceptMap
 from hullabaloo.geometry.width import simulated_width
 from tests.laws import zoo
 from tests.sampling import sampled
 
 DIMENSIONS = (1, 2, 50)
-INTERVALS = {1: (-1.0, 3.0), 3: (0.5, 0.75)}  # by the number of intercepts
 
 
 def maps() -> list[tuple[str, ConvexSet, MirrorMap, int]]:
@@ -34,11 +29,6 @@ def maps() -> list[tuple[str, ConvexSet, MirrorMap, int]]:
     for body, p in zoo.sets(HasMirrorMap, dimensions=DIMENSIONS):
         mirror = body.mirror_map(p)
         found.append(("own", body, mirror, p))
-    beside = {type(body): body for body, _ in zoo.sets(HasMirrorMap, dimensions=(7,))}
-    for body, (columns, ends) in itertools.product(beside.values(), INTERVALS.items()):
-        product = with_intercept(body, *ends) if columns == 1 else None
-        mirror = with_intercept_map(body.mirror_map(7), *ends, columns)
-        found.append((f"{columns} intercepts", product, mirror, 7 + columns))
     for nuclear in (NuclearBall(1.5, 8), NuclearBall(0.5, 9)):  # enough singular values for a power below 2
         found.append(("own", nuclear, nuclear.mirror_map(72), 72))
     for body, p in zoo.sets(Projectable, dimensions=(7,)):
@@ -49,7 +39,7 @@ def maps() -> list[tuple[str, ConvexSet, MirrorMap, int]]:
 
 def of_kind(case):
     kind, _, mirror, _ = case
-    return kind, type(mirror), type(mirror.body) if isinstance(mirror, InterceptMap) else None
+    return kind, type(mirror)
 
 
 every = sampled("kind, body, mirror, p", maps(), of_kind, ids=zoo.short)
@@ -81,9 +71,8 @@ def test_range_bounds_the_potential_and_is_attained(kind, body, mirror, p):
 @every
 def test_states_stand_for_members(kind, body, mirror, p):
     found = states(mirror, p)
-    if body is not None:
-        assert all(body.contains(mirror.point(state)) for state in found)
-        assert mirror.point(mirror.start()).shape == (p,)
+    assert all(body.contains(mirror.point(state)) for state in found)
+    assert mirror.point(mirror.start()).shape == (p,)
     mixed = 0.25 * found[1] + 0.75 * found[2]
     both = 0.25 * mirror.point(found[1]) + 0.75 * mirror.point(found[2])
     assert mirror.point(mixed) == pytest.approx(both, rel=1e-12, abs=1e-12 * (1.0 + np.abs(both).max()))
@@ -159,22 +148,12 @@ def test_facts_about_the_unit_ball(kind, body, mirror, p):
 @every
 def test_dual_bound_holds_for_rows(kind, body, mirror, p):
     rng = np.random.default_rng(13)
-    columns = int(kind.split()[0]) if kind.endswith("intercepts") else 0
-    for row in [*(rng.standard_normal(p - columns) for _ in range(5)), np.ones(p - columns), np.eye(p - columns)[0]]:
-        x = np.append(row, np.ones(min(columns, 1)))
+    for x in [*(rng.standard_normal(p) for _ in range(5)), np.ones(p), np.eye(p)[0]]:
         bound = mirror.dual_bound(*(float(np.linalg.norm(x, q)) for q in (1, 2, math.inf)))
-        seen = mirror.dual_norm(np.append(row, np.full(columns, 1.0 / math.sqrt(max(columns, 1)))))
-        assert seen <= bound * (1.0 + 1e-12)
+        assert mirror.dual_norm(x) <= bound * (1.0 + 1e-12)
 
 
 def test_maps_that_cannot_be_are_refused():
-    inner = L1Ball(1.0).mirror_map(3)
-    for ends in ((-math.inf, 1.0), (0.0, math.inf), (1.0, 0.0), (math.nan, 1.0)):
-        with pytest.raises(InvalidParameter, match="bounded interval"):
-            with_intercept_map(inner, *ends)
-    with pytest.raises(InvalidParameter, match="at least 1"):
-        with_intercept_map(inner, 0.0, 1.0, 0)
-
     class Bare(ConvexSet):
         dimension = support = vertex = contains = max_norm = gaussian_width = start = to_dict = None
 

@@ -220,3 +220,9 @@ def test_the_plain_hinge_is_learned_by_subgradients(solver: str) -> None:
     assert hinge(model) < exact + 0.04
     with pytest.raises(CapabilityError, match=r"no curvature.*Nothing was charged"):
         hb.LinearSVC(budget=hb.Budget(1.0, 1e-8), solver="objective_perturbation", **asked).fit(X, y)
+
+
+def test_the_word_of_scikit_learn_for_one_against_the_rest_is_told() -> None:
+    domain = hb.Domain(features={"a": (-1, 1)}, classes=[0, 1, 2], indicators=False)
+    with pytest.raises(InvalidParameter, match="multi_class='one-vs-rest'"):
+        hb.LogisticRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, multi_class="ovr").price(n=100)

@@ -35,3 +35,19 @@ def test_what_is_not_identified_has_no_bar_and_says_so() -> None:
     made = hb.report.CoefficientDisplay.from_model(model).plot()
     assert all("(not identified)" in label.get_text() for label in made.ax_.get_yticklabels())
     assert len(made.errorbar_.lines[2][0].get_segments()) == 0
+
+
+def test_every_target_of_several_is_drawn_and_one_alone_where_it_is_named() -> None:
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (4000, 2))
+    domain = hb.Domain(features={"x1": (-1, 1), "x2": (-1, 1)}, target={"a": (-1, 1), "b": (-1, 1)}, indicators=False)
+    model = hb.LinearRegression(budget=hb.Budget(30.0, 1e-6), domain=domain, solver="moments", test_key=KEY)
+    model.fit(X, 0.5 * X)
+    shown = {
+        target: [label.get_text() for label in made.plot().ax_.get_yticklabels()]
+        for target in (None, "b")
+        for made in [hb.report.CoefficientDisplay.from_model(model, target=target)]
+    }
+    assert shown[None] == ["x1 of a", "x2 of a", "x1 of b", "x2 of b"]
+    assert shown["b"] == ["x1", "x2"]

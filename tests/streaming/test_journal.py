@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from hullabaloo.durable.journal import Journal
-from hullabaloo.durable.sealed import Snapshot
+from hullabaloo._version import __version__
+from hullabaloo.durable.journal import Journal, require_own
+from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import (
     BudgetExhausted,
@@ -504,3 +506,14 @@ def test_many_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     shown, refused = play(tmp_path, monkeypatch, worlds=150, actions=60, seed=2)
     assert shown > 1000
     assert refused > 1000
+
+
+def test_settings_that_only_differ_in_what_they_hold_are_said_to() -> None:
+    """Two custom losses of one name are told alike; an older version is not blamed for it."""
+    for library, said in (
+        (__version__, "settings of the same names differ in what they hold"),
+        ("0.0.1", "begun with hullabaloo 0.0.1"),
+    ):
+        found = State("one", {"loss": "mine"}, "a", 0, "a", "a", None, library=library)
+        with pytest.raises(StateError, match=said):
+            require_own(SimpleNamespace(path="kept.state", kind="stream"), found, "another", {"loss": "mine"}, None)

@@ -244,15 +244,7 @@ class MomentsProcess(Process):
         settings = {"target_scale": moments.target_scale, "sigma": self._quoted["noise_std_of_sum"], **self._public}
         reason = "one noisy running sum serves every model of the stream"
         plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
-        release = Release(
-            theta=solution.theta,
-            statement=self._statement(),
-            plan=plan,
-            privacy_covariance=solution.privacy_covariance,
-            sampling_covariance=solution.sampling_covariance,
-            moments=solution.moments,
-            trace=solution.trace,
-        )
+        release = Release.of(solution, self._statement(), plan)
         self._latest = step, release
         return release
 

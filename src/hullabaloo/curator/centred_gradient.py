@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, sparse_steps
-from hullabaloo.curator.known import kernel_numbers, number, numbers
+from hullabaloo.curator.known import kernel_of, number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -83,7 +83,7 @@ class CentredGradientQuery(UnitSum):
         return point, view, longest
 
     def partial(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float) -> State:  # type: ignore[override]  # noqa: D102
-        return super().partial(rows, theta, view, clip_norm, int(self.loss.kernel_code), kernel_numbers(self.loss))
+        return super().partial(rows, theta, view, clip_norm, *kernel_of(self.loss))
 
     def read(self, noisy: Array, theta: Array, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
         return noisy * (clip_norm / self.records) / view.scale(self.facts)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.coordinate_gradient_kernels import dense_descent, dense_moves, sparse_descent, sparse_moves
 from hullabaloo.curator.coordinate_kernels import HUGE, RESIDUAL_CODES
-from hullabaloo.curator.known import anything, kernel_numbers, numbers
+from hullabaloo.curator.known import anything, kernel_of, numbers
 from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -165,14 +165,14 @@ class Predictions:
         joint law of answers and of questions chosen by them is that of K releases one after the other.
         """
         count, theta = updates.order.size, updates.theta.copy()
-        code = query.loss.kernel_code
-        z = self._at(theta, int(code) in RESIDUAL_CODES)
+        code, numbers_of_loss = kernel_of(query.loss)
+        z = self._at(theta, code in RESIDUAL_CODES)
         hidden = (z, updates.theta, updates.order, updates.clips, updates.steps)  # what the sums follow from
         noise, grid = _drawn(query, count, bound_to(key, *hidden))
         none, rows = np.zeros(0), self._rows
         y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
         weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
-        loss = (int(code), kernel_numbers(query.loss), clipped_at(query.loss, HUGE))
+        loss = (code, numbers_of_loss, clipped_at(query.loss, HUGE))
         table = (*self._columns, z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
         run: Any = dense_descent if self._dense else sparse_descent
 

@@ -14,17 +14,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.curator import views
 from hullabaloo.curator.query import Query
-from hullabaloo.curator.views import (
-    centred_rows,
-    chosen_columns,
-    of_target,
-    public_centre,
-    public_columns,
-    public_matrix,
-    seen,
-    turned_rows,
-)
 from hullabaloo.data.parts import PartedRows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import NotPaidFor
@@ -113,7 +104,11 @@ class Curator:
                 )
             place = query.key_label, self.__width
             self.__answered[place] += times
-            key = self.__derived(place, self.__answered[place])
+            index, key = self.__answered[place], self.__key
+        if isinstance(key, ReleaseKey):  # all views count together, by label and width: no two answers have one key
+            key = key.derive(*place, index)
+        elif key is not None:  # test keys leave out the width, as they always have
+            key = key.derive(f"{place[0]}/{index}")
         with self.__lock, np.errstate(all="ignore"):  # whatever the question has set
             return query.answered(self.__rows, question, key, self.__kept)
 
@@ -138,22 +133,12 @@ class Curator:
             "Plan and charge for it first."
         )
 
-    def __derived(self, place: tuple[str, int], index: int) -> Key | None:
-        """The key of one answer: all views count their answers together, by label and width, so that no two have one release key.
-
-        (Test keys leave out the width, as they always have.)
-        """
-        key = self.__key
-        if isinstance(key, ReleaseKey):
-            return key.derive(*place, index)
-        return None if key is None else key.derive(f"{place[0]}/{index}")
-
     @sealed
     def of_target(self, target: int) -> "Curator":
         """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
         number = operator.index(target)
         with np.errstate(all="ignore"):
-            part = seen(self.__rows, partial(of_target, target=number), self.__width)
+            part = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
             return self.__part(part, self.__queries, self.__key, self.__kept)
 
     @sealed
@@ -167,7 +152,7 @@ class Curator:
             NotPaidFor: no answer was paid for that a view of so many columns could be asked for.
         """
         intercept = any(query.facts.intercept for query in self.__queries)
-        found = public_columns(columns, self.__width - intercept)
+        found = views.public_columns(columns, self.__width - intercept)
         if all(query.facts.width != found.size + intercept for query in self.__queries):
             raise NotPaidFor(
                 f"A view of {found.size} columns was asked, but the plan paid for no answer about so many. Price it by "
@@ -175,8 +160,8 @@ class Curator:
             )
         key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")
         with np.errstate(all="ignore"):
-            view = partial(chosen_columns, columns=found, intercept=intercept)
-            return self.__part(seen(self.__rows, view, found.size + intercept), self.__queries, key, {})
+            view = partial(views.chosen_columns, columns=found, intercept=intercept)
+            return self.__part(views.seen(self.__rows, view, found.size + intercept), self.__queries, key, {})
 
     @sealed
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
@@ -189,7 +174,7 @@ class Curator:
             InvalidParameter: a matrix without a row of finite numbers for every column.
             NotPaidFor: nothing was paid for that rows of k columns may be asked.
         """
-        found = public_matrix(matrix, self.__width)
+        found = views.public_matrix(matrix, self.__width)
         paid = [query for query in self.__queries if query.any_matrix and query.facts.width == found.shape[1]]
         if not paid:
             raise NotPaidFor(
@@ -198,7 +183,7 @@ class Curator:
                 "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
-            part = seen(self.__rows, partial(turned_rows, matrix=found), found.shape[1])
+            part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
             return self.__part(part, paid, self.__key, {})
 
     @sealed
@@ -212,7 +197,7 @@ class Curator:
             InvalidParameter: a centre without a finite number for every column.
             NotPaidFor: no partial derivative was paid for.
         """
-        found = public_centre(centre, self.__width)
+        found = views.public_centre(centre, self.__width)
         paid = [query for query in self.__queries if query.any_centre]
         if not paid:
             raise NotPaidFor(
@@ -220,5 +205,5 @@ class Curator:
                 "such rows: their lengths are undeclared. Plan a 'coordinate_gradient' query first."
             )
         with np.errstate(all="ignore"):
-            part = seen(self.__rows, partial(centred_rows, centre=found), self.__width)
+            part = views.seen(self.__rows, partial(views.centred_rows, centre=found), self.__width)
             return self.__part(part, paid, self.__key, {})

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
-from hullabaloo.curator.known import kernel_numbers, numbers
+from hullabaloo.curator.known import kernel_of, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -65,6 +65,11 @@ class GradientQuery(NoisySum):
         return self.clip if isinstance(self.loss, VectorLoss) else clipped_at(self.loss, self.clip)
 
     @cached_property
+    def kernel(self) -> tuple[int, Array]:
+        """What kernels read of the loss."""
+        return kernel_of(self.loss)
+
+    @cached_property
     def contribution(self) -> float:
         """`c · max|x_ij|`."""
         return self.limit * self.facts.norm_linf
@@ -89,10 +94,10 @@ class GradientQuery(NoisySum):
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         if not self.is_private:
             return _float_gradient(rows, self, theta)
-        matrix, code, about = theta.ndim == 2, int(self.loss.kernel_code), kernel_numbers(self.loss)
+        matrix = theta.ndim == 2
         turned = matrix and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
         theta = np.ascontiguousarray(theta.T if turned else theta, dtype=np.float64)
-        settings = (theta, self.limit, code, about)
+        settings = (theta, self.limit, *self.kernel)
         dense = matrix_gradient if matrix else dense_gradient, settings
         sparse = sparse_matrix_gradient if matrix else sparse_gradient, settings
         Y = np.ascontiguousarray(rows.Y if matrix else rows.Y[:, 0])

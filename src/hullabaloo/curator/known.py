@@ -101,9 +101,9 @@ def refuse_strangers(what: str, remedy: str, *values: object) -> None:
         )
 
 
-def kernel_numbers(loss: PerRecordLoss) -> Array:
-    """What kernels read of a loss beside its code: its one parameter, or its table."""
-    return np.array(loss.kernel_parameter, dtype=np.float64, ndmin=1)
+def kernel_of(loss: PerRecordLoss) -> tuple[int, Array]:
+    """What kernels read of a loss: its code, and its one parameter or its table."""
+    return int(loss.kernel_code), np.array(loss.kernel_parameter, dtype=np.float64, ndmin=1)
 
 
 def numbers(value: npt.ArrayLike) -> Array:

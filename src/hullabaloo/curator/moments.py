@@ -10,15 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from hullabaloo.curator.exact import (
-    PRODUCT_BLOCK,
-    ExactSum,
-    blockwise,
-    cells_exponent,
-    magic_number,
-    merged,
-    quantised,
-)
+from hullabaloo.curator import exact
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
@@ -112,7 +104,7 @@ class MomentsQuery(NoisySum):
     @cached_property
     def exponent(self) -> int:
         """Exponent of the lattice that rows are rounded to."""
-        return cells_exponent(self.facts)
+        return exact.cells_exponent(self.facts)
 
     @cached_property
     def record_sensitivity(self) -> float:
@@ -128,14 +120,14 @@ class MomentsQuery(NoisySum):
     def partial(self, rows: Rows) -> State:  # noqa: D102
         if self.is_private and isinstance(rows.X, np.ndarray):
             return dense_sum(rows, self.width, self.exponent)
-        lattice, block = (self.exponent, PRODUCT_BLOCK) if self.is_private else (None, _FREE_BLOCK)
+        lattice, block = (self.exponent, exact.PRODUCT_BLOCK) if self.is_private else (None, _FREE_BLOCK)
         exponent = None if lattice is None else 2 * lattice
-        products = lambda part: _block_product(*quantised(rows, part, lattice))  # noqa: E731
-        return blockwise(rows.Y.shape[0], block, (self.width, self.width), exponent, products)
+        products = lambda part: _block_product(*exact.quantised(rows, part, lattice))  # noqa: E731
+        return exact.blockwise(rows.Y.shape[0], block, (self.width, self.width), exponent, products)
 
     def total(self, state: State) -> Array:
         """The isometric coordinates of A, diagonal first, then the upper triangle by rows. PRIVATE."""
-        raw = state.value(math.inf) if isinstance(state, ExactSum) else state
+        raw = state.value(math.inf) if isinstance(state, exact.ExactSum) else state
         return np.clip(isometric(raw * self.scales[:, None] * self.scales[None, :]), -self.bound, self.bound)
 
     def read(self, noisy: Array) -> NoisyMoments:  # noqa: D102
@@ -167,9 +159,9 @@ def _pair_of_large_targets(kappa: float) -> float:
     return value * (1.0 + 16.0 * UNIT_ROUNDOFF)
 
 
-def dense_sum(rows: Rows, size: int, exponent: int) -> ExactSum:
+def dense_sum(rows: Rows, size: int, exponent: int) -> exact.ExactSum:
     """`Σ w (x,y)(x,y)ᵀ` of dense rows, rounded to the lattice, as an exact sum of shape (size, size); PRIVATE."""
-    root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), magic_number(exponent)
+    root, magic = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight), exact.magic_number(exponent)
 
     def fill(part: slice, out: Array) -> None:
         quantised_rows(rows.X[part], rows.Y[part], root[part], magic, out)
@@ -177,7 +169,7 @@ def dense_sum(rows: Rows, size: int, exponent: int) -> ExactSum:
     return products_of(rows.Y.shape[0], size, exponent, fill)
 
 
-def products_of(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> ExactSum:
+def products_of(n: int, size: int, exponent: int, fill: Callable[[slice, Array], None]) -> exact.ExactSum:
     """`Σ b bᵀ` of n rows b; `fill` writes those of a block, rounded to the lattice of exact.py.
 
     Every thread rounds a block into its own cache and multiplies it there. BLAS runs single-threaded meanwhile (for the
@@ -185,21 +177,21 @@ def products_of(n: int, size: int, exponent: int, fill: Callable[[slice, Array],
     neither the threads nor their order change a bit.
     """
 
-    def products(starts: range) -> ExactSum:
-        total = ExactSum((size, size), 2 * exponent)
-        buffer, product = np.empty((PRODUCT_BLOCK, size)), np.empty((size, size))
+    def products(starts: range) -> exact.ExactSum:
+        total = exact.ExactSum((size, size), 2 * exponent)
+        buffer, product = np.empty((exact.PRODUCT_BLOCK, size)), np.empty((size, size))
         for start in starts:
-            part = slice(start, min(start + PRODUCT_BLOCK, n))
+            part = slice(start, min(start + exact.PRODUCT_BLOCK, n))
             block = buffer[: part.stop - start]
             fill(part, block)
             total.add(np.matmul(block.T, block, out=product))
         return total
 
-    blocks = range(0, n, PRODUCT_BLOCK)
+    blocks = range(0, n, exact.PRODUCT_BLOCK)
     if len(blocks) < _MANY or cores() == 1:
         return products(blocks)
     with threadpool_limits(1, user_api="blas"):
-        return merged(products, blocks, threads=True)
+        return exact.merged(products, blocks, threads=True)
 
 
 def _block_product(X: Any, Y: Array) -> Array:

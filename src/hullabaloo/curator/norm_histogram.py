@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_lengths, sparse_lengths
-from hullabaloo.curator.known import kernel_numbers, numbers
+from hullabaloo.curator.known import kernel_of, numbers
 from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -112,7 +112,7 @@ class NormHistogramQuery(Counts):
         """How many records lie below `edges[0]`, from there to `edges[1]`, …"""
         point = np.zeros(self.facts.width) if theta is None else theta
         centre, scale = view.centre, view.scale(self.facts)
-        loss = (PLAIN, point) if theta is None else (int(self.loss.kernel_code), kernel_numbers(self.loss))
+        loss = (PLAIN, point) if theta is None else kernel_of(self.loss)
         n, counts = rows.Y.shape[0], np.zeros(self.bins, dtype=np.int64)
         y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n)
         offset = np.zeros(0) if rows.offset is None else rows.offset

@@ -99,7 +99,7 @@ class Query(ABC):
         vars(made).update({one.name: getattr(self, one.name) for one in fields(self)})
         return made
 
-    @property
+    @cached_property
     def is_private(self) -> bool:
         """Whether noise is drawn; else nothing is promised, and nothing has to be kept from anybody's code."""
         return not math.isinf(getattr(self, self.price))
@@ -230,11 +230,6 @@ class Sum(Query):
 
     def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:  # noqa: D102
         return self.read(self.noisy(self.exact(rows, *question), key), *question)
-
-    @property
-    @abstractmethod
-    def length(self) -> int:
-        """Number of real coordinates that receive noise."""
 
     @property
     @abstractmethod

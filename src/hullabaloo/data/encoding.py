@@ -12,12 +12,11 @@ from hullabaloo.data import encode, schema
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.labels import label_of, memo
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
-from hullabaloo.data.offset import Offset, exposure
+from hullabaloo.data.offset import Array, Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 from hullabaloo.errors import DomainError
 
-Array = NDArray[np.float64]
 INTERCEPT = "(intercept)"
 WIDEST = 2**26
 """Columns of a prepared matrix: each has a name, and more names than these fill a machine."""

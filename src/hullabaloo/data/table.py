@@ -21,19 +21,9 @@ CELLS = "cells"  # text or Python objects: read cell by cell by the domain's own
 REFUSED = "refused"  # a declared type that no rule converts
 
 OTHER = "of another kind"
-_SIZED = [
-    "int",
-    "uint",
-    "float",
-    "complex",
-    "decimal",
-    "date",
-    "time",
-    "datetime",
-    "timestamp",
-    "duration",
-    "timedelta",
-]
+_SIZED = (
+    "int", "uint", "float", "complex", "decimal", "date", "time", "datetime", "timestamp", "duration", "timedelta"
+)  # fmt: skip
 TYPES = frozenset((
     "unknown", "no such column", "bool", "boolean", "string", "str", "text", "bytes", "binary", "object", "null", "void", "half",
     "halffloat", "double", "float", "enum", "category", "categorical", "decimal", "interval", "period", "list",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self, final
 from uuid import uuid4
 
+from hullabaloo._version import __version__
 from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
@@ -195,6 +196,8 @@ def require_own(
         here, there = here | {"ledger's dataset": dataset}, there | {"ledger's dataset": found.dataset}
     names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     what = "; ".join(f"{name} is {there.get(name)!r} there and {here.get(name)!r} here" for name in names)
+    if not what and found.library == __version__:
+        what = "settings of the same names differ in what they hold, such as the slopes of a custom loss or the vertices of a set"
     raise StateError(
         f"The state file {file.path} belongs to another {file.kind}: "
         f"{what or f'it was begun with hullabaloo {found.library}, under settings that this version names differently'}. What it holds and its "

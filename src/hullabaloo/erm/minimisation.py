@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.query import UNIT_ROUNDOFF
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.erm.objective import Objective, ScalarObjective, VectorObjective
 from hullabaloo.erm.optimise import Reach
@@ -17,8 +16,6 @@ from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require, requir
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
 from hullabaloo.quadratic.order_faces import elastic_weights, without_free
-
-Array = npt.NDArray[np.float64]
 
 MARGIN = 8
 """Where the number of rows is private, tables of up to this many times the declared number are reckoned with; statements say so."""

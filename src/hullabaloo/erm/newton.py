@@ -3,15 +3,12 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.erm.objective import Local, Objective, euclidean
-from hullabaloo.erm.shape import multiplied
+from hullabaloo.erm.shape import Array, multiplied
 from hullabaloo.geometry.within import Kinks
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.quadratic.linear_system import factorise
-
-Array = npt.NDArray[np.float64]
 
 _NEWTON = 60
 _DENSE = 1500  # columns up to which a Hessian is formed

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.known import kernel_numbers
+from hullabaloo.curator.known import Array, kernel_of
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
 from hullabaloo.erm.shape import Shape
 from hullabaloo.erm.smooth_kernels import along, slopes
 from hullabaloo.losses import Loss, VectorLoss, clipped_at
 
-Array = npt.NDArray[np.float64]
 _BLOCK = 1 << 12
 _EMPTY = np.zeros(0)
 
@@ -90,11 +88,8 @@ class ScalarObjective(Objective):
 
     def __init__(self, rows: Rows, loss: Loss, clip: float, *, squares: Array, linear: Array, shape: Shape) -> None:
         super().__init__(rows, clipped_at(loss, clip), squares, linear, shape)
-        self.y, self.code, self.numbers = (
-            np.ascontiguousarray(rows.Y[:, 0]),
-            int(loss.kernel_code),
-            kernel_numbers(loss),
-        )
+        self.y = np.ascontiguousarray(rows.Y[:, 0])
+        self.code, self.numbers = kernel_of(loss)
 
     def at(self, theta: Array, z: Array) -> Local:  # noqa: D102
         first, second = np.empty_like(z), np.empty_like(z)

@@ -18,14 +18,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.erm.newton import conjugate_gradients, model_minimiser, newton, with_momentum
 from hullabaloo.erm.objective import Objective, doubled_sum, euclidean
 from hullabaloo.errors import HullabalooError
-from hullabaloo.quadratic.linear_system import factorise
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.quadratic.linear_system import Array, factorise
 
 PROJECTION = 2.0**-48
 """How far a computed projection or prox may be from the exact one, relative to its argument and the set's radius; the worst

@@ -3,18 +3,15 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton, with_momentum
 from hullabaloo.erm.objective import ScalarObjective
-from hullabaloo.erm.shape import shape_of
+from hullabaloo.erm.shape import Array, shape_of
 from hullabaloo.geometry import Box, L1Ball, Simplex, WithIntercept
 from hullabaloo.losses import Huber
 from hullabaloo.quadratic.order_faces import elastic_weights
-
-Array = npt.NDArray[np.float64]
 
 _SMOOTHEST, _SHARPEST, _FACTOR = 0.5, 1e-7, 0.2
 _BURST = 300

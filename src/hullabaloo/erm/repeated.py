@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
-from hullabaloo.curator.query import UNIT_ROUNDOFF
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton
@@ -30,8 +29,6 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.losses import Huber, Pinball, Squared
 from hullabaloo.quadratic.linear_system import Cholesky, Spectrum, factorise
 from hullabaloo.quadratic.order_faces import elastic_weights
-
-Array = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 10
 _FEWEST, _MOST = 1 / 64, 1 / 8  # shares of the records that a reference point leaves undecided

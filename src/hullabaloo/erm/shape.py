@@ -6,17 +6,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import (
-    ConvexSet,
-    GroupPenalty,
-    NoPenalty,
-    NuclearPenalty,
-    Penalty,
-    PenaltyWithFreeIntercept,
-    Projectable,
-    SubmodularPenalty,
-    prox_within,
-)
+from hullabaloo import geometry
 from hullabaloo.geometry.within import Kinks, beside
 from hullabaloo.quadratic.order_faces import elastic_weights, plainer
 
@@ -38,13 +28,13 @@ class Shape:
 
     kinks: Array | None
     body: Any = None
-    penalty: Penalty | None = None
+    penalty: geometry.Penalty | None = None
     copies: float = 1.0
 
     def proximal(self, point: Array, step: float) -> Array:
         """`argmin ψ(u) + ‖u − point‖²/(2 step)` over C."""
         if self.body is not None:
-            return prox_within(self.penalty or NoPenalty(), self.body, point, step * self.copies)
+            return geometry.prox_within(self.penalty or geometry.NoPenalty(), self.body, point, step * self.copies)
         if self.penalty is not None:
             return self.penalty.prox(point, step * self.copies)
         assert self.kinks is not None
@@ -57,10 +47,12 @@ class Shape:
         return 0.0 if self.kinks is None else float(self.kinks @ (np.abs(new) - np.abs(theta)))
 
 
-def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge: float, p: int) -> tuple[Shape, Array]:
+def shape_of(
+    feasible: geometry.ConvexSet | None, penalty: geometry.Penalty, copies: float, ridge: float, p: int
+) -> tuple[Shape, Array]:
     """The shape of `copies · ψ` and C, and the squares: at least the ridge in every coordinate, more where ψ has more."""
     feasible = plainer(feasible)
-    body = feasible if isinstance(feasible, Projectable) else None
+    body = feasible if isinstance(feasible, geometry.Projectable) else None
     weights = elastic_weights(penalty, p)
     if weights is None:
         return Shape(None, body, penalty, copies), np.full(p, ridge)
@@ -70,27 +62,27 @@ def shape_of(feasible: ConvexSet | None, penalty: Penalty, copies: float, ridge:
     return Shape(None, body, beside(kinks, body) if kinks.any() else None), squares
 
 
-def multiplied(penalty: Penalty, copies: float) -> Penalty:
+def multiplied(penalty: geometry.Penalty, copies: float) -> geometry.Penalty:
     """`copies · ψ`, as what the quadratic solver knows where it knows it."""
-    if isinstance(penalty, PenaltyWithFreeIntercept):
-        return PenaltyWithFreeIntercept(multiplied(penalty.penalty, copies), penalty.columns)
-    if isinstance(penalty, SubmodularPenalty):
-        return SubmodularPenalty(penalty.function, copies * penalty.strength)
+    if isinstance(penalty, geometry.PenaltyWithFreeIntercept):
+        return geometry.PenaltyWithFreeIntercept(multiplied(penalty.penalty, copies), penalty.columns)
+    if isinstance(penalty, geometry.SubmodularPenalty):
+        return geometry.SubmodularPenalty(penalty.function, copies * penalty.strength)
     if isinstance(penalty, Kinks):
         return Kinks(copies * penalty.weights)
-    if isinstance(penalty, GroupPenalty):
-        return GroupPenalty(penalty.groups, copies * penalty.strength)
-    if isinstance(penalty, NuclearPenalty):
-        return NuclearPenalty(copies * penalty.strength, penalty.columns)
+    if isinstance(penalty, geometry.GroupPenalty):
+        return geometry.GroupPenalty(penalty.groups, copies * penalty.strength)
+    if isinstance(penalty, geometry.NuclearPenalty):
+        return geometry.NuclearPenalty(copies * penalty.strength, penalty.columns)
     return Copies(penalty, copies)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Copies(Penalty):
+class Copies(geometry.Penalty):
     """A penalty multiplied by a positive number."""
 
-    penalty: Penalty
+    penalty: geometry.Penalty
     copies: float
 
     @property

@@ -17,7 +17,6 @@ from hullabaloo.geometry.intercept import WithIntercept as WithIntercept
 from hullabaloo.geometry.intercept import with_free_intercept as with_free_intercept
 from hullabaloo.geometry.intercept import with_intercept as with_intercept
 from hullabaloo.geometry.mirror import euclidean_map as euclidean_map
-from hullabaloo.geometry.mirror import with_intercept_map as with_intercept_map
 from hullabaloo.geometry.norm_balls import L1Ball as L1Ball
 from hullabaloo.geometry.norm_balls import L2Ball as L2Ball
 from hullabaloo.geometry.norm_balls import LpBall as LpBall

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, keep_number, number_or_tuple, vector
@@ -50,8 +50,7 @@ class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
             raise InvalidParameter(
                 f"A Box needs lower ≤ upper, but coordinate {j} has {low} > {high}, so the box is empty; swap them."
             )
-        object.__setattr__(self, "lower", lower)
-        object.__setattr__(self, "upper", upper)
+        settle(self, lower=lower, upper=upper)
 
     @property
     def dimension(self) -> int | None:

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, settle
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasVertices, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number, vector, whole_number
@@ -64,9 +64,7 @@ class WithIntercept(Written, ConvexSet, Projectable):
                 f"The interval of the intercept is empty, as its lower end is {self.lower} and its upper end "
                 f"{self.upper}; give lower ≤ upper."
             )
-        object.__setattr__(self, "lower", float(self.lower))
-        object.__setattr__(self, "upper", float(self.upper))
-        object.__setattr__(self, "columns", intercept_number(self.columns))
+        settle(self, lower=float(self.lower), upper=float(self.upper), columns=intercept_number(self.columns))
 
     @property
     def dimension(self) -> int | None:

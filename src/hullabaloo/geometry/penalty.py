@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, keep_number, nonnegative_number
 from hullabaloo.geometry.numerics import absolute_sum
@@ -184,8 +184,7 @@ class GroupPenalty(Written, Penalty):
     def __post_init__(self) -> None:
         keep_number(self, "strength", nonnegative_number)
         blocks = Blocks(self.groups)
-        object.__setattr__(self, "blocks", blocks)
-        object.__setattr__(self, "groups", blocks.groups)
+        settle(self, blocks=blocks, groups=blocks.groups)
 
     def value(self, theta: Vector) -> float:
         """strength·Σ √|G|·‖θ_G‖₂."""

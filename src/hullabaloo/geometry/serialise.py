@@ -8,21 +8,12 @@ import numpy as np
 
 from hullabaloo.codec import made, table
 from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import penalty
 from hullabaloo.geometry.base import ConvexSet, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
 from hullabaloo.geometry.box import Box, Simplex
 from hullabaloo.geometry.elastic_ball import ElasticBall
 from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_free_intercept, with_intercept
 from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
-from hullabaloo.geometry.penalty import (
-    ElasticNetPenalty,
-    GroupPenalty,
-    HasElasticForm,
-    L1Penalty,
-    NoPenalty,
-    NuclearPenalty,
-    Penalty,
-    SquaredL2Penalty,
-)
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
 from hullabaloo.geometry.submodular.base import SetFunction
@@ -83,7 +74,15 @@ SETS = table(
     *(SubmodularBall, SubmodularPolyhedron),
 )
 PENALTIES = table(
-    *(NoPenalty, L1Penalty, SquaredL2Penalty, ElasticNetPenalty, GroupPenalty, NuclearPenalty, SubmodularPenalty)
+    *(
+        penalty.NoPenalty,
+        penalty.L1Penalty,
+        penalty.SquaredL2Penalty,
+        penalty.ElasticNetPenalty,
+        penalty.GroupPenalty,
+        penalty.NuclearPenalty,
+        SubmodularPenalty,
+    )
 )
 
 
@@ -155,13 +154,13 @@ _SET_WORDS: dict[str, Callable[[str], ConvexSet]] = {
     "nuclear": _numbers(NuclearBall, 2),
     "structure": _sized(SubmodularBall, set_function_from_text),
 }
-_PENALTY_WORDS: dict[str, Callable[[str], Penalty]] = {
-    "none": _numbers(NoPenalty, 0),
-    "l1": _numbers(L1Penalty, 1),
-    "l2": _numbers(SquaredL2Penalty, 1),
-    "elastic": _numbers(ElasticNetPenalty, 2),
-    "group": _sized(GroupPenalty, _groups),
-    "nuclear": _numbers(NuclearPenalty, 2),
+_PENALTY_WORDS: dict[str, Callable[[str], penalty.Penalty]] = {
+    "none": _numbers(penalty.NoPenalty, 0),
+    "l1": _numbers(penalty.L1Penalty, 1),
+    "l2": _numbers(penalty.SquaredL2Penalty, 1),
+    "elastic": _numbers(penalty.ElasticNetPenalty, 2),
+    "group": _sized(penalty.GroupPenalty, _groups),
+    "nuclear": _numbers(penalty.NuclearPenalty, 2),
     "structure": _sized(SubmodularPenalty, set_function_from_text),
 }
 
@@ -175,7 +174,7 @@ def set_from_dict(data: Mapping[str, Any]) -> ConvexSet:
     return made(SETS, data, "set", function=set_function_from_dict)
 
 
-def penalty_from_dict(data: Mapping[str, Any]) -> Penalty:
+def penalty_from_dict(data: Mapping[str, Any]) -> penalty.Penalty:
     """The penalty that `to_dict` described; `InvalidParameter` when the description is not one of a penalty."""
     if data.get("kind") == PenaltyWithFreeIntercept.kind:
         return with_free_intercept(penalty_from_dict(data["penalty"]), int(data.get("columns", 1)))
@@ -198,7 +197,7 @@ def set_from_text(text: str) -> ConvexSet:
     return _parsed(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1, simplex, group:1;0-2;3,4 or structure:1;intervals")
 
 
-def penalty_from_text(text: str) -> Penalty:
+def penalty_from_text(text: str) -> penalty.Penalty:
     """The penalty of a command line.
 
     `none`, `l1:STRENGTH`, `l2:STRENGTH`, `elastic:STRENGTH,L1_RATIO`, `nuclear:STRENGTH,COLUMNS`,
@@ -236,7 +235,7 @@ _ABILITIES: dict[type, str] = {
     HasFaces: "the faces of a polyhedron",
     HasGauge: "a gauge",
     HasMirrorMap: "a mirror map",
-    HasElasticForm: "the form Σ a|θ_j| + (b/2)θ_j²",
+    penalty.HasElasticForm: "the form Σ a|θ_j| + (b/2)θ_j²",
 }
 
 
@@ -246,7 +245,7 @@ def explain_missing(what: object, needs: Sequence[type], who: str = "This solver
     if not missing:
         return None
     lacking = " and ".join(_ABILITIES.get(need, need.__name__) for need in missing)
-    family = PENALTIES if isinstance(what, Penalty) else SETS
+    family = PENALTIES if isinstance(what, penalty.Penalty) else SETS
     suitable = sorted(kind.__name__ for kind in family.values() if all(issubclass(kind, need) for need in needs))
     remedy = f"use {' or '.join(suitable)}, or another solver" if suitable else "use another solver"
     return f"{who} was given {what!r}, which lacks {lacking}, and its steps rely on that; {remedy}."

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.codec import settle
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 
@@ -58,9 +59,7 @@ class Blocks:
             )
         label[columns] = owner
         label.flags.writeable = lengths.flags.writeable = False
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "label", label)
-        object.__setattr__(self, "lengths", lengths)
+        settle(self, groups=groups, label=label, lengths=lengths)
 
     @property
     def dimension(self) -> int:

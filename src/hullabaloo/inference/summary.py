@@ -22,15 +22,7 @@ from hullabaloo.inference.wald import slopes, told_of
 from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
-from hullabaloo.tables import (
-    Printed,
-    dataframe,
-    html_paragraphs,
-    html_table,
-    probability,
-    text_table,
-    wrapped,
-)
+from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
 
 WIDEST = 100
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."

@@ -166,41 +166,19 @@ _WORDS = {
     "sum_main": "running sum of costs",
     "sum_tail": "running sum of tails",
 }
-_TERMS: dict[str, Callable[[object], Any]] = {
-    "budget": _budget,
-    "neighbours": _relation,
-    "unit": _text,
-    "records_per_unit": _whole(1),
-    "library_version": _text,
-    "accounting_version": _whole(0),
-    "schema_version": _whole(0),
-}
-_DATASET: dict[str, Callable[[object], Any]] = _TERMS | {
-    "name": _text,
-    "filter": _filter,
-    "capacity": _amounts(2, 3),
-    "charges": _whole(0),
-    "created_at": _text,
-    "created_by": _text,
-}
-_CHARGE: dict[str, Callable[[object], Any]] = _TERMS | {
-    "dataset": _text,
-    "number": _whole(1),
-    "charged_at": _text,
-    "who": _text,
-    "what": _text,
-    "event": to_object,
-    "cost": to_cost,
-    "detail": to_object,
-    "head": _text,
-}
-_STREAM: dict[str, Callable[[object], Any]] = {
-    "dataset": _text,
-    "stream": _text,
-    "charge": _whole(1),
-    "position": _whole(0),
-    "token": _word,
-    "opened_at": _text,
-    "advanced_at": _text,
-}
-_SUMS: dict[str, Callable[[object], Any]] = {"sum_main": _sum, "sum_tail": _sum}
+Cells = dict[str, Callable[[object], Any]]
+
+
+def _each(read: Callable[[object], Any], names: str) -> Cells:
+    return dict.fromkeys(names.split(), read)
+
+
+_TERMS = _each(_text, "unit library_version") | _each(_whole(0), "accounting_version schema_version")
+_TERMS |= {"budget": _budget, "neighbours": _relation, "records_per_unit": _whole(1)}
+_DATASET = _TERMS | _each(_text, "name created_at created_by")
+_DATASET |= {"filter": _filter, "capacity": _amounts(2, 3), "charges": _whole(0)}
+_CHARGE = _TERMS | _each(_text, "dataset charged_at who what head") | _each(to_object, "event detail")
+_CHARGE |= {"number": _whole(1), "cost": to_cost}
+_STREAM = _each(_text, "dataset stream opened_at advanced_at")
+_STREAM |= {"charge": _whole(1), "position": _whole(0), "token": _word}
+_SUMS = _each(_sum, "sum_main sum_tail")

@@ -19,7 +19,7 @@ from hullabaloo.data.given import path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
@@ -38,8 +38,6 @@ from hullabaloo.release.price import Price, price
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
 from hullabaloo.structure.structure import refuse_unknown
-
-Array = npt.NDArray[np.float64]
 
 
 class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases

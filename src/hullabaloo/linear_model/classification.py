@@ -12,18 +12,16 @@ from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
-from hullabaloo.errors import CapabilityError, DomainError
+from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.regression import table_of
 from hullabaloo.linear_model.shared import PlainScore
 from hullabaloo.losses import AnyLoss, Logistic, MarginLoss, MultinomialLogistic, SmoothedHinge
-from hullabaloo.losses.base import SHARPEST
+from hullabaloo.losses.base import SHARPEST, Array
 from hullabaloo.planning.named import name_of
 from hullabaloo.release.estimator import ClassifierMixin
 from hullabaloo.release.parameters import declared, one_of, positive
-
-Array = npt.NDArray[np.float64]
 
 
 class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
@@ -190,6 +188,11 @@ class LogisticRegression(LogisticClassifier):
     multi_class: str = "auto"
 
     def _multinomial(self) -> bool:
+        if self.multi_class == "ovr":
+            raise InvalidParameter(
+                "multi_class='ovr' was given, which is scikit-learn's word for a model of each class against all others. Nothing was charged or "
+                "read. Here it is called multi_class='one-vs-rest'."
+            )
         chosen = one_of("multi_class", self.multi_class, ("auto", "multinomial", "one-vs-rest"))
         if chosen != "auto":
             return chosen == "multinomial"

@@ -12,9 +12,7 @@ from typing import Any, NoReturn, final
 from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import is_foreign
-from hullabaloo.geometry.checks import Vector
-from hullabaloo.geometry.width import Width
-from hullabaloo.solvers import Answers, Plan, Problem, Solution, Solver
+from hullabaloo.solvers import Solver
 
 KIND = "own"
 """The word of what is a program's own."""
@@ -54,24 +52,7 @@ class SetNotLoaded(NotLoaded, geometry.ConvexSet):
     """In place of a set."""
 
     dimension = None
-
-    def support(self, g: Vector) -> float:  # noqa: D102
-        self.refuse()
-
-    def vertex(self, g: Vector) -> Vector:  # noqa: D102
-        self.refuse()
-
-    def contains(self, theta: Vector, tolerance: float = 1e-9) -> bool:  # noqa: D102
-        self.refuse()
-
-    def max_norm(self, q: float, p: int) -> float:  # noqa: D102
-        self.refuse()
-
-    def gaussian_width(self, p: int) -> Width:  # noqa: D102
-        self.refuse()
-
-    def start(self, p: int) -> Vector:  # noqa: D102
-        self.refuse()
+    support = vertex = contains = max_norm = gaussian_width = start = NotLoaded.refuse
 
 
 @final
@@ -80,12 +61,7 @@ class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
     """In place of a penalty."""
 
     strong_convexity = 0.0
-
-    def value(self, theta: Vector) -> float:  # noqa: D102
-        self.refuse()
-
-    def prox(self, v: Vector, step: float) -> Vector:  # noqa: D102
-        self.refuse()
+    value = prox = NotLoaded.refuse
 
 
 @final
@@ -93,17 +69,7 @@ class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
 class SolverNotLoaded(NotLoaded, Solver):
     """In place of a solver."""
 
-    def plan(self, problem: Problem, prices: Any, allowance: Any) -> Plan:  # noqa: D102
-        self.refuse()
-
-    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:  # noqa: D102
-        self.refuse()
-
-    def predicted_risk(self, problem: Problem, plan: Plan) -> float:  # noqa: D102
-        self.refuse()
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Any) -> Any:  # noqa: D102
-        self.refuse()
+    plan = run = predicted_risk = predicted_noise = NotLoaded.refuse
 
 
 def own_to_dict(thing: Any, otherwise: Callable[[], Any]) -> Any:

@@ -4,34 +4,22 @@ from abc import ABC
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
+from hullabaloo import geometry
 from hullabaloo.data import BoundedTarget, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import (
-    ConvexSet,
-    ElasticNetPenalty,
-    GroupBall,
-    GroupPenalty,
-    L1Ball,
-    NoPenalty,
-    NuclearBall,
-    Penalty,
-    SquaredL2Penalty,
-)
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore
 from hullabaloo.losses import AnyLoss, Huber, Loss, Pinball, Poisson, ResidualLoss, Squared, SquaredTargets
-from hullabaloo.losses.base import SHARPEST
+from hullabaloo.losses.base import SHARPEST, Array
 from hullabaloo.release.estimator import RegressorMixin
 from hullabaloo.release.parameters import found, positive
 from hullabaloo.structure.structure import Groups, column_groups
 
-Array = npt.NDArray[np.float64]
-Shape = tuple[ConvexSet | None, Penalty]
+Shape = tuple[geometry.ConvexSet | None, geometry.Penalty]
 
 
 class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
@@ -132,7 +120,7 @@ class Ridge(LeastSquares):
     """
 
     key_label: ClassVar[str] = "Ridge"
-    DEFAULT: ClassVar[Shape] = (None, SquaredL2Penalty(0.001))
+    DEFAULT: ClassVar[Shape] = (None, geometry.SquaredL2Penalty(0.001))
 
 
 @final
@@ -146,7 +134,7 @@ class Lasso(LeastSquares):
     """
 
     key_label: ClassVar[str] = "Lasso"
-    DEFAULT: ClassVar[Shape] = (L1Ball(1.0), NoPenalty())
+    DEFAULT: ClassVar[Shape] = (geometry.L1Ball(1.0), geometry.NoPenalty())
 
 
 @final
@@ -159,7 +147,7 @@ class ElasticNet(LeastSquares):
     """
 
     key_label: ClassVar[str] = "ElasticNet"
-    DEFAULT: ClassVar[Shape] = (None, ElasticNetPenalty(0.001, 0.5))
+    DEFAULT: ClassVar[Shape] = (None, geometry.ElasticNetPenalty(0.001, 0.5))
 
 
 @final
@@ -189,8 +177,12 @@ class GroupLasso(LeastSquares):
     def _default(self, encoding: Encoding) -> Shape:
         groups = column_groups(encoding, self.groups)
         if self.strength is not None:
-            return None, GroupPenalty(groups, positive("strength", self.strength, "the weight of the groups' norms"))
-        return GroupBall(groups, positive("radius", self.radius, "the radius of the default ball")), NoPenalty()
+            return None, geometry.GroupPenalty(
+                groups, positive("strength", self.strength, "the weight of the groups' norms")
+            )
+        return geometry.GroupBall(
+            groups, positive("radius", self.radius, "the radius of the default ball")
+        ), geometry.NoPenalty()
 
 
 @final
@@ -327,4 +319,4 @@ class MultiTaskRegression(LinearPredictor):
 
     def _default(self, encoding: Encoding) -> Shape:
         radius = positive("radius", self.radius, "the radius of the default ball")
-        return NuclearBall(radius, columns=max(len(encoding.facts.targets), 1)), NoPenalty()
+        return geometry.NuclearBall(radius, columns=max(len(encoding.facts.targets), 1)), geometry.NoPenalty()

@@ -4,25 +4,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import Noise
-from hullabaloo.losses.scores import (
-    MIXED,
-    Binned,
-    BinnedResiduals,
-    Bins,
-    Mixed,
-    Moments,
-    Outcome,
-    Score,
-    SquaredError,
-    Statistic,
-)
+from hullabaloo.losses import scores
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
@@ -104,12 +93,12 @@ class ScoreAnswer:
         noise: how noisy all of it is.
     """
 
-    sums: dict[Statistic, npt.NDArray[np.float64]]
+    sums: dict[scores.Statistic, npt.NDArray[np.float64]]
     number: float
     noise: Noise
 
     @classmethod
-    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[Statistic], noise: Noise) -> "ScoreAnswer":
+    def split(cls, answer: npt.NDArray[np.float64], tallies: Sequence[scores.Statistic], noise: Noise) -> "ScoreAnswer":
         """Cut the answer of a query about these tallies into theirs."""
         ends = np.cumsum([tally.length for tally in tallies])
         sums = dict(zip(tallies, np.split(answer[: ends[-1]], ends[:-1]), strict=True))
@@ -131,7 +120,7 @@ class Metric(ABC):
 
     @property
     @abstractmethod
-    def tallies(self) -> tuple[Statistic, ...]:
+    def tallies(self) -> tuple[scores.Statistic, ...]:
         """What has to be added up for it."""
 
     @property
@@ -158,12 +147,12 @@ class Mean(Metric):
     in [−1, 1] has (Bhatia and Davis 2000), x moved inwards by a standard error; for a score of two values exactly that, x being the one at question (Wilson's interval).
     """
 
-    score: Score
+    score: scores.Score
 
     @property
-    def tallies(self) -> tuple[Statistic, ...]:
+    def tallies(self) -> tuple[scores.Statistic, ...]:
         """The score's moments."""
-        return (Moments(self.score),)
+        return (scores.Moments(self.score),)
 
     @property
     def size(self) -> float:
@@ -208,13 +197,13 @@ class RSquared(Metric):
     a standard error of noise to the safe side, within Cauchy and Schwarz's and Jensen's bounds.
     """
 
-    error: SquaredError
-    outcome: Outcome
+    error: scores.SquaredError
+    outcome: scores.Outcome
 
     @property
-    def tallies(self) -> tuple[Statistic, ...]:
+    def tallies(self) -> tuple[scores.Statistic, ...]:
         """Errors, targets and both together."""
-        return Moments(self.error), Moments(self.outcome), Mixed(self.error, self.outcome)
+        return scores.Moments(self.error), scores.Moments(self.outcome), scores.Mixed(self.error, self.outcome)
 
     def measure(self, answer: ScoreAnswer, z: float) -> Measured:
         """Without a unit; −∞ to 1 where the spread of the target is not known to differ from 0."""
@@ -226,7 +215,7 @@ class RSquared(Metric):
         ev, ev2 = 2.0 * float(error[0]) / number, 2.0 * float(error[1]) / number + 1.0
         m, ey2 = 2.0 * float(outcome[0]) / number, 2.0 * float(outcome[1]) / number + 1.0
         m = min(max(m, -1.0), 1.0)
-        evy, evy2, ey3, ey4 = (2.0 * float(value) / (MIXED * number) for value in mixed)
+        evy, evy2, ey3, ey4 = (2.0 * float(value) / (scores.MIXED * number) for value in mixed)
         ey4 += 0.5
         r2 = self.error.reach**2
         top = 2.0 * r2 * (ev + 1.0) * number
@@ -237,7 +226,7 @@ class RSquared(Metric):
             -4.0 * coupled * (1.0 + m**2) * r2,
             4.0 * var * (1.0 + 4.0 * m**2) + coupled * (1.0 + m**2) ** 2 + 32.0 * (var / number) ** 2,
         )
-        unit, odd = SLACK * 2.0 * sigma / number, SLACK * 2.0 * sigma / (MIXED * number)
+        unit, odd = SLACK * 2.0 * sigma / number, SLACK * 2.0 * sigma / (scores.MIXED * number)
         spread = min(max(bottom / number, 0.0), 1.0)
         p = min(max(ev2 + 2.0 * ev + 1.0, 0.0) + 3.0 * unit, 4.0)
         s = ey4 - 4.0 * m * ey3 + 6.0 * m**2 * ey2 - 3.0 * m**4
@@ -256,9 +245,8 @@ class RSquared(Metric):
         return math.sqrt(variance) / (noise.records * spread)
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class Bin:
+class _Within:
     """The records whose prediction lies in [low, high), in the user's units (of classes: chances).
 
     Attributes:
@@ -266,8 +254,6 @@ class Bin:
         count: their noisy number, at least 0.
         count_error: its noise.
         prediction: their mean prediction, within the bin.
-        outcome: the mean of what was true, with its interval: of two classes the share of the second, of more the share of records whose
-            likeliest class is theirs.
     """
 
     target: str
@@ -276,14 +262,31 @@ class Bin:
     count: float
     count_error: float
     prediction: float
-    outcome: Measured
 
     to_dict = arguments
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Bin":
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read what `to_dict` wrote."""
-        return cls(**{**data, "outcome": Measured.from_dict(data["outcome"])})
+        return cls(**data | {name: Measured.from_dict(one) for name, one in data.items() if isinstance(one, dict)})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bin(_Within):
+    """What came of a bin's records: `outcome` is the mean of what was true, with its interval: of two classes the share of the second, of more
+    the share of records whose likeliest class is theirs.
+    """
+
+    outcome: Measured
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ResidualBin(_Within):
+    """`residual` is the mean of what was true less what was predicted, each cut off at the largest error, with its interval."""
+
+    residual: Measured
 
 
 @final
@@ -295,7 +298,7 @@ class Calibration:
     `N_b (¼ − x²)` (Bhatia and Davis 2000), which is exact for outcomes of 0 and 1.
     """
 
-    tally: Bins
+    tally: scores.Bins
 
     name: ClassVar[str] = "calibration"
 
@@ -316,38 +319,13 @@ class Calibration:
 
 @final
 @dataclass(frozen=True, slots=True)
-class ResidualBin:
-    """The records whose prediction lies in [low, high), as in `Bin`.
-
-    Attributes:
-        residual: the mean of what was true less what was predicted, each cut off at the largest error, with its interval.
-    """
-
-    target: str
-    low: float
-    high: float
-    count: float
-    count_error: float
-    prediction: float
-    residual: Measured
-
-    to_dict = arguments
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ResidualBin":
-        """Read what `to_dict` wrote."""
-        return cls(**{**data, "residual": Measured.from_dict(data["residual"])})
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Residuals:
     """The binned residuals of one target (Gelman and Hill 2007, §5.6).
 
     In a bin, `T(x) = Σ w v − x N_b` is 0 in the mean at x = E v; its privacy variance is `4σ²(1 + x²)`, its sampling variance `N_b (E v² − x²)` as `Mean` has it.
     """
 
-    tally: BinnedResiduals
+    tally: scores.BinnedResiduals
 
     name: ClassVar[str] = "residuals"
 
@@ -371,13 +349,13 @@ class Residuals:
         return float(self._size * 2.0 * noise.sigma * self.tally.bins / noise.records)
 
 
-def _units(tally: Binned) -> tuple[float, float]:
+def _units(tally: scores.Binned) -> tuple[float, float]:
     """Where the user's units begin, and how many there are; chances have none."""
     reading, target = tally.reading, tally.target
     return (0.0, 1.0) if reading.reads.classes else (reading.origin[target], reading.span[target])
 
 
-def _bins(tally: Binned, answer: ScoreAnswer) -> Iterator[tuple[dict[str, Any], float, list[float]]]:
+def _bins(tally: scores.Binned, answer: ScoreAnswer) -> Iterator[tuple[dict[str, Any], float, list[float]]]:
     """Of each bin what it is, its noisy number, and the sums of its values."""
     (origin, span), m = _units(tally), tally.bins
     for b, (half, *values, moved) in enumerate(answer.sums[tally].reshape(m, -1).tolist()):

@@ -25,6 +25,7 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.estimator import label_of
 from hullabaloo.release.parameters import check_types
 from hullabaloo.release.request import ReleaseRequest, machine_failures
+from hullabaloo.release.run import Purchase, stated
 from hullabaloo.tables import Printed
 
 SHAPES = ("geometric", "logarithmic", "poisson")
@@ -170,9 +171,8 @@ class PrivateSearchCV(Around):
         encodings = [model._encoding_for(source, y, sample_weight) for model in models]
         plan = self._plan(models, encodings, terms, repeats, source.n_rows)
         kept = Kept.begin(plan, self.state, self.key_file)
-        begun = terms.statement(
-            plan.event, kept.charge, records=plan.records, noise=()
-        )  # not made at a time that tells how long it took
+        bought = Purchase((), plan.event, (), plan.records, terms.budget)
+        begun = stated(terms, bought, kept.charge)  # not made at a time that tells how long it took
         try:
             with machine_failures():
                 best = search(plan, source, y, sample_weight, kept)

@@ -10,14 +10,12 @@ steps converge by themselves. Moré & Toraldo 1991 (faces); Beck & Teboulle 2009
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import Face
 from hullabaloo.quadratic.kernels import careful_slope
-from hullabaloo.quadratic.linear_system import FaceSystem, Quadratic
+from hullabaloo.quadratic.linear_system import Array, FaceSystem, Quadratic
 from hullabaloo.quadratic.shapes import Shape, search
 
-Array = npt.NDArray[np.float64]
 _FACES = 6  # linear systems between two bursts
 _PATIENCE = 3  # bursts before another method is asked for a start
 

@@ -8,9 +8,8 @@ Mehrotra 1992); with D = u/(w+q) + v/(w−q) each step solves one system with A 
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.quadratic.linear_system import cholesky
+from hullabaloo.quadratic.linear_system import Array, cholesky
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 _LIMIT = 80
 

@@ -12,27 +12,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import (
-    ConvexSet,
-    L2Ball,
-    NoPenalty,
-    Penalty,
-    PenaltyWithFreeIntercept,
-    Projectable,
-    SubmodularBall,
-    SubmodularPenalty,
-    WithIntercept,
-    require,
-    require_within,
-)
 from hullabaloo.geometry.within import beside
 from hullabaloo.quadratic.active_faces import minimise
-from hullabaloo.quadratic.linear_system import Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
+from hullabaloo.quadratic.linear_system import Array, Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
 from hullabaloo.quadratic.order_faces import OnOrders, elastic_weights, plainer, without_free
 from hullabaloo.quadratic.shapes import OnSet, PenalisedSet, Shape, WithPenalty, WithWeights
-
-Array = npt.NDArray[np.float64]
 
 
 class Status(StrEnum):
@@ -78,8 +64,8 @@ def minimise_quadratic(
     gram: npt.ArrayLike,
     cross: npt.ArrayLike,
     *,
-    feasible: ConvexSet | Projectable | None = None,
-    penalty: Penalty | None = None,
+    feasible: geometry.ConvexSet | geometry.Projectable | None = None,
+    penalty: geometry.Penalty | None = None,
     start: npt.ArrayLike | None = None,
     tolerance: float = 1e-12,
     max_iterations: int = 100_000,
@@ -126,12 +112,12 @@ class QuadraticSolver:
         self,
         gram: npt.ArrayLike,
         *,
-        feasible: ConvexSet | Projectable | None = None,
-        penalty: Penalty | None = None,
+        feasible: geometry.ConvexSet | geometry.Projectable | None = None,
+        penalty: geometry.Penalty | None = None,
         tolerance: float = 1e-12,
         max_iterations: int = 100_000,
     ) -> None:
-        feasible, penalty = plainer(feasible), plainer(penalty or NoPenalty())
+        feasible, penalty = plainer(feasible), plainer(penalty or geometry.NoPenalty())
         a = _matrix(gram)
         weights = elastic_weights(penalty, len(a))
         weight = None if weights is None else weights[0]
@@ -139,8 +125,8 @@ class QuadraticSolver:
             a = a + np.diag(weights[1])
         _require_convex(a)
         if feasible is not None:
-            require(feasible, [Projectable], "The quadratic solver")
-            require_within(penalty, feasible, len(a) - without_free(penalty)[1], "The quadratic solver")
+            geometry.require(feasible, [geometry.Projectable], "The quadratic solver")
+            geometry.require_within(penalty, feasible, len(a) - without_free(penalty)[1], "The quadratic solver")
             if weight is not None and weight.any():
                 penalty = beside(weight, feasible)
         self._problem = _Problem(a, feasible, penalty, weight, tolerance, max_iterations)
@@ -182,8 +168,8 @@ class _Problem:
     """A with the l2 part of the penalty in it, and what is added: a set, or the weights of an l1 part (None: other)."""
 
     gram: Array
-    feasible: ConvexSet | Projectable | None
-    penalty: Penalty
+    feasible: geometry.ConvexSet | geometry.Projectable | None
+    penalty: geometry.Penalty
     weight: Array | None
     tolerance: float
     limit: int
@@ -197,12 +183,12 @@ class _Problem:
         if self.both:
             assert self.feasible is not None
             return PenalisedSet(self.penalty, self.feasible)  # type: ignore[arg-type]  # which can be projected onto
-        if isinstance(self.feasible, SubmodularBall):
+        if isinstance(self.feasible, geometry.SubmodularBall):
             return OnOrders(self.feasible)
-        if isinstance(self.feasible, Projectable):
+        if isinstance(self.feasible, geometry.Projectable):
             return OnSet(self.feasible)
         core, free = without_free(self.penalty)
-        if isinstance(core, SubmodularPenalty):
+        if isinstance(core, geometry.SubmodularPenalty):
             return OnOrders(core, free)
         return WithPenalty(self.penalty) if self.weight is None else WithWeights(self.weight)
 
@@ -251,17 +237,21 @@ def _solver(problem: _Problem) -> _Solve:
     if feasible is None and weight is not None and not weight.any():
         factor = factorise(a)
         return lambda cross, start: _Column(solve(a, cross, factor), 0, Status.EXACT)
-    if isinstance(feasible, L2Ball) and not problem.both:
+    if isinstance(feasible, geometry.L2Ball) and not problem.both:
         radius, spectrum = feasible.radius, Spectrum.of(a)
         return lambda cross, start: _Column(solve_on_ball(a, cross, radius, spectrum), 0, Status.EXACT)
-    if isinstance(feasible, WithIntercept) and feasible.columns == 1:
+    if isinstance(feasible, geometry.WithIntercept) and feasible.columns == 1:
         inner = replace(problem, feasible=feasible.body, weight=None if weight is None else weight[:-1])
         if problem.both:
             inner = replace(inner, penalty=without_free(problem.penalty)[0])
         return _Eliminated(inner, feasible.lower, feasible.upper)
     penalty = problem.penalty
-    free = penalty if isinstance(penalty, PenaltyWithFreeIntercept) and penalty.columns == 1 else None
-    if feasible is None and free is not None and (weight is not None or isinstance(free.penalty, SubmodularPenalty)):
+    free = penalty if isinstance(penalty, geometry.PenaltyWithFreeIntercept) and penalty.columns == 1 else None
+    if (
+        feasible is None
+        and free is not None
+        and (weight is not None or isinstance(free.penalty, geometry.SubmodularPenalty))
+    ):
         inner = replace(problem, penalty=free.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()

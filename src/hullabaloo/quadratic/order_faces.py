@@ -12,25 +12,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.geometry import (
-    Cardinality,
-    Face,
-    HasElasticForm,
-    L1Ball,
-    L1Penalty,
-    Penalty,
-    PenaltyWithFreeIntercept,
-    SetFunction,
-    SubmodularBall,
-    SubmodularPenalty,
-    WithIntercept,
-    with_intercept,
-)
+from hullabaloo import geometry
 from hullabaloo.quadratic.kernels import careful_slope
-from hullabaloo.quadratic.linear_system import FaceSystem, Quadratic
+from hullabaloo.quadratic.linear_system import Array, FaceSystem, Quadratic
 from hullabaloo.quadratic.shapes import Shape, accelerated, search
 
-Array = npt.NDArray[np.float64]
 _SYSTEMS = 30  # linear systems after one burst of proximal steps
 _ON_THE_BOUNDARY = 1e-9
 
@@ -53,7 +39,7 @@ class Blocks:
         return int(self.number.max(initial=-1)) + 1
 
     @classmethod
-    def of(cls, function: SetFunction, theta: Array, free: int) -> "Blocks":
+    def of(cls, function: geometry.SetFunction, theta: Array, free: int) -> "Blocks":
         """The blocks of θ."""
         p = theta.size - free
         size = np.abs(theta[:p])
@@ -96,11 +82,11 @@ class Blocks:
 class OnOrders(Shape):
     """λΩ on all but the last `free` coordinates, or the set {Ω ≤ r}: bursts of proximal steps, then systems on blocks."""
 
-    def __init__(self, added: SubmodularPenalty | SubmodularBall, free: int = 0) -> None:
+    def __init__(self, added: geometry.SubmodularPenalty | geometry.SubmodularBall, free: int = 0) -> None:
         self.added, self.free = added, free
 
     def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
-        if isinstance(self.added, SubmodularBall):
+        if isinstance(self.added, geometry.SubmodularBall):
             return self.added.project(point)
         if not self.free:
             return self.added.prox(point, step)
@@ -111,13 +97,13 @@ class OnOrders(Shape):
         return self._settled(quadratic, moved), made
 
     def change(self, theta: Array, new: Array) -> float:  # noqa: D102
-        if isinstance(self.added, SubmodularBall):
+        if isinstance(self.added, geometry.SubmodularBall):
             return 0.0
         last = theta.size - self.free
         return self.added.value(new[:last]) - self.added.value(theta[:last])
 
     def retract(self, point: Array, theta: Array) -> Array:  # noqa: D102
-        return self.added.project(point) if isinstance(self.added, SubmodularBall) else point
+        return self.added.project(point) if isinstance(self.added, geometry.SubmodularBall) else point
 
     def _settled(self, quadratic: Quadratic, theta: Array) -> Array:
         """Systems on blocks, each followed by a proximal step that corrects the blocks, while the objective falls."""
@@ -140,10 +126,12 @@ class OnOrders(Shape):
     def _system(self, quadratic: Quadratic, theta: Array, blocks: "Blocks") -> tuple[FaceSystem, Array]:
         """What gives the best block values, and the slope of the penalty."""
         inner, free = blocks.within(quadratic), np.ones(blocks.count, dtype=np.bool_)
-        if isinstance(self.added, SubmodularPenalty):
-            return FaceSystem(inner, Face(free, None)), self.added.strength * blocks.slope
+        if isinstance(self.added, geometry.SubmodularPenalty):
+            return FaceSystem(inner, geometry.Face(free, None)), self.added.strength * blocks.slope
         held = float(blocks.slope @ theta) >= self.added.radius * (1.0 - _ON_THE_BOUNDARY)
-        return FaceSystem(inner, Face(free, blocks.summed(blocks.slope) if held else None)), np.zeros_like(theta)
+        return FaceSystem(inner, geometry.Face(free, blocks.summed(blocks.slope) if held else None)), np.zeros_like(
+            theta
+        )
 
     def _refined(self, quadratic: Quadratic, theta: Array, blocks: "Blocks") -> Array:
         """Block values corrected with slopes of doubled precision, while corrections shrink and the blocks stay."""
@@ -161,32 +149,32 @@ class OnOrders(Shape):
 
 def plainer(added: Any) -> Any:
     """The norm of the cardinality is the l1 norm, for which there are ways of its own; anything else stays as it is."""
-    if isinstance(added, WithIntercept):
+    if isinstance(added, geometry.WithIntercept):
         body = plainer(added.body)
-        return added if body is added.body else with_intercept(body, added.lower, added.upper, added.columns)
-    if isinstance(added, PenaltyWithFreeIntercept):
+        return added if body is added.body else geometry.with_intercept(body, added.lower, added.upper, added.columns)
+    if isinstance(added, geometry.PenaltyWithFreeIntercept):
         inner = plainer(added.penalty)
         return added if inner is added.penalty else replace(added, penalty=inner)
-    if isinstance(added, SubmodularBall) and isinstance(added.function, Cardinality):
-        return L1Ball(added.radius)
-    if isinstance(added, SubmodularPenalty) and isinstance(added.function, Cardinality):
-        return L1Penalty(added.strength)
+    if isinstance(added, geometry.SubmodularBall) and isinstance(added.function, geometry.Cardinality):
+        return geometry.L1Ball(added.radius)
+    if isinstance(added, geometry.SubmodularPenalty) and isinstance(added.function, geometry.Cardinality):
+        return geometry.L1Penalty(added.strength)
     return added
 
 
-def without_free(penalty: Penalty) -> tuple[Penalty, int]:
+def without_free(penalty: geometry.Penalty) -> tuple[geometry.Penalty, int]:
     """The penalty of the coordinates that it is about, and how many last ones are free of it."""
     free = 0
-    while isinstance(penalty, PenaltyWithFreeIntercept):
+    while isinstance(penalty, geometry.PenaltyWithFreeIntercept):
         free += penalty.columns
         penalty = penalty.penalty
     return penalty, free
 
 
-def elastic_weights(penalty: Penalty, p: int) -> tuple[Array, Array] | None:
+def elastic_weights(penalty: geometry.Penalty, p: int) -> tuple[Array, Array] | None:
     """Weights of the l1 and the quadratic part, (p,) each; None for a penalty of another form."""
     penalty, free = without_free(plainer(penalty))
-    if not isinstance(penalty, HasElasticForm):
+    if not isinstance(penalty, geometry.HasElasticForm):
         return None
     kinks, squares = penalty.elastic_weights(p - free)
     return np.append(kinks, np.zeros(free)), np.append(squares, np.zeros(free))

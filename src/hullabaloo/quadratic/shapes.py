@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable, prox_within
 from hullabaloo.geometry.numerics import increasing_root
 from hullabaloo.quadratic.interior_point import interior_point
 from hullabaloo.quadratic.kernels import coordinate_sweeps
-from hullabaloo.quadratic.linear_system import Quadratic
+from hullabaloo.quadratic.linear_system import Array, Quadratic
 
-Array = npt.NDArray[np.float64]
 Minimise = Callable[[Quadratic, "Shape", Array], Array]
 
 

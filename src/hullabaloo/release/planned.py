@@ -108,16 +108,8 @@ class PlannedFit:
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
-        return Release(
-            theta=solution.theta,
-            statement=statement,
-            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without},
-            privacy_covariance=solution.privacy_covariance,
-            sampling_covariance=solution.sampling_covariance,
-            moments=solution.moments,
-            scores=solution.scores,
-            trace=solution.trace,
-        )
+        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
+        return Release.of(solution, statement, plan)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, 
 from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
 from hullabaloo.privacy.schedule import FOREVER
 from hullabaloo.queries import QUERIES
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers.base import Array, Solution
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
 NO_COPY_IS_NOTICED = (
@@ -288,6 +288,20 @@ class Release:
     moments: NoisyMoments | None = None
     scores: tuple[NoisyScore, ...] = ()
     trace: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, solution: Solution, statement: PrivacyStatement, plan: Mapping[str, Any]) -> "Release":
+        """What a solver found, with its guarantee and plan."""
+        return cls(
+            theta=solution.theta,
+            statement=statement,
+            plan=plan,
+            privacy_covariance=solution.privacy_covariance,
+            sampling_covariance=solution.sampling_covariance,
+            moments=solution.moments,
+            scores=solution.scores,
+            trace=solution.trace,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""

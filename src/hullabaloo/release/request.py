@@ -16,7 +16,6 @@ from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose
 from hullabaloo.privacy.filters import filter_named
-from hullabaloo.release import PrivacyStatement
 
 TORN = (
     "The table could not be read to its end: its file is damaged, or its disk failed. Nothing is released, and a charge that was "
@@ -109,9 +108,8 @@ class ReleaseRequest:
         try:
             self.ledger.check(self.dataset, compose(), budget=self.budget, **self._named())
         except EventRefused:
-            filter_named(self.ledger.dataset(self.dataset).filter).keeps(
-                self.budget
-            )  # of a budget of another kind it says more
+            rule = filter_named(self.ledger.dataset(self.dataset).filter)
+            rule.keeps(self.budget)  # of a budget of another kind it says more
             raise
 
     def charge(self, event: Event, budget: Budget, detail: Mapping[str, Any]) -> Charge | None:
@@ -141,38 +139,6 @@ class ReleaseRequest:
             "test_key": self.key is not None,
         }
 
-    def statement(
-        self,
-        event: Event,
-        charge: Charge | None,
-        *,
-        records: int,
-        noise: tuple[Mapping[str, Any], ...],
-        budget: Budget | None = None,
-        claimed: Budget | None = None,
-        parted: bool = False,
-    ) -> PrivacyStatement:
-        """What is guaranteed of what was drawn; `budget` where it is another than the request's, `claimed` as a paper claims it."""
-        marked = "" if self.budget.is_private else "epsilon"
-        return PrivacyStatement(
-            event=event,
-            budget=self.budget if budget is None else budget,
-            neighbours=self.neighbours,
-            unit=self.unit,
-            records_per_unit=self.domain.records_per_unit,
-            records=records,
-            not_private=marked or ("test_key" if self.key is not None else ""),
-            ledger=None if self.ledger is None else self.ledger.address,
-            dataset=self.dataset if charge is None else charge.dataset,
-            charge=None if charge is None else charge.number,
-            database=None if charge is None else charge.database,
-            head=None if charge is None else charge.head,
-            query_noise=noise,
-            claimed=claimed,
-            quoted_line_breaks=self.domain.quoted_line_breaks,
-            parted=parted,
-        )
-
 
 @contextmanager
 def machine_failures() -> Iterator[None]:
@@ -186,9 +152,8 @@ def machine_failures() -> Iterator[None]:
     except OSError:
         raise OSError(TORN) from None
     except Exception as error:
-        arrow = sys.modules.get(
-            "pyarrow"
-        )  # whose readers' errors are of a kind of their own; no method of the error is asked
+        # pyarrow's readers' errors are of a kind of their own; no method of the error is asked
+        arrow = sys.modules.get("pyarrow")
         if arrow is not None and issubclass(type(error), arrow.ArrowException):
             raise OSError(TORN) from None
         raise

@@ -126,13 +126,23 @@ def answered(rows: Rows | PartedRows, bought: Purchase, read: Read[T], key: Key 
 
 def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> PrivacyStatement:
     """What is guaranteed of answers to what was bought."""
-    return request.statement(
-        bought.event,
-        charge,
-        records=bought.records,
-        noise=bought.noise,
+    marked = "epsilon" if not request.budget.is_private else "" if request.key is None else "test_key"
+    return PrivacyStatement(
+        event=bought.event,
         budget=bought.budget,
+        neighbours=request.neighbours,
+        unit=request.unit,
+        records_per_unit=request.domain.records_per_unit,
+        records=bought.records,
+        not_private=marked,
+        ledger=None if request.ledger is None else request.ledger.address,
+        dataset=request.dataset if charge is None else charge.dataset,
+        charge=None if charge is None else charge.number,
+        database=None if charge is None else charge.database,
+        head=None if charge is None else charge.head,
+        query_noise=bought.noise,
         claimed=bought.claimed,
+        quoted_line_breaks=request.domain.quoted_line_breaks,
         parted=bought.parted,
     )
 

@@ -10,18 +10,15 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.data.layout import Layout
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty
 from hullabaloo.losses import Loss, Poisson
 from hullabaloo.privacy import Neighbours
-from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.privacy.answers import Array, NoisyScore
 from hullabaloo.solvers.base import Marginals, Plan, Problem, Solution
 from hullabaloo.solvers.gradient.measured_gradient import USUAL_LINK
 from hullabaloo.solvers.gradient.schedule import is_residual
-
-Array = npt.NDArray[np.float64]
 
 SEEN, ALL, FAR = 2.0, 4.0, 3.0
 """Deviations of its noise from which a share is taken to be that of some record (one that is never seen: once in 44 fits), and within which it may be that

@@ -23,7 +23,7 @@ class CoefficientDisplay:
     Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so. Needs `pip install "hullabaloo[report]"`.
 
     Parameters:
-        rows: those of a summary, of one target, in the order in which they are drawn from the top.
+        rows: those of a summary, in the order in which they are drawn from the top.
         confidence: the level of the intervals.
         exponentiated: whether the rows are odds or rate ratios, whose nothing is 1, on a logarithmic axis.
 
@@ -53,17 +53,16 @@ class CoefficientDisplay:
         exponentiate: bool = False,
         intercept: bool = False,
     ) -> Self:
-        """The display of a fitted model, of one of its targets; `confidence` and `exponentiate` are those of `summary`.
+        """The display of a fitted model, of all of its targets or of one; `confidence` and `exponentiate` are those of `summary`.
 
         Raises:
             InvalidParameter: the model has no such target.
         """
         summary: Summary = estimator_of(model).summary(confidence=confidence, exponentiate=exponentiate)
-        chosen = summary.rows[0].target if target is None else target
-        mine = [row for row in summary.rows if row.target == chosen and (intercept or row.name != INTERCEPT)]
-        if chosen not in {row.target for row in summary.rows}:
-            known = sorted({row.target for row in summary.rows})
-            raise InvalidParameter(f"The model has no target {chosen!r}; it has {known}.")
+        known = sorted({row.target for row in summary.rows})
+        if target is not None and target not in known:
+            raise InvalidParameter(f"The model has no target {target!r}; it has {known}.")
+        mine = [row for row in summary.rows if target in (None, row.target) and (intercept or row.name != INTERCEPT)]
         return cls(mine, confidence=summary.confidence, exponentiated=exponentiate)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
@@ -88,7 +87,13 @@ class CoefficientDisplay:
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter(NullFormatter())
         ax.axvline(1.0 if self.exponentiated else 0.0, color=MUTED, lw=0.8, zorder=0)
-        names = [shortened(row.name) + " (not identified)" * bool(row.reason) for row in self.rows]
+        of = (
+            {row.target: f" of {row.target}" for row in self.rows} if len({row.target for row in self.rows}) > 1 else {}
+        )
+        names = [
+            shortened(row.name) + shortened(of.get(row.target, "")) + " (not identified)" * bool(row.reason)
+            for row in self.rows
+        ]
         ax.set_yticks(places, names)
         ax.set_xlabel(f"{'ratio' if self.exponentiated else 'coefficient'}, {100 * self.confidence:g} % intervals")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)

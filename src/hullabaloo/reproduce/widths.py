@@ -5,18 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.geometry import (
-    Box,
-    ConvexSet,
-    ElasticBall,
-    GroupBall,
-    L1Ball,
-    L2Ball,
-    LpBall,
-    NuclearBall,
-    Polytope,
-    Simplex,
-)
+from hullabaloo import geometry
 from hullabaloo.losses import Logistic
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, ObjectivePerturbationEvent, epsilon_of
 from hullabaloo.privacy.event_calibrate import paper_objective_perturbation
@@ -31,22 +20,22 @@ DELTA, LOGARITHMS = 1e-6, 0.1
 MIRROR = MirrorDescentSolver()
 
 
-def sets(p: int) -> dict[str, ConvexSet]:
+def sets(p: int) -> dict[str, geometry.ConvexSet]:
     """One of each set in R^p, p a square, of Euclidean radius ½."""
     side = math.isqrt(p)
     corners = np.random.default_rng(0).normal(size=(side, p))
     corners *= 0.5 / np.linalg.norm(corners, axis=1)[:, None]
     groups = tuple(tuple(range(side * j, side * j + side)) for j in range(side))
     return {
-        "simplex": Simplex(0.5),
-        "l1 ball": L1Ball(0.5),
-        f"polytope of {side} vertices": Polytope(corners),
-        "l_1.5 ball": LpBall(1.5, 0.5),
-        "elastic ball": ElasticBall(0.5, 0.5),
-        f"nuclear ball, {side} columns": NuclearBall(0.5, side),
-        f"group ball, {side} groups": GroupBall(groups, 0.5),
-        "box": Box(-0.5 / side, 0.5 / side),
-        "l2 ball": L2Ball(0.5),
+        "simplex": geometry.Simplex(0.5),
+        "l1 ball": geometry.L1Ball(0.5),
+        f"polytope of {side} vertices": geometry.Polytope(corners),
+        "l_1.5 ball": geometry.LpBall(1.5, 0.5),
+        "elastic ball": geometry.ElasticBall(0.5, 0.5),
+        f"nuclear ball, {side} columns": geometry.NuclearBall(0.5, side),
+        f"group ball, {side} groups": geometry.GroupBall(groups, 0.5),
+        "box": geometry.Box(-0.5 / side, 0.5 / side),
+        "l2 ball": geometry.L2Ball(0.5),
     }
 
 
@@ -57,13 +46,13 @@ def run(quick: bool) -> Reproduction:
     columns = [16, 64, 256, 1024] if quick else [16, 64, 256, 1024, 4096]
     spread, frank_wolfe = np.full(64, 0.125), 256 if quick else 1024
     by_n = {
-        "mirror descent": [[worst_linear(MIRROR, spread, L2Ball(0.5), n, given, 1, first=i) for n in records] for i in range(repeats)],
+        "mirror descent": [[worst_linear(MIRROR, spread, geometry.L2Ball(0.5), n, given, 1, first=i) for n in records] for i in range(repeats)],
         "mirror descent, ridge, steps of the least bound": [[ridge_risk(64, n, given, 1, first=i) for n in records] for i in range(repeats)],
         "Frank–Wolfe": [[spread_risk(frank_wolfe, n, given, 1, first=i) for n in records] for i in range(repeats)],
     }  # fmt: skip
     by_p = {
-        "l1 ball": [[worst_linear(MIRROR, np.eye(1, p)[0], L1Ball(0.5), 10_000, given, 1, first=i) for p in columns] for i in range(repeats)],
-        "l2 ball": [[worst_linear(MIRROR, np.full(p, p**-0.5), L2Ball(0.5), 10_000, given, 1, first=i) for p in columns] for i in range(repeats)],
+        "l1 ball": [[worst_linear(MIRROR, np.eye(1, p)[0], geometry.L1Ball(0.5), 10_000, given, 1, first=i) for p in columns] for i in range(repeats)],
+        "l2 ball": [[worst_linear(MIRROR, np.full(p, p**-0.5), geometry.L2Ball(0.5), 10_000, given, 1, first=i) for p in columns] for i in range(repeats)],
     }  # fmt: skip
     widths = _widths(256 if quick else 1024, given, repeats)
     ranks = [np.argsort(np.argsort([row[key] for row in widths])) for key in ("width", "risk")]
@@ -129,7 +118,7 @@ def _oracle(repeats: int, p: int = 32) -> tuple[tuple[list[list[float]], list[li
                 return np.asarray(slope + rng.normal(size=p))
 
             size = float(slope[0])
-            theta = mirror_descent(noisy, L2Ball(1.0), steps=steps, lipschitz=size, noise=1.0, dimension=p)
+            theta = mirror_descent(noisy, geometry.L2Ball(1.0), steps=steps, lipschitz=size, noise=1.0, dimension=p)
             found.append(size * (1.0 + float(theta[0])))
             parts.append(found[-1] / (math.sqrt(0.5) * (size + math.sqrt(p)) * math.sqrt(2.0 / steps)))
         excess.append(found)
@@ -139,7 +128,7 @@ def _oracle(repeats: int, p: int = 32) -> tuple[tuple[list[list[float]], list[li
 
 def _printed(records: int = 1000, p: int = 20) -> tuple[Claim, ...]:
     """σ of Algorithms 1, 2 and 5 against their formulas, L = sup |φ'| of the logistic loss on the unit l2 ball; and the ε that each really costs."""
-    case = Case(np.full((4, p), p**-0.5), np.ones(4), 1.0, Logistic(), L2Ball(1.0))
+    case = Case(np.full((4, p), p**-0.5), np.ones(4), 1.0, Logistic(), geometry.L2Ball(1.0))
     paper = Allowance(Budget(1.0, DELTA), calibration=Calibration.PAPER)
     lipschitz, claims = 1.0 / (1.0 + math.exp(-1.0)), []
     for item, private, solver in (

@@ -18,13 +18,7 @@ class Averaging(StrEnum):
     SECOND_HALF = "second half"
 
 
-def iterate(
-    start: Array,
-    step: Callable[[int, Array], Array],
-    *,
-    steps: int,
-    averaging: Averaging,
-) -> Array:
+def iterate(start: Array, step: Callable[[int, Array], Array], *, steps: int, averaging: Averaging) -> Array:
     """Apply `θ_{t+1} = step(t, θ_t)` exactly `steps` times and combine the iterates θ_1 … θ_steps.
 
     The number of steps is public and never depends on an iterate: there is no early stop.

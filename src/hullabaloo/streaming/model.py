@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain, Encoding
@@ -22,7 +21,7 @@ from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.linear_model.shared import chosen
@@ -32,7 +31,6 @@ from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
 
-Array = npt.NDArray[np.float64]
 FORMAT = Format("hullabaloo stream model", "saved model of a stream", "stream.model_at().save(path)")
 _NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of data/kernels.py
 

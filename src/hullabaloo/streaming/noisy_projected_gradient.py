@@ -10,18 +10,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.answers import Array, NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers import Problem, Solution
 from hullabaloo.solvers.moments.moments import quadratic_weights
 from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.streaming.sketched_solve import mended
-
-Array = npt.NDArray[np.float64]
 
 FAILURE = 0.01
 """Probability with which the noise may exceed α; a smaller one makes smaller steps."""

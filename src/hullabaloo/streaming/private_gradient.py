@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy.answers import NoisyMoments
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.privacy.answers import Array, NoisyMoments
 
 
 @final

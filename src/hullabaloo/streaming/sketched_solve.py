@@ -5,18 +5,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.curation.sketch import Sketch
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy.answers import Array, NoisyMoments
 from hullabaloo.solvers import Problem, Solution
 from hullabaloo.solvers.moments.shrinkage import EDGE, normalised
 from hullabaloo.streaming.lift import is_least, lift, minimise_sketched
-
-Array = npt.NDArray[np.float64]
 
 SHARES = (1.0, 0.5, 0.25)
 """The set is tried at these shares of its size, in this order: over a smaller one noise does less."""

@@ -4,17 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hullabaloo import geometry
 from hullabaloo.codec import Written
 from hullabaloo.data import Encoding
 from hullabaloo.data.reference import blocks
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.submodular.norm import singletons
-from hullabaloo.geometry.width import Width
 from hullabaloo.release.parameters import found, positive
 from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name, columns_of_feature
 
@@ -282,25 +277,15 @@ class NotInFile(Written, geometry.SetFunction):
         """The number of encoded columns."""
         return self.columns
 
-    def value(self, members: NDArray[np.bool_]) -> float:
-        """Unknown; raises `InvalidParameter`."""
-        self.refuse()
-
-    def gains(self, order: NDArray[np.int64]) -> Vector:
-        """Unknown; raises `InvalidParameter`."""
-        self.refuse()
-
-    def gaussian_width(self, p: int) -> Width:
-        """Unknown; raises `InvalidParameter`."""
-        self.refuse()
-
-    def refuse(self) -> NoReturn:
+    def refuse(self, *_: Any, **__: Any) -> NoReturn:
         """Say why nothing can be computed of it."""
         raise InvalidParameter(
             f"This model was saved, and its structure was the function {self.name!r} of a program, which a file cannot hold. What was "
             "released is all there, but to fit again the function is needed: model.set_params(structure=...), or constraint=... or "
             "penalty=... where it was given there. Nothing was read or charged."
         )
+
+    value = gains = gaussian_width = refuse
 
 
 def refuse_unknown(*shapes: object) -> None:

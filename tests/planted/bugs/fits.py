@@ -155,8 +155,8 @@ FITS = (
         "the key in the release",
         "For replays the release holds the key that its noise was drawn with: whoever has it subtracts the noise.",
         "release.planned",
-        old='            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without},\n',
-        new='            plan={**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, "seed": (self.task.key or TestKey(__import__("os").urandom(32))).secret.hex()},\n',
+        old='        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}\n',
+        new='        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, "seed": (self.task.key or TestKey(__import__("os").urandom(32))).secret.hex()}\n',
         caught_by=(
             "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
             "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",
@@ -182,9 +182,9 @@ FITS = (
     Bug(
         "the test key is not mentioned",
         "The statement of a fit under a test key does not say that it is not private.",
-        "release.request",
-        old='not_private=marked or ("test_key" if self.key is not None else ""),',
-        new="not_private=marked,",
+        "release.run",
+        old='"" if request.key is None else "test_key"',
+        new='""',
         caught_by=(
             "tests/test_release.py::test_whatever_is_made_of_a_release_that_is_not_private_says_so[options1]",
             "tests/test_release.py::test_a_mark_that_is_not_known_is_not_dropped",
@@ -193,9 +193,9 @@ FITS = (
     Bug(
         "the statement of a record",
         "The statement of a fit that protects people says that it protects records.",
-        "release.request",
-        old="            unit=self.unit,\n            records_per_unit=self.domain.records_per_unit,\n            records=records,",
-        new='            unit="record",\n            records_per_unit=1,\n            records=records,',
+        "release.run",
+        old="        unit=request.unit,\n        records_per_unit=request.domain.records_per_unit,\n",
+        new='        unit="record",\n        records_per_unit=1,\n',
         caught_by=("tests/test_fit.py::test_units_of_several_records_need_a_declared_number_and_cost_more",),
     ),
     Bug(

@@ -217,9 +217,7 @@ _LEFT = (
         "The statement of a search is made when the search has ended, and says when that was.",
         "model_selection.search",
         old=(
-            "        begun = terms.statement(\n"
-            "            plan.event, kept.charge, records=plan.records, noise=()\n"
-            "        )  # not made at a time that tells how long it took\n"
+            "        begun = stated(terms, bought, kept.charge)  # not made at a time that tells how long it took\n"
             "        try:\n"
             "            with machine_failures():\n"
             "                best = search(plan, source, y, sample_weight, kept)\n"
@@ -228,7 +226,7 @@ _LEFT = (
             "        try:\n"
             "            with machine_failures():\n"
             "                best = search(plan, source, y, sample_weight, kept)\n"
-            "            begun = terms.statement(plan.event, kept.charge, records=plan.records, noise=())\n"
+            "            begun = stated(terms, bought, kept.charge)\n"
         ),
         caught_by=(
             "tests/model_selection/test_search_silence.py::test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs[open]",

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
 from hullabaloo.geometry.penalty import soft_threshold
@@ -167,8 +167,7 @@ class ConcaveCardinality(Written, HasCardinalityForm):
                 f"convex otherwise, but they begin with {weights[:4]}; sort them, largest first."
             )
         array.flags.writeable = False
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "array", array)
+        settle(self, weights=weights, array=array)
 
     @classmethod
     def power(cls, p: int, exponent: float) -> "ConcaveCardinality":

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
@@ -96,12 +96,15 @@ class GroupCover(Written, SetFunction, HasProximalForm):
             )
         lists = Lists.of(np.fromiter(map(len, groups), np.int64), np.fromiter(chain.from_iterable(groups), np.int64))
         p = int(lists.entry.max()) + 1
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "lists", lists)
-        object.__setattr__(self, "holders", lists.turned(p))
-        object.__setattr__(self, "charges", np.array(weights))
-        object.__setattr__(self, "forest", _forest(lists, np.array(weights), p))
+        settle(
+            self,
+            groups=groups,
+            weights=weights,
+            lists=lists,
+            holders=lists.turned(p),
+            charges=np.array(weights),
+            forest=_forest(lists, np.array(weights), p),
+        )
 
     def __repr__(self) -> str:
         """Short, however many groups there are."""

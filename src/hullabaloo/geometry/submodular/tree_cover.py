@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, dimension_number, listed, nonnegative_number, positive_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
@@ -155,12 +155,15 @@ class TreeCover(Written, SetFunction, HasProximalForm):
             )
         place = np.empty(p + 1, dtype=np.int64)
         place[rank], place[-1] = np.arange(p), -1  # the parent −1 of a root is the last place
-        object.__setattr__(self, "parents", parents)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "above", above)
-        object.__setattr__(self, "charges", charges)
-        object.__setattr__(self, "rank", rank)
-        object.__setattr__(self, "forest", Forest(place[above[rank]], charges[rank], Lists(np.arange(p + 1), rank)))
+        settle(
+            self,
+            parents=parents,
+            weights=weights,
+            above=above,
+            charges=charges,
+            rank=rank,
+            forest=Forest(place[above[rank]], charges[rank], Lists(np.arange(p + 1), rank)),
+        )
 
     def __repr__(self) -> str:
         """Short, however many columns there are."""

@@ -182,13 +182,7 @@ class Strategy(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Public description, JSON-ready."""
-        return {
-            "name": self.name,
-            "steps": self.steps,
-            "decay": self.decay,
-            "window": self.window,
-            "column_norm": self.column_norm,
-        }
+        return {name: getattr(self, name) for name in ("name", "steps", "decay", "window", "column_norm")}
 
 
 def check(steps: int, decay: float, window: int | None) -> None:

@@ -1,7 +1,5 @@
 """A strategy by its name."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
@@ -12,13 +10,8 @@ from hullabaloo.noise.continual.hybrid import LONGEST, Hybrid
 from hullabaloo.noise.continual.tree import BinaryTree
 from hullabaloo.privacy.schedule import FOREVER
 
-NAMED: dict[str, Callable[[int, float, int | None], Strategy]] = {
-    "tree": BinaryTree,
-    "square_root": SquareRootToeplitz,
-    "buffered": BufferedToeplitz,
-    "dense": BestFactorisation,
-    "hybrid": Hybrid,
-}
+KINDS: tuple[type[Strategy], ...] = BinaryTree, SquareRootToeplitz, BufferedToeplitz, BestFactorisation, Hybrid
+NAMED = {kind.name: kind for kind in KINDS}
 FEW = 64
 """Steps up to which the best factorisation is searched for: then its memory is that of a few buffers, and it gains up to 5 %."""
 WINDOWED = 1024

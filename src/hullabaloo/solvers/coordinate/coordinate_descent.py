@@ -16,22 +16,11 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule, measured, warmed
 from hullabaloo.solvers.coordinate.updates import check_clip, check_curvature, descend
-from hullabaloo.solvers.options import (
-    MOST_PASSES,
-    PASSES,
-    POSITIVE,
-    WHOLE,
-    YES_OR_NO,
-    check_options,
-    check_passes,
-    one_prediction,
-    paper_pair,
-    words,
-)
 from hullabaloo.solvers.reference import Reference
 
 CLOSE = 1e-14
@@ -68,15 +57,17 @@ class CoordinateDescentSolver(Solver):
     updates: int | None = None
     clip: float | None = None
     centre: bool | None = None
-    max_passes: int | None = field(default=MOST_PASSES, repr=False)
+    max_passes: int | None = field(default=options.MOST_PASSES, repr=False)
 
     name: ClassVar[str] = "coordinate_descent"
 
     def __post_init__(self) -> None:
-        check_options(self, order=words("cyclic", "uniform", "importance"))
-        check_options(self, constants=words("gaussian", "laplace", "declared"))
-        check_options(self, rounds=WHOLE, updates=WHOLE, clip=POSITIVE, centre=YES_OR_NO)
-        check_options(self, max_passes=PASSES)
+        options.check_options(self, order=options.words("cyclic", "uniform", "importance"))
+        options.check_options(self, constants=options.words("gaussian", "laplace", "declared"))
+        options.check_options(
+            self, rounds=options.WHOLE, updates=options.WHOLE, clip=options.POSITIVE, centre=options.YES_OR_NO
+        )
+        options.check_options(self, max_passes=options.PASSES)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """Means, constants, and the partial derivatives at what is left; without noise as many as the optimum takes.
@@ -92,7 +83,7 @@ class CoordinateDescentSolver(Solver):
         if not allowance.is_private:
             return self._exact(problem, loss, prices)
         if allowance.calibration is Calibration.PAPER:
-            pair = paper_pair(allowance, "8 TK L_j² ln(1/δ)/(nε)²")
+            pair = options.paper_pair(allowance, "8 TK L_j² ln(1/δ)/(nε)²")
             return self._noisy(problem, loss, prices, allowance.mu, pair)
         return self._noisy(problem, loss, prices, allowance.mu)
 
@@ -154,7 +145,7 @@ class CoordinateDescentSolver(Solver):
 
     def _check(self, problem: Problem) -> Loss:
         """Refuse what coordinate descent cannot do, before anything is charged."""
-        loss = one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")
+        loss = options.one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")
         if not math.isfinite(rule.smoothness_of(loss)):
             raise CapabilityError(
                 f"Coordinate descent steps by 1/M_j, M_j a bound of the curvature, and the loss {loss.name!r} has a kink, where "
@@ -221,7 +212,7 @@ class CoordinateDescentSolver(Solver):
         usual = rule.WARM if rule.is_smooth(loss) else rule.WARM_COUNTS
         warm = usual if problem.intercept and not printed else 0
         count = warm + rounds * updates
-        told = check_passes(self, problem, math.ceil(count / problem.dimension), self.max_passes)
+        told = options.check_passes(self, problem, math.ceil(count / problem.dimension), self.max_passes)
         price = rest / math.sqrt(count) if printed is None else _printed(problem, prices, loss, count, *printed)
         query = prices.price("coordinate_gradient", loss=loss, mu=price, count=count)
         reach, middle = rule.reaches(loss, noise)

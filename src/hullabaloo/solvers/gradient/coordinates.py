@@ -6,15 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.quadratic import QuadraticSolver
-from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
 from hullabaloo.solvers.loop import proximal
-
-Array = npt.NDArray[np.float64]
 
 
 @final

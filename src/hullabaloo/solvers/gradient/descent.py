@@ -4,24 +4,13 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.losses import KernelCode, Loss
-from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.base import Answers, Array, Problem
+from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
-from hullabaloo.solvers.gradient.schedule import (
-    BINS,
-    FINE_BINS,
-    LATE_SHARES,
-    LEVEL_LATE,
-    GradientSchedule,
-    is_counts,
-    is_residual,
-)
-
-Array = npt.NDArray[np.float64]
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -44,7 +33,7 @@ class Descent:
     """The steps of one run; points are those of the coordinates."""
 
     problem: Problem
-    path: GradientSchedule
+    path: schedule.GradientSchedule
     view: Coordinates
     records: Answers
 
@@ -90,7 +79,7 @@ class Descent:
         |o|, no expected count exceeds 1, as no count does.
         """
         path, (low, high) = self.path, self.loss.intercept_bounds
-        if not path.opening or is_residual(self.loss):
+        if not path.opening or schedule.is_residual(self.loss):
             return self, 0.0
         noise, weight = path.noise * math.sqrt(path.steps), HEAVY * self.view.length
 
@@ -98,7 +87,7 @@ class Descent:
             point = np.append(np.zeros(self.view.slopes), level)
             return float(self.gradient(point, 1.01 * weight, weight)[-1])
 
-        if is_counts(self.loss):
+        if schedule.is_counts(self.loss):
             rate = max(-derivative(low), noise)
             exposure = max(derivative(-self.problem.offset_bound) + rate, noise)
             level, bend = math.log(rate / exposure) - self.problem.offset_bound, rate
@@ -114,7 +103,7 @@ class Descent:
         """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
         path, view = self.path, self.view
         point = view.start(self.problem, level)
-        if path.opening and is_residual(self.loss):
+        if path.opening and schedule.is_residual(self.loss):
             point = self.intercept_alone(point, path.opening, path.slope)
         clip_norm = self.quantile(point, 0.2 * self.natural) if path.measured else 0.5 * self.natural
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
@@ -136,9 +125,9 @@ class Descent:
         """
         path, view, q = self.path, self.view, self.view.slopes
         noise = path.result_noise
-        grid = edges(LONG_GRADIENTS * self.natural, FINE_BINS - 1)
+        grid = edges(LONG_GRADIENTS * self.natural, schedule.FINE_BINS - 1)
         clip_norm = max(self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid), cut)
-        grid = edges(LONG_RECORDS * view.typical, FINE_BINS - 1)
+        grid = edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
         if view.intercept:
@@ -146,12 +135,12 @@ class Descent:
             step = (
                 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5
             )  # a quantile's h is its residuals' density
-            moved = self.intercept_alone(start, LEVEL_LATE, clip, step)
-            start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(LATE_SHARES[0] / 2.0))
+            moved = self.intercept_alone(start, schedule.LEVEL_LATE, clip, step)
+            start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(schedule.LATE_SHARES[0] / 2.0))
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient)
-            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / LATE_SHARES[2]
+            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / schedule.LATE_SHARES[2]
         )
         doubt = q * (noise * clip_norm) ** 2 / AVERAGED
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
@@ -169,15 +158,15 @@ class Descent:
     def quantile(self, point: Array, likely: float) -> float:
         """The private quantile of gradients' lengths at a point."""
         path = self.path
-        grid = edges(path.longest * self.natural, BINS - 1)
-        read = gradient_quantile if is_residual(self.loss) else quantile
+        grid = edges(path.longest * self.natural, schedule.BINS - 1)
+        read = gradient_quantile if schedule.is_residual(self.loss) else quantile
         found = read(self.shares(point, grid), grid, path.share_noise, above=path.cut, likely=likely)
         return max(found, path.least * self.natural)
 
     def level_clip(self, cut: float) -> float:
         """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""
         path = self.path
-        if not is_residual(self.loss):
+        if not schedule.is_residual(self.loss):
             return path.slope
         usual, noise = cut / self.view.length, path.noise * math.sqrt(path.steps / path.level)
         return min(path.slope, max(QUIET_ENOUGH * usual / noise, LEAST_CLIP * usual))
@@ -228,14 +217,14 @@ class Descent:
 
         V follows from the noise of the mean derivative and the curvature of the loss.
         """
-        bend = self.path.smoothness / (1.0 if is_residual(self.loss) else STEEP)
+        bend = self.path.smoothness / (1.0 if schedule.is_residual(self.loss) else STEEP)
         d = float(moved[-1] - start[-1])
         found = start.copy()
         found[-1] += max(0.0, 1.0 - 4.0 * (noise / bend / d) ** 2) * d if d else 0.0
         return found
 
 
-def boldness(gradient: Array, variance: float, path: GradientSchedule) -> float:
+def boldness(gradient: Array, variance: float, path: schedule.GradientSchedule) -> float:
     """How much of the full travel a mean gradient of slopes speaks for: from `careful` to 1.
 
     Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each. Evidence begins `doubt` standard

@@ -12,19 +12,16 @@ from types import MappingProxyType
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.path_law import PathLaw
 from hullabaloo.solvers.gradient.travel import ProjectedSchedule, projected_schedule, smooth_and_steep
 from hullabaloo.solvers.loop import Averaging, iterate, proximal, require_proximal
 from hullabaloo.solvers.reference import Reference
-
-Array = npt.NDArray[np.float64]
 
 
 @final
@@ -72,10 +69,22 @@ class GradientSolver(Solver):
             return Solution(_exact(problem, curator)[:, None])
         path = ProjectedSchedule(**plan.settings)
         start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
+        low, high = problem.loss.intercept_bounds
 
         def walk(slope_step: float) -> Callable[[int, Array], Array]:
             size = slope_step / path.scale**2
-            return lambda _, theta: _step(problem, theta, curator.answer("gradient", theta), size, path.middle)
+
+            def step(_: int, theta: Array) -> Array:
+                gradient = curator.answer("gradient", theta)
+                if not problem.intercept:
+                    return proximal(problem, theta - size * gradient, size)
+                moved: Array = theta - size * gradient
+                if moved.size > 1:
+                    moved[:-1] = proximal(problem, moved[:-1], size)
+                moved[-1] = min(max(theta[-1] - path.middle * gradient[-1], low), high)
+                return moved
+
+            return step
 
         theta = iterate(start, walk(path.warmup_step), steps=path.first, averaging=Averaging.LAST)
         slopes = problem.dimension - problem.intercept
@@ -113,16 +122,6 @@ class GradientSolver(Solver):
                 "one release serves them all, or fit one target at a time."
             )
         require_proximal(problem, "The gradient solver")
-
-
-def _step(problem: Problem, theta: Array, gradient: Array, slope_step: float, middle_step: float) -> Array:
-    """One proximal step; the intercept, when there is one, with a step of its own."""
-    if not problem.intercept:
-        return proximal(problem, theta - slope_step * gradient, slope_step)
-    head = theta[:-1] - slope_step * gradient[:-1]
-    head = proximal(problem, head, slope_step) if head.size else head
-    low, high = problem.loss.intercept_bounds
-    return np.append(head, min(max(theta[-1] - middle_step * gradient[-1], low), high))
 
 
 def _reference(problem: Problem) -> Reference:

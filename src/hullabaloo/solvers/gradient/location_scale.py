@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Neighbours
-from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient.histogram import edges, evened, quantile
-
-Array = npt.NDArray[np.float64]
 
 LEAST = 2.0
 TINY = 1e-9

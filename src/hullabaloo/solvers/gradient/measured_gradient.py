@@ -12,12 +12,11 @@ from types import MappingProxyType
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
@@ -36,8 +35,6 @@ from hullabaloo.solvers.gradient.schedule import (
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
-
-Array = npt.NDArray[np.float64]
 
 UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
 """How many times the noise of steps alone the slopes and the intercept vary: centres, lengths and cuts are noisy too."""

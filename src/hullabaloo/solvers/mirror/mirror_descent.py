@@ -16,20 +16,10 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror import mirror_rule as rules
-from hullabaloo.solvers.options import (
-    MOST_PASSES,
-    PASSES,
-    POSITIVE,
-    check_options,
-    check_passes,
-    one_prediction,
-    paper_pair,
-    passes,
-    words,
-)
 
 
 def descend(
@@ -111,13 +101,16 @@ class MirrorDescentSolver(Solver):
     """
 
     clip: float | None = None
-    max_passes: int | None = field(default=MOST_PASSES, repr=False)
+    max_passes: int | None = field(default=options.MOST_PASSES, repr=False)
     rule: str = "auto"
     name: ClassVar[str] = "mirror_descent"
 
     def __post_init__(self) -> None:
-        check_options(
-            self, clip=POSITIVE, max_passes=PASSES, rule=words("auto", "lipschitz", "smooth", "strongly convex")
+        options.check_options(
+            self,
+            clip=options.POSITIVE,
+            max_passes=options.PASSES,
+            rule=options.words("auto", "lipschitz", "smooth", "strongly convex"),
         )
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
@@ -153,7 +146,7 @@ class MirrorDescentSolver(Solver):
         query = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"
-        reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}; {passes(problem, count)}"
+        reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}; {options.passes(problem, count)}"
         if count == self.max_passes and bound.optimisation > bound.noise:
             reason += f", ended by max_passes short of where optimisation ({bound.optimisation:.2g}) meets noise ({bound.noise:.2g})"
         return Plan(self.name, (query,), asdict(descent), reason)
@@ -205,7 +198,7 @@ class MirrorDescentSolver(Solver):
 
         Source: 002, Algorithm 1; 002, Theorem 3.1.
         """
-        epsilon, delta = paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
+        epsilon, delta = options.paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records
         slope = rules.slope_bound(problem, rules.prediction_bound(problem))
         lipschitz = problem.max_weight * slope * problem.norm_l2
@@ -215,7 +208,7 @@ class MirrorDescentSolver(Solver):
         width = math.hypot(*(block.noise for block in blocks))
         wanted = (radius * epsilon * n / (math.log(n / delta) * width)) ** 2
         count, short = rules.printed(wanted, 1)
-        told = check_passes(self, problem, count, self.max_passes)
+        told = options.check_passes(self, problem, count, self.max_passes)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
         sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
         query = rules.gradients_at(problem, prices, slope, sigma, count)
@@ -244,7 +237,7 @@ class MirrorDescentSolver(Solver):
                 "the penalty into the set, such as constraint=L1Ball(radius), or use solver='gradient'."
             )
         if isinstance(problem.loss, Loss):
-            one_prediction(problem, "Mirror descent", "solver='moments', whose one release serves them all")
+            options.one_prediction(problem, "Mirror descent", "solver='moments', whose one release serves them all")
 
 
 def _potentials(problem: Problem) -> list[bool]:

@@ -28,16 +28,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from hullabaloo import geometry
 from hullabaloo.errors import CalibrationError, CapabilityError
-from hullabaloo.geometry import (
-    HasElasticForm,
-    Projectable,
-    SetFunction,
-    SubmodularBall,
-    SubmodularPenalty,
-    SubmodularPolyhedron,
-    dual_omega,
-)
 from hullabaloo.geometry.submodular.norm import prox
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
 from hullabaloo.privacy import (
@@ -127,11 +119,11 @@ class ObjectivePerturbationSolver(Solver):
         function = structure_of(problem)
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])
-        if isinstance(problem.penalty, HasElasticForm):
+        if isinstance(problem.penalty, geometry.HasElasticForm):
             kinks = problem.penalty.elastic_weights(problem.dimension - problem.intercept)[0]
             slopes = theta[: kinks.size]
             slopes[(kinks > 0.0) & (np.abs(slopes) <= ZERO * plan.settings["output_sigma"])] = 0.0
-        if isinstance(problem.feasible, Projectable):
+        if isinstance(problem.feasible, geometry.Projectable):
             theta = problem.feasible.project(theta)
         return Solution(theta=theta[:, None])
 
@@ -235,16 +227,16 @@ ZERO = 6.0
 """Coefficients within so many standard deviations of the faint noise are the zeros they were."""
 
 
-def structure_of(problem: Problem) -> SetFunction | None:
+def structure_of(problem: Problem) -> geometry.SetFunction | None:
     """The set function that shapes the coefficients, if any."""
-    if isinstance(problem.constraint, SubmodularBall):
+    if isinstance(problem.constraint, geometry.SubmodularBall):
         return problem.constraint.function
-    if isinstance(problem.penalty, SubmodularPenalty) and problem.penalty.strength > 0.0:
+    if isinstance(problem.penalty, geometry.SubmodularPenalty) and problem.penalty.strength > 0.0:
         return problem.penalty.function
     return None
 
 
-def restored(problem: Problem, function: SetFunction, theta: Array, sigma: float) -> Array:
+def restored(problem: Problem, function: geometry.SetFunction, theta: Array, sigma: float) -> Array:
     """θ with the zeros and ties that it had before noise of σ."""
     head = theta[: theta.size - problem.intercept]
     if not head.size:
@@ -259,9 +251,9 @@ def faint_reach(problem: Problem, sigma: float) -> float:
     moved = sigma * (1.0 + math.sqrt(problem.dimension))
     if function is None or not slopes:
         return moved
-    longest = SubmodularPolyhedron(function, 1.0).max_norm(2.0, slopes)
+    longest = geometry.SubmodularPolyhedron(function, 1.0).max_norm(2.0, slopes)
     return moved + ZERO * sigma * math.sqrt(slopes) + _weight(function, slopes, sigma) * longest
 
 
-def _weight(function: SetFunction, p: int, sigma: float) -> float:
-    return ZERO * sigma * dual_omega(function, np.ones(p)).value
+def _weight(function: geometry.SetFunction, p: int, sigma: float) -> float:
+    return ZERO * sigma * geometry.dual_omega(function, np.ones(p)).value
