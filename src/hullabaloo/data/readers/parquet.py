@@ -44,7 +44,8 @@ class ParquetFile:
 
         found, keys = Counter(self.schema.names), dict(self.keys)
         columns = {name: dataset.field(name) for name in names if found[name] == 1 and name not in keys}
-        size = {} if most is None else {"batch_size": most}
+        held = dataset.ParquetFragmentScanOptions(pre_buffer=self.fragment.filesystem.type_name != "local")
+        size = {"fragment_scan_options": held, "batch_readahead": 4} | ({} if most is None else {"batch_size": most})
         with _reading():
             for batch in part.to_batches(schema=self.fragment.physical_schema, columns=columns, **size):
                 for name, text in keys.items():
