@@ -26,7 +26,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Problem, Solver
-from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import Polyhedron, residual_bound
+from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Polyhedron, residual_bound
 
 ROWS, COLUMNS, RIDGE, STRENGTH = 100_000, 100, 0.01, 0.01
 LATE = 40

@@ -190,8 +190,16 @@ def record(paper: str, data: str | None) -> None:
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": seconds,
         "claims": list(claims.values()),
+        **({"curves": curves()} if paper == "004" else {}),
     }
     (RECORDED / f"{paper}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def curves() -> list[dict[str, Any]]:
+    """The poster's curves as benchmarks measured them: problem, method, passes and mean relative error."""
+    path = ROOT / "benchmarks" / "results" / "coordinate_descent_paper.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["results"]["curves"]
+    return [{key: row[key] for key in ("problem", "method", "passes", "mean")} for row in rows]
 
 
 def main(words: list[str] | None = None) -> int:

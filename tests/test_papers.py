@@ -1,6 +1,7 @@
 """The index of the papers is complete: each item has its code, its test and where it is shown, or a reason why not."""
 
 import importlib.util
+import json
 import math
 import re
 import sys
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.reproduce.papers import _curves
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -80,6 +82,27 @@ def test_the_index_and_the_pages_are_current() -> None:
     assert (papers.FOLDER / "index.md").read_text(encoding="utf-8") == papers.index(), remedy
     for paper in dict.fromkeys(one["paper"] for one in ITEMS):
         assert (papers.FOLDER / f"{paper}.md").read_text(encoding="utf-8") == papers.filled(paper), remedy
+
+
+def test_the_posters_recorded_curves_are_those_of_the_benchmark() -> None:
+    """`hullabaloo reproduce 004` draws them, one picture a problem."""
+    kept = json.loads((papers.RECORDED / "004.json").read_text(encoding="utf-8"))
+    assert kept["curves"] == papers.curves(), "run python docs/papers.py record 004"
+    pictures = _curves(kept)
+    assert len(pictures) == 6
+    assert sum(len(x) for one in pictures.values() for x, _ in one.lines.values()) == len(kept["curves"])
+
+
+def test_every_name_of_theory_is_run_on_a_page() -> None:
+    """Where its theorem stands; a name is on a page where a block that is run has it."""
+    pages = [*(ROOT / "docs").rglob("*.md")]
+    code = "".join(
+        part
+        for page in pages
+        for part in re.findall(r"```python run\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    )
+    used = set(re.findall(r"hb\.theory\.(\w+)", code))
+    assert used == set(hb.theory.__all__)
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:

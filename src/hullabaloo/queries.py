@@ -15,7 +15,7 @@ from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondM
 from hullabaloo.curator.shortened_moments import CovarianceQuery, GradientMomentsQuery
 from hullabaloo.data.source import RowFacts
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
-from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
+from hullabaloo.erm.output_perturbation import LaplaceMinimiserQuery, OutputPerturbationQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.selection.quantiles import QuantilesQuery
@@ -27,7 +27,7 @@ QUERIES: dict[str, type[Query]] = {
     for kind in (
         CountQuery, GradientQuery, LaplaceSecondMomentsQuery, MeansQuery, OutputPerturbationQuery, MomentsQuery, CoordinateGradientQuery,
         ObjectivePerturbationQuery, QuantilesQuery, NormHistogramQuery, ScoreQuery, SecondMomentsQuery, SelectQuery, CovarianceQuery,
-        CentredGradientQuery, GradientMomentsQuery, VertexQuery,
+        CentredGradientQuery, GradientMomentsQuery, LaplaceMinimiserQuery, VertexQuery,
     )
 }  # fmt: skip
 """Every query whose sensitivity is proved here; a class of somebody else's could state any."""

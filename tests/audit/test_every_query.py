@@ -48,6 +48,11 @@ MENU: dict[str, tuple[Make, RowFacts, float]] = {
         PLAIN,
         0.8,
     ),
+    "laplace_minimiser": (
+        lambda prices: prices.price("laplace_minimiser", loss=SQUARED, clip=1.0, ridge=5.0, feasible=None, penalty=NoPenalty(), epsilon=EPSILON),
+        PLAIN,
+        0.6,
+    ),
     "moments": (lambda prices: prices.price("moments", mu=MU, target_scale=1.0), PLAIN, 0.99),
     "moments of units": (lambda prices: prices.price("moments", mu=MU, target_scale=2.0), UNITS, 0.7),
     "coordinate_gradient": (lambda prices: prices.price("coordinate_gradient", loss=SQUARED, mu=MU, count=1), PLAIN, 0.99),

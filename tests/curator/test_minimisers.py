@@ -15,7 +15,7 @@ from hullabaloo.erm.minimisation import MARGIN
 from hullabaloo.erm.newton import with_momentum
 from hullabaloo.erm.objective import euclidean
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
-from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
+from hullabaloo.erm.output_perturbation import LaplaceMinimiserQuery, OutputPerturbationQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import (
     Box,
@@ -88,6 +88,33 @@ def check_neighbours(relation: Neighbours, loss: Any, clip: float, feasible: Any
         moved = max(moved, float(np.linalg.norm(points[0] - points[1])))
     assert moved <= query.sensitivity
     assert moved > 0.0 or feasible is not None  # a corner may stay
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.few(4)
+def test_neighbours_are_within_the_l1_sensitivity_that_laplace_noise_is_of(
+    relation: Neighbours, loss: Any, clip: float
+) -> None:
+    """√p times the l2 one, attained along the diagonal; noise and price follow from it."""
+    about, n = facts(3, norm_l2=1.0), 12
+    query = LaplaceMinimiserQuery(about, relation, n, 1, loss, clip, 0.05, None, NoPenalty(), 0.5, 0.1)
+    linear, moved = np.full(3, 0.05), 0.0
+    for one, other in pairs(np.random.default_rng(1), relation, about, rounds=4):
+        points = [query.kept_work(squeezed(rows, loss)).minimiser(n * linear) for rows in (one, other)]
+        moved = max(moved, float(np.abs(points[0] - points[1]).sum()))
+    assert 0.0 < moved <= query.sensitivity
+    wide = replace(query, ridge=1e4)
+    x = np.full((1, 3), 3**-0.5)
+    ends = [
+        Rows(np.vstack([np.zeros((n - 1, 3)), sign * x]), np.vstack([np.zeros((n - 1, 1)), [[1.0]]]))
+        for sign in (1, -1)
+    ]
+    far = [wide.kept_work(squeezed(rows, loss)).minimiser(np.zeros(3)) for rows in ends]
+    if isinstance(loss, Squared) and relation is Neighbours.REPLACE_ONE:
+        assert float(np.abs(far[0] - far[1]).sum()) == pytest.approx(wide.sensitivity, rel=1e-3)
+    assert query.event.pure_epsilon() <= 0.5 * (1.0 + 1e-9)
+    assert query.scale >= query.sensitivity / 0.5
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))

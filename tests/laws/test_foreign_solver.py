@@ -62,6 +62,14 @@ BUYS: Mapping[str, dict[str, Any]] = {
     "vertex": {"constraint": with_intercept(L1Ball(1.0), -1.0, 1.0), "loss": LOSS, "clip": 0.5, "epsilon": TINY},
     "select": {"loss": LOSS, "clip": 0.5, "epsilon": TINY, "scales": (1.0,) * 5},
     "output_perturbation": {"loss": LOSS, **SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0},
+    "laplace_minimiser": {
+        "loss": LOSS,
+        "clip": 0.5,
+        **SHAPED,
+        "ridge": 0.1,
+        "linear_bound": 1.0,
+        "epsilon": TINY,
+    },
     "objective_perturbation": {
         "loss": LOSS,
         "clip": 0.5,
@@ -125,6 +133,7 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
             "within": (array(np.full(5, -0.1)), array(np.full(5, 0.1))),
         },
         "output_perturbation": {"linear": array(np.zeros(5))},
+        "laplace_minimiser": {"linear": array(np.zeros(5))},
         "objective_perturbation": {},
         "moments": {},
         "second_moments": {},

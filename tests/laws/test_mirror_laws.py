@@ -9,6 +9,7 @@ import pytest
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import (
     ConvexSet,
+    HasComposite,
     HasMirrorMap,
     MirrorMap,
     NuclearBall,
@@ -91,6 +92,24 @@ def test_potential_is_strongly_convex_in_its_norm(kind, body, mirror, p):
             divergence = mirror.divergence(state, origin)
             assert divergence >= 0.0
             assert divergence >= 0.5 * length**2 - 1e-13 * scale
+
+
+@every
+def test_a_composite_step_carries_the_potential(kind, body, mirror, p):
+    """`step(eased(state, 1 + c), g/(1 + c))` minimises ⟨g, u⟩ + cΨ(u) + B(u, state). Tests of the rule are in `tests/solvers`."""
+    assert isinstance(mirror, HasComposite)
+    rng = np.random.default_rng(12)
+    found = states(mirror, p)
+    for c in (1e-3, 0.5, 3.0):
+        origin, g = 0.5 * found[-1] + 0.5 * mirror.start(), rng.standard_normal(p)
+        u = mirror.step(mirror.eased(origin, 1.0 + c), g / (1.0 + c))
+
+        def value(state, origin=origin, g=g, c=c):
+            return float(g @ mirror.point(state)) + c * mirror.value(state) + mirror.divergence(state, origin)
+
+        others = found + [0.99 * u + 0.01 * state for state in found]
+        slack = 1e-12 * (1.0 + abs(mirror.value(origin)) + mirror.range)
+        assert value(u) <= min(map(value, others)) + slack * (1.0 + abs(value(u)))
 
 
 @every

@@ -31,7 +31,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, NotPrivateEvent
 from hullabaloo.solvers import DualFrankWolfeSolver, Plan, Problem, Solution
-from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import STEPS, Polyhedron, residual_bound, weights
+from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import STEPS, Polyhedron, residual_bound, weights
 from tests.curator.neighbours import facts, random_rows
 from tests.solvers.tables import Table, prices, problem, table
 
@@ -353,10 +353,45 @@ def test_what_it_cannot_do_is_refused_in_sentences() -> None:
     ):
         with pytest.raises(CapabilityError, match=word):
             SOLVER.plan(refused, prices(data, refused), PRIVATE)
-    with pytest.raises(CalibrationError, match="calibration='exact'"):
-        SOLVER.plan(fine, prices(data, fine), Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER))
+    for allowance in (PRIVATE, EXACT, Allowance(Budget(1.0, 1e-6), calibration=Calibration.PAPER)):
+        with pytest.raises(CapabilityError, match=r"max_passes is 3\. Nothing was charged"):
+            replace(SOLVER, max_passes=3).plan(fine, prices(data, fine), allowance)
+    with pytest.raises(InvalidParameter, match="needs ε and a δ above 0"):
+        SOLVER.plan(fine, prices(data, fine), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))
     with pytest.raises(CalibrationError, match="pure"):
         SOLVER.plan(fine, prices(data, fine), Allowance(Budget(1.0, 0.0)))
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize(
+    ("function", "loss"), [(FUNCTIONS[1], Squared()), (FUNCTIONS[4], Logistic())], ids=lambda one: type(one).__name__
+)
+def test_the_papers_noise_is_laplaces_and_its_real_cost_is_stated(
+    function: SetFunction, loss: Any, neighbours: Neighbours
+) -> None:
+    """Scale and T to 6 digits; along one coordinate, of an l1 ball as K, scores have the printed scale L₁‖K‖₁√(8T ln(1/δ))/(nε).
+
+    Tests: 001, Algorithm 2; 001, Theorem 3.
+    """
+    data, ridge = table(2000, P), 0.5
+    asked = replace(problem(data, neighbours, penalty=structured(function)), loss=loss)
+    delta, n = 1e-6, data.records
+    solver = DualFrankWolfeSolver(ridge=ridge)
+    plan = solver.plan(asked, prices(data, asked), Allowance(Budget(1.0, delta), calibration=Calibration.PAPER))
+    query: Any = plan.queries[0]
+    about = Polyhedron.of(asked)
+    clip = residual_bound(asked, about.largest, ridge) if isinstance(loss, Squared) else 1.0
+    score = about.largest * clip * data.facts.norm_l2 / ridge  # L₁‖K‖₁
+    assert plan.settings["clip"] == pytest.approx(clip, rel=1e-9)
+    assert query.count == round((4.0 * about.largest**2 / ridge * n / score) ** (2 / 3))
+    theirs = score * math.sqrt(8.0 * query.count * math.log(1.0 / delta)) / n
+    assert about.largest * query.scale == pytest.approx(theirs, rel=1e-6)
+    moved = (2.0 if neighbours is Neighbours.REPLACE_ONE else 1.0) * score / about.largest / n  # l2, of w
+    assert query.event.pure_epsilon() == pytest.approx(math.sqrt(P) * moved / query.scale, rel=1e-2)
+    assert "Laplace" in plan.reason
+    fit = Curator(Rows(data.X, data.Y if isinstance(loss, Squared) else np.sign(data.Y)), plan.queries, key=KEY)  # type: ignore[arg-type]
+    assert np.isfinite(solver.run(asked, plan, fit).theta).all()
+    assert solver.predicted_risk(asked, plan) > 0.0
 
 
 @pytest.mark.parametrize("loss", [Huber(0.2), Logistic()], ids=lambda loss: loss.name)

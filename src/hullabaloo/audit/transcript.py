@@ -25,7 +25,7 @@ from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery
 from hullabaloo.curator.views import centred_rows, chosen_columns, of_target, turned_rows
 from hullabaloo.data import Rows
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
-from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
+from hullabaloo.erm.output_perturbation import LaplaceMinimiserQuery, OutputPerturbationQuery
 from hullabaloo.errors import CalibrationError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
@@ -50,6 +50,7 @@ COORDINATES: Mapping[str, Callable[..., Any]] = {
     "count": lambda _, a: a,
     "means": lambda q, a: a * (q.records / q.clip_norm),
     "output_perturbation": lambda _, a, *asked: a,
+    "laplace_minimiser": lambda _, a, *asked: a,
     "moments": _matrix,
     "score": lambda _, a, *asked: a,
     "covariance": lambda q, a, centre, clip_norm: isometric(a) * (q.records / clip_norm**2),
@@ -147,7 +148,7 @@ class TracingCurator:
 
     def _heard(self, query: Any, answer: Any, question: tuple[Any, ...]) -> PrivacyLoss:
         """A sum or a minimiser with noise, in units of its noise."""
-        plain = isinstance(query, LaplaceSecondMomentsQuery)
+        plain = isinstance(query, LaplaceSecondMomentsQuery | LaplaceMinimiserQuery)
         size = query.scale if plain else query.sigma
         exact = self._exact(query, question)
         white: Callable[..., Any] = COORDINATES.get(query.name, lambda q, a, *_: a * q.records)
@@ -167,7 +168,7 @@ class TracingCurator:
         return self.about.once("exact", query, both) if plain else both()
 
     def _value(self, query: Any, which: int, question: tuple[Any, ...]) -> Array:
-        if not isinstance(query, OutputPerturbationQuery):
+        if not isinstance(query, OutputPerturbationQuery | LaplaceMinimiserQuery):
             return np.ravel(query.exact(self.tables[which], *question))
         place = "work", which, id(query)
         if place not in self.work:

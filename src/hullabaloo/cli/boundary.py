@@ -34,8 +34,8 @@ class ExitCode(IntEnum):
 
 
 EXTRAS = {
-    "jinja2": "report", "matplotlib": "report", "pandas": "demo", "psycopg": "postgres", "pyarrow": "parquet", "redis": "stream",
-    "statsmodels": "demo",
+    "dask": "dask", "distributed": "dask", "jinja2": "report", "matplotlib": "report", "pandas": "demo", "psycopg": "postgres", "pyarrow": "parquet", "redis": "stream",
+    "pyspark": "spark", "statsmodels": "demo",
 }  # fmt: skip
 """The extra of pyproject.toml that brings a library."""
 STAYS = "A charge that was made stays."

@@ -30,6 +30,8 @@ def fit(
     ledger: LedgerOptions,
     confidence: float = 0.95,
     in_parts: bool = False,
+    engine: str | None = None,
+    address: str | None = None,
     overwrite: bool = False,
     json_: bool = False,
 ) -> None:
@@ -43,6 +45,8 @@ def fit(
         out FILE: Where the released model is saved (JSON).
         confidence LEVEL: Level of the intervals that are shown.
         in_parts: Read the file (Parquet, a folder of them, or CSV) in parts, anew for each question: for files larger than memory.
+        engine NAME: Read a Parquet file or folder in parts by the workers of a cluster, which must find it under the same path: dask or spark.
+        address URL: Of the cluster: tcp://host:8786 of Dask; sc://host:15002 (Spark Connect), spark://host:7077 or local[2] of Spark.
     """
     build.output(out, overwrite, lost="a release that was paid for")
     build.level(confidence)
@@ -51,8 +55,9 @@ def fit(
     made = build.estimator(model, declared, **terms)
     path = build.existing(source, "table")
     output = Output("fit", json_)
+    rows: Any = build.in_parts(path, declared, engine, address) if in_parts or engine or address else path
     with output.working(ORDER):
-        made.fit(build.in_parts(path, declared) if in_parts else path, build.target(declared, target))
+        made.fit(rows, build.target(declared, target))
     save(out, made.save, "The release was made", "fitting")
     _say(output, made, made, out, terms, confidence)
 

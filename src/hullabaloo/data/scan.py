@@ -8,6 +8,7 @@ from typing import Any, Protocol, final
 from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
 from hullabaloo.data.engines.base import Engine, Reading
 from hullabaloo.data.engines.cache import folder_of
+from hullabaloo.data.engines.cluster import Remote
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
@@ -55,6 +56,8 @@ class ScannedTable(Table):
 
     def engine(self, reading: Reading) -> Engine:
         """What reads the parts and asks them, for one fit."""
+        if isinstance(self._source, Remote):
+            return self._source.engine(reading, self.keep_bytes)
         return Local(partial(self.parts, reading.columns), reading, self.keep_bytes, self.cache)
 
     def cells(self, column: int) -> list[Any]:
@@ -70,6 +73,7 @@ def scan(
     quoted_line_breaks: bool = False,
     columns: Sequence[str] | None = None,
     cache: str | Path | None = None,
+    client: Any = None,
 ) -> ScannedTable:
     """A table that `fit`, `predict` and `evaluate` read in parts, anew for every question, so that memory does not grow with its records.
 
@@ -80,8 +84,8 @@ def scan(
     Args:
         source: the path of a Parquet file, of a folder of them (of hive partitions, too: their keys are columns of text), of a CSV or of a JSON Lines file, or
             its address, such as ``s3://bucket/folder``, where `fsspec` opens it; a query or relation of DuckDB; a lazy frame of Polars; a pyarrow dataset; a dataframe or
-            anything else that gives Arrow's C stream; or a function without arguments that returns any of these, or Arrow record batches, the
-            same ones at each call, in any order.
+            anything else that gives Arrow's C stream; a Dask or Spark dataframe, which the workers of its cluster read and ask (docs/cluster.md); or a
+            function without arguments that returns Arrow record batches or any of those with batches, the same ones at each call, in any order.
         batch_rows: records of a part, at most 2^24.
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
@@ -89,8 +93,10 @@ def scan(
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
             in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one, to bring each unit's records together.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
+        client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
 
     Raises:
+        CapabilityError: the workers of a cluster cannot be asked.
         SchemaError: there is no such file, or something else was given. No value was read.
 
     Example:
@@ -107,10 +113,15 @@ def scan(
         raise InvalidParameter(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
-    return ScannedTable(_opened(source, quoted_line_breaks, columns), batch_rows, keep_bytes, folder_of(cache))
+    opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
+    if cache is not None and isinstance(opened, Remote):
+        raise InvalidParameter(
+            "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
+        )
+    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache))
 
 
-def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None) -> Parts:
+def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None, client: Any) -> Parts:
     if isinstance(source, str | Path):
         place = RemotePath(source) if isinstance(source, str) and "://" in source else Path(source)
         if place.suffix.lower() in {".jsonl", ".ndjson"}:
@@ -121,6 +132,14 @@ def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None
             return table
         lines = place.suffix.lower() in {".csv", ".tsv", ".txt"}
         return CsvTable(place, quoted_line_breaks=quoted_line_breaks) if lines else ParquetTable(place)
+    if type(source).__module__.startswith("dask."):
+        from hullabaloo.data.engines.dask import DaskFrame
+
+        return DaskFrame(source, client)
+    if type(source).__module__.startswith("pyspark.sql."):
+        from hullabaloo.data.engines.spark import SparkFrame
+
+        return SparkFrame(source)
     giver = giver_of(source)
     if giver is None:
         raise SchemaError(

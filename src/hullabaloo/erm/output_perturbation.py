@@ -1,14 +1,14 @@
-"""The minimiser query: the minimiser of a regularised loss, released with Gaussian noise (output perturbation)."""
+"""Output perturbation: the minimiser of a regularised loss, released with Gaussian or with Laplace noise."""
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from hullabaloo.curator.known import numbers
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noisy
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noisy, Query
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
 from hullabaloo.erm.objective import euclidean
@@ -16,7 +16,8 @@ from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import Key, gaussian
+from hullabaloo.noise import Key, gaussian, inflated_l1, laplace, laplace_scale
+from hullabaloo.privacy import Event, LaplaceEvent, NotPrivateEvent
 
 NEAR = 1e-4
 """Distance to the minimiser relative to L/λ, what one record can move it by."""
@@ -166,3 +167,95 @@ class OutputPerturbationQuery(Noisy):
         distance, slack = (self.distance, self.hidden) if self.is_private else (0.0, 0.0)
         largest = self.records * self.linear_bound * (1.0 + 1e-12)
         return WarmStarted(rows, self.family, largest=largest, distance=distance, slack=slack)
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceMinimiserQuery(Query):
+    """The minimiser of `OutputPerturbationQuery` with Laplace noise on every coordinate: pure differential privacy.
+
+    **Guarantee.** Precondition as there. What noise is added to moves by at most Δ₂, its l2 sensitivity, hence by `Δ₁ = √p Δ₂` in l1 (Cauchy–Schwarz), p
+    the number of coordinates. Laplace noise of scale b gives `ε = Δ₁/b` (Dwork, McSherry, Nissim and Smith 2006, Theorem 1), lattice rounding included.
+
+    Attributes:
+        epsilon: pure-DP cost of one answer; ∞ means that no noise is drawn.
+        loss, clip, ridge, feasible, penalty, linear_bound: as there.
+
+    Source: 001, Algorithm 2.
+    """
+
+    loss: AnyLoss
+    clip: float
+    ridge: float
+    feasible: ConvexSet | None
+    penalty: Penalty
+    epsilon: float
+    linear_bound: float = 0.0
+
+    name: ClassVar[str] = "laplace_minimiser"
+    key_label: ClassVar[str] = "laplace_minimiser"
+    price: ClassVar[str] = "epsilon"
+    tier: ClassVar[int] = 2
+    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
+    instead: ClassVar[str] = OWN_SHAPES
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.minimiser  # which refuses what has no proof
+
+    @cached_property
+    def minimiser(self) -> OutputPerturbationQuery:
+        """The same point, with what is proved of it."""
+        about = (self.facts, self.neighbours, self.records, self.count, self.loss, self.clip, self.ridge)
+        mu = 1.0 if self.is_private else math.inf
+        return OutputPerturbationQuery(*about, self.feasible, self.penalty, mu, self.linear_bound)
+
+    @cached_property
+    def sensitivity(self) -> float:
+        """l1 sensitivity of the numbers that noise is added to."""
+        return math.sqrt(self.minimiser.length) * self.minimiser.sensitivity * (1.0 + 4.0 * UNIT_ROUNDOFF)
+
+    @cached_property
+    def scale(self) -> float:
+        """b of each coordinate's noise; 0 when ε = ∞."""
+        one = self.minimiser
+        return laplace_scale(self.sensitivity, self.epsilon, one.length, one.bound) if self.is_private else 0.0
+
+    @cached_property
+    def sigma(self) -> float:
+        """Standard deviation of each coordinate's noise, √2 b."""
+        return math.sqrt(2.0) * self.scale
+
+    @cached_property
+    def event(self) -> Event:
+        """What one answer costs: a Laplace release at the sensitivity that includes lattice rounding."""
+        scale, one = self.scale, self.minimiser
+        if scale == 0.0:
+            return NotPrivateEvent()
+        moved = inflated_l1(self.sensitivity, scale, one.length, one.bound)
+        return LaplaceEvent(noise_multiplier=math.nextafter(scale / moved, 0.0), samples=one.length)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The query with its constants."""
+        told = self.minimiser.to_dict()
+        told.pop("sensitivity_l2", None)
+        moved = {"sensitivity_l1": self.sensitivity, "noise_std": self.sigma} if self.is_private else {}
+        return {**told, **self.described(), **moved}
+
+    def question(self, linear: Any = None) -> tuple[Array]:
+        """s, as a vector."""
+        return self.minimiser.question(linear)
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """One answer, (p,) or (p, k)."""
+        place = "minimisers", id(self), id(rows)
+        if place not in kept:
+            kept[place] = self.kept_work(rows)
+        theta: Array = kept[place].minimiser(question[0] * self.records)
+        if self.is_private:
+            theta = laplace(theta, self.scale, bound=self.minimiser.bound, key=key)
+        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
+
+    def kept_work(self, rows: Rows) -> WarmStarted:
+        """What answers of one query about one table share; PRIVATE."""
+        return self.minimiser.kept_work(rows)

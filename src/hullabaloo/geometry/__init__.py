@@ -2,6 +2,7 @@
 
 from hullabaloo.geometry.base import ConvexSet as ConvexSet
 from hullabaloo.geometry.base import Face as Face
+from hullabaloo.geometry.base import HasComposite as HasComposite
 from hullabaloo.geometry.base import HasFaces as HasFaces
 from hullabaloo.geometry.base import HasGauge as HasGauge
 from hullabaloo.geometry.base import HasMirrorMap as HasMirrorMap

@@ -231,3 +231,17 @@ class MirrorMap(ABC):
     @abstractmethod
     def step(self, state: Vector, g: Vector) -> Vector:
         """The minimiser over states u of ⟨g, point(u)⟩ + B(u, state)."""
+
+
+class HasComposite(MirrorMap):
+    """A map that can step with a multiple of its own potential beside g.
+
+    `step(eased(state, 1 + c), g/(1 + c))` is the minimiser over u of ⟨g, point(u)⟩ + cΨ(u) + B(u, state), which is
+    `(1 + c)[Ψ(u) − ⟨∇Ψ(state)/(1 + c), u⟩ + ⟨g/(1 + c), point(u)⟩]` up to a constant.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def eased(self, state: Vector, factor: float) -> Vector:
+        """Where ∇Ψ is ∇Ψ(state)/factor, factor ≥ 1, up to what is constant over the set; only to be stepped from."""

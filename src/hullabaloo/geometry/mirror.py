@@ -7,13 +7,13 @@ from typing import final
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry.base import ConvexSet, MirrorMap, Projectable
+from hullabaloo.geometry.base import ConvexSet, HasComposite, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 
-class OfCoordinates(MirrorMap):
+class OfCoordinates(HasComposite):
     """A map whose state is θ itself."""
 
     __slots__ = ()
@@ -90,8 +90,12 @@ class EuclideanMap(OfCoordinates):
         """The projection of state − g."""
         return self.body.project(state - g)
 
+    def eased(self, state: Vector, factor: float) -> Vector:
+        """state/factor."""
+        return state / factor
 
-class OfWeights(MirrorMap):
+
+class OfWeights(HasComposite):
     """A potential radius·Σ w_i ln(w_i/radius) of weights w ≥ 0 whose sum is `radius` for good: the state."""
 
     __slots__ = ()
@@ -110,6 +114,11 @@ class OfWeights(MirrorMap):
         if np.any(origin[inside] <= 0.0):
             return math.inf
         return max(0.0, self.radius * float(state[inside] @ np.log(state[inside] / origin[inside])))
+
+    @final
+    def eased(self, state: Vector, factor: float) -> Vector:
+        """The weights' roots, which no longer sum to the radius."""
+        return np.asarray(state ** (1.0 / factor), dtype=np.float64)
 
 
 def moved_weights(weights: Vector, push: Vector) -> Vector:

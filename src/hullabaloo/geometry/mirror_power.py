@@ -63,6 +63,11 @@ class _OfPower(OfCoordinates):
         return max(0.0, self.value(state) + self.value(origin) - float(self._slope(origin) @ state))
 
     @final
+    def eased(self, state: Vector, factor: float) -> Vector:
+        """state/factor: ∇Ψ is homogeneous of degree 1."""
+        return state / factor
+
+    @final
     def _slope(self, theta: Vector) -> Vector:
         """∇Ψ(θ) = (k−1)‖θ‖_q^{2−q}|θ|^{q−1} sign θ, k−1 = 1/(q−1)."""
         norm = power_norm(theta, self.exponent)
@@ -278,6 +283,10 @@ class SizesMap(OfCoordinates):
         """
         split = self.parts.split(self._slope(self.parts.split(state)) - g)
         return split.joined(softened(split.sizes, self.radius, 1.0 / (self.power - 1.0), self._total))
+
+    def eased(self, state: Vector, factor: float) -> Vector:
+        """∇Ψ is homogeneous of degree M − 1."""
+        return np.asarray(state / factor ** (1.0 / (self.power - 1.0)))
 
     def _total(self, depth: Vector, level: float) -> float:
         """Σ a_j for the level t = top − λ."""

@@ -32,7 +32,14 @@ from hullabaloo.solvers import Answers, MomentsSolver, Plan, Problem, Solution, 
 from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
-PAPERS = ("mirror_descent", "frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation")
+PAPERS = (
+    "mirror_descent",
+    "frank_wolfe",
+    "dual_frank_wolfe",
+    "coordinate_descent",
+    "objective_perturbation",
+    "output_perturbation",
+)
 """Solvers whose paper prints how much noise they take."""
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 

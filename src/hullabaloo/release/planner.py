@@ -42,7 +42,7 @@ def plan(
         domain: what is declared about rows and target; without one, rows of l2 norm at most 1 and a target in [−1, 1] (two
             classes for losses of classes, counts up to 1 for the Poisson loss).
         loss: the loss of one record, such as `hb.Squared()` (default) or `hb.Logistic()`.
-        set: the constraint set on the unit domain; excludes `penalty`.
+        set: the constraint set on the unit domain; beside a penalty where a solver takes both.
         penalty: the penalty on the unit domain.
         neighbours: "replace-one" or "add-or-remove".
         fit_intercept: whether a constant column is added.

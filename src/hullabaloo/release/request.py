@@ -71,7 +71,7 @@ class ReleaseRequest:
         """The public number of records: that of the rows where it may be known, else the declared one."""
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer)):
             raise InvalidParameter(
-                f"The number of records must be a whole number, such as n=10_000, but it is {rows!r}."
+                f"The number of records must be a whole number, such as n=10_000, but a {type(rows).__name__} was given."
             )
         count = rows if self.count_is_public and rows is not None else self.domain.records
         if count is None and self.count_is_public:

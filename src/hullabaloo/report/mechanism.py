@@ -24,7 +24,13 @@ def _row(query: Mapping[str, Any], private: bool) -> dict[str, Any]:
     mu = None if event is None else compose(event, count=answers).gdp_mu()
     name = str(query["name"])
     spread = query.get("noise_std_of_sum", query.get("noise_std", query.get("noise_std_of_linear_term")))
-    bounds = ("sensitivity_l2_of_sum", "sensitivity_l2", "sensitivity_l1_of_sum", "lipschitz_per_record")
+    bounds = (
+        "sensitivity_l2_of_sum",
+        "sensitivity_l2",
+        "sensitivity_l1_of_sum",
+        "sensitivity_l1",
+        "lipschitz_per_record",
+    )
     moved = next((query[bound] for bound in bounds if bound in query), None)
     return {
         "name": name,
@@ -47,10 +53,10 @@ def _how(query: Mapping[str, Any]) -> str:
         spread = f"range ε₀ = {up(query['event'].get('epsilon'))}" if kind != "gaussian" else ""
         scores = f"scores of sensitivity {shown(_number(query.get('score_sensitivity_of_sum')))}"
         return f"{query['mechanism']}, {spread}, {scores}"
+    if query["name"] in ("output_perturbation", "laplace_minimiser"):
+        return f"{kind.capitalize()} noise on the minimiser, ridge {shown(_number(query.get('ridge')))}"
     if kind == "laplace":
         return "Laplace noise on the sum, the sensitivity in l1"
-    if query["name"] == "output_perturbation":
-        return f"Gaussian noise on the minimiser, ridge {shown(_number(query.get('ridge')))}"
     if query["name"] == "objective_perturbation":
         return (
             f"objective perturbation: ridge {shown(_number(query.get('ridge_of_sum')))}, a Gaussian linear term, the minimiser within "

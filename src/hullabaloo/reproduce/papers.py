@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.reproduce.claims import Reproduction
+from hullabaloo.reproduce.claims import Picture, Reproduction
 
 PAPERS = {
     "000": "Talwar, Thakurta and Zhang (2015). Nearly-optimal private LASSO. NIPS 28, 3025–3033.",
@@ -49,7 +49,9 @@ def reproduce(paper: str, *, quick: bool = False, data: str | Path | None = None
             f"The tables of paper 004 were looked for in the folder {data}, and there is none. Check the path, or leave data out for synthetic tables."
         )
     found = _run(paper, quick, None if data is None else Path(data))
-    return replace(found, paper=paper, title=PAPERS[paper], quick=quick, recorded=recorded(paper))
+    kept = recorded(paper)
+    pictures = {**found.pictures, **_curves(kept)}
+    return replace(found, pictures=pictures, paper=paper, title=PAPERS[paper], quick=quick, recorded=kept)
 
 
 def _run(paper: str, quick: bool, data: Path | None) -> Reproduction:
@@ -61,7 +63,22 @@ def _run(paper: str, quick: bool, data: Path | None) -> Reproduction:
     return runs[paper](quick)
 
 
+def _curves(kept: dict[str, Any]) -> dict[str, Picture]:
+    """The curves of a recorded experiment, one picture a problem: what the paper's own tables gave, whether they are at hand or not."""
+    lines: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    for row in kept.get("curves", ()):
+        x, y = lines.setdefault(row["problem"], {}).setdefault(row["method"], ([], []))
+        x.append(row["passes"])
+        y.append(row["mean"])
+    return {
+        f"recorded-{name.lower().replace(', ', '-').replace(' ', '-').replace('±', '')}": Picture(
+            f"{name}, as recorded", "tuned; every point a fit of its own", "passes over the data", "(F − F*)/F*", one
+        )
+        for name, one in lines.items()
+    }
+
+
 def recorded(paper: str) -> dict[str, Any]:
-    """What was recorded of a paper: `commit`, `date` and `claims`; empty where nothing was."""
+    """What was recorded of a paper: `commit`, `date` and `claims`, and of 004 `curves`; empty where nothing was."""
     file = files("hullabaloo.reproduce") / "recorded" / f"{paper}.json"
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}

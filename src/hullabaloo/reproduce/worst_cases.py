@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, SquaredL2Penalty
+from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.theory.hard_instances import HardLasso, orthogonal_block
@@ -122,6 +122,18 @@ def ridge_risk(columns: int, records: int, given: Allowance, draws: int, *, firs
     best = STEEP * case.X[0]
     fits = case.fits(MirrorDescentSolver(), records, given, draws, first=first)
     return float(np.mean([0.5 * np.sum((theta - best) ** 2) for theta in fits]))
+
+
+def entropy_risk(columns: int, records: int, given: Allowance, draws: int, *, first: int = 0) -> float:
+    """The mean risk of composite mirror descent for a linear loss and its potential, `Σ θ_j ln θ_j` up to scale, over a simplex; signal 0.3."""
+    case = linear(np.eye(1, columns)[0], 0.3, Simplex(0.5))
+    mirror, slope = Simplex(0.5).mirror_map(columns), -STEEP * case.X[0]
+    best = mirror.step(
+        mirror.start(), slope
+    )  # ∇Ψ is constant at the start, so that this is the least of ⟨slope, ·⟩ + Ψ
+    fits = case.fits(MirrorDescentSolver(composite=1.0), records, given, draws, first=first)
+    losses = [float(slope @ theta) + mirror.value(theta) for theta in (best, *fits)]
+    return float(np.mean(losses[1:])) - losses[0]
 
 
 def of_instance(instance: HardLasso, body: ConvexSet, loss: AnyLoss) -> Case:

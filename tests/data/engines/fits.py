@@ -1,12 +1,19 @@
 """Fits whose bits are the same in memory and by every engine: estimators, solvers, views and weights."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import hullabaloo as hb
+from hullabaloo.curator.asked import Asked
+from hullabaloo.curator.views import chosen_columns, turned_rows
+from hullabaloo.data.engines.base import Reading, Task
+from hullabaloo.losses import Squared
+from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 
 N, KEY, ONE = 1_500, bytes(range(7, 39)), hb.Budget(1.125, 1e-6)
 FEATURES: dict[str, Any] = {"a": (-1, 1), "b": (-1, 1), "g": ["u", "v", "w"]}
@@ -37,6 +44,13 @@ def table() -> pd.DataFrame:
     )
 
 
+def batches() -> Any:
+    """The table as a reader of Arrow record batches."""
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(table(), preserve_index=False).to_reader(max_chunksize=700)
+
+
 FITS: dict[str, Callable[[], Any]] = {
     "moments": lambda: hb.LinearRegression(domain=NUMBERS, solver="moments"),
     "gradient": lambda: hb.LinearRegression(domain=NUMBERS, solver="gradient"),
@@ -47,8 +61,8 @@ FITS: dict[str, Callable[[], Any]] = {
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
     "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver="adaptive_gradient"),
     "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver="adaptive_gradient"),
-    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="adaptive_gradient"),
-    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver="adaptive_gradient", neighbours="add-or-remove"),
+    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="preconditioned_gradient"),
+    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver="preconditioned_gradient", neighbours="add-or-remove"),
 }
 
 
@@ -56,3 +70,22 @@ def fitted(name: str, source: Any, **terms: Any) -> bytes:
     """The bits of what is released."""
     model = FITS[name]().set_params(budget=ONE, test_key=KEY, **terms)
     return model.fit(source).release_.theta.tobytes()
+
+
+def told(source: Any) -> list[Any]:
+    """What an engine says to several questions: at two points, through views, with weights."""
+    encoding = WEIGHED.encoding()
+    engine, facts = source.engine(Reading(encoding)), encoding.facts
+    prices = PricedQueries(facts, Neighbours.REPLACE_ONE, N)
+    found = []
+    for point in (0.0, 0.25):
+        asked = prices.price("gradient", mu=1.0, loss=Squared(), clip=1.0)
+        found.append((asked, Task((), Asked.of(asked, (np.full(facts.width, point),)))))
+    asked = PricedQueries(facts.restricted(2), Neighbours.REPLACE_ONE, N).price("second_moments", mu=1.0)
+    found.append(
+        (asked, Task((partial(chosen_columns, columns=np.array([2, 0]), intercept=True),), Asked.of(asked, ())))
+    )
+    turn = partial(turned_rows, matrix=np.random.default_rng(2).normal(size=(facts.width, 3)) / 10)
+    found.append((asked, Task((turn,), Asked.of(asked, ()))))
+    tallies = [(asked, engine.map_reduce(task)) for asked, task in found]
+    return [(asked.total(one.state).tobytes(), one.count, one.checksum) for asked, one in tallies]

@@ -16,7 +16,7 @@ from hullabaloo.data import open_table
 from hullabaloo.data.engines.base import OtherVersion, Reading, Tally, Task, hashed, packed, unpacked
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.source import Rows
-from tests.data.engines.fits import FITS, KEY, ONE, N, fitted, table
+from tests.data.engines.fits import FITS, KEY, ONE, N, batches, fitted, table
 
 
 def rows(n: int = 50, seed: int = 0) -> Rows:
@@ -95,7 +95,7 @@ def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(name: str, monk
         return derived[-1]
 
     monkeypatch.setattr(Curator, "_Curator__derived", watched)
-    model = FITS[name]().set_params(budget=ONE, test_key=KEY).fit(hb.scan(table_batches))
+    model = FITS[name]().set_params(budget=ONE, test_key=KEY).fit(hb.scan(batches))
     assert sent
     assert derived
     secrets = {KEY, *(key.secret for key in derived)}
@@ -106,12 +106,6 @@ def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(name: str, monk
         assert not any(word.startswith("hullabaloo.noise") or "Budget" in word or "Ledger" in word for word in words)
     monkeypatch.undo()
     assert model.release_.theta.tobytes() == fitted(name, table())
-
-
-def table_batches() -> Any:
-    import pyarrow as pa
-
-    return pa.Table.from_pandas(table(), preserve_index=False).to_reader(max_chunksize=700)
 
 
 def test_nothing_is_an_empty_part() -> None:

@@ -76,18 +76,17 @@ def test_every_fit_has_a_key_of_its_own(tmp_path: Path) -> None:
 def test_a_changed_file_releases_nothing(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At any question after the first: the fit fails, and the charge stays."""
     reads = [0]
-    plain = os.pread
+    plain = os.preadv
 
-    def harmed(file: int, size: int, start: int) -> bytes:
+    def harmed(file: int, rooms: list[memoryview], start: int) -> int:
         reads[0] += 1
-        data = plain(file, size, start)
         if reads[0] != 7:
-            return data
-        if how == "swapped":
-            return plain(file, size, 0 if start else size)
-        return data[:-1] if how == "cut" else bytes([data[0] ^ 1]) + data[1:]
+            return plain(file, rooms, start)
+        size = plain(file, rooms, (0 if start else len(rooms[0])) if how == "swapped" else start)
+        rooms[0][0] ^= how == "a bit"
+        return size - (how == "cut")
 
-    monkeypatch.setattr(module.os, "pread", harmed)
+    monkeypatch.setattr(module.os, "preadv", harmed)
     monkeypatch.setattr(turns, "cores", lambda: 1)
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("records", hb.Budget(2.0, 1e-5))

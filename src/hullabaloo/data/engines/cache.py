@@ -38,7 +38,7 @@ class Cache:
         self._file = _checked(lambda: tempfile.TemporaryFile(buffering=0, prefix="hullabaloo-", dir=folder))  # noqa: SIM115
         finalize(self, self._file.close)
         self._room = local()
-        self._seal, self._lock, self._count, self._end = AESGCM(os.urandom(32)), Lock(), 0, 0
+        self._seal, self._lock, self._count, self._end = AESGCM(AESGCM.generate_key(256)), Lock(), 0, 0
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Sealed rows cannot be pickled or copied.")

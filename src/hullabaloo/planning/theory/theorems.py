@@ -44,11 +44,8 @@ def mirror_descent_bound(
 
     Source: 002, Theorem 3.2.
     """
-    spread, moved, steep = math.hypot(width, radius), _change(neighbours) * lipschitz, lipschitz * radius
-    mu = _mu(records, epsilon, delta)
-    count = steps or max(1, math.ceil((steep * records * mu / (spread * moved)) ** 2))
-    sigma = moved * math.sqrt(count) / (records * mu)
-    return math.sqrt(2.0 * potential_range / (count + 1)) * (steep + sigma * spread)
+    size, points = _noisy(records, epsilon, delta, lipschitz, width, radius, neighbours, steps)
+    return math.sqrt(2.0 * potential_range / points) * size
 
 
 def strongly_convex_mirror_descent_bound(
@@ -60,25 +57,26 @@ def strongly_convex_mirror_descent_bound(
     strength: float,
     width: float,
     radius: float,
+    potential_range: float = 0.0,
     neighbours: Neighbours = REPLACE,
     steps: int | None = None,
 ) -> float:
     """`(G + σs)²(1 + ln(T + 1))/(2Δ(T + 1))` for losses that are Δ-strongly convex relative to Ψ: steps `1/(Δt)`.
+
+    Of `f + ΔΨ` by composite steps L is f's own, and `ΔR²/(T + 1)` is added.
 
     Proof: that of `mirror_descent_bound` with `−Δ B(θ*, θ_t)` from the curvature, so that the sum of the B's telescopes to nothing.
     The paper's steps `2/(Δt)` and its logarithm of δ are its own.
 
     Args:
         strength: Δ.
+        potential_range: R² of composite steps; 0 where L is of the whole loss.
         records, epsilon, delta, lipschitz, width, radius, neighbours, steps: as in `mirror_descent_bound`.
 
-    Source: 002, Theorem A.1.
+    Source: 002, Theorem A.1; 002, Theorem 4.1 (2).
     """
-    spread, moved, steep = math.hypot(width, radius), _change(neighbours) * lipschitz, lipschitz * radius
-    mu = _mu(records, epsilon, delta)
-    count = steps or max(1, math.ceil((steep * records * mu / (spread * moved)) ** 2))
-    sigma = moved * math.sqrt(count) / (records * mu)
-    return (steep + sigma * spread) ** 2 * (1.0 + math.log(count + 1)) / (2.0 * strength * (count + 1))
+    size, points = _noisy(records, epsilon, delta, lipschitz, width, radius, neighbours, steps)
+    return (strength * potential_range + size**2 * (1.0 + math.log(points)) / (2.0 * strength)) / points
 
 
 def objective_perturbation_bound(
@@ -258,6 +256,16 @@ def _walk(curvature: float, error: Callable[[int], float], one: float, start: fl
         return min(at(steps), start)
     near = max(1, math.ceil((4.0 * curvature / one) ** (2.0 / 3.0)))
     return min(start, *(at(count) for count in {max(1, near // 2), near, 2 * near}))
+
+
+def _noisy(
+    records: int, epsilon: float, delta: float, lipschitz: float, width: float, radius: float, neighbours: Neighbours, steps: int | None
+) -> tuple[float, int]:  # fmt: skip
+    """`G + σs` and `N = T + 1`; T is where both are alike unless it is given."""
+    spread, moved, steep = math.hypot(width, radius), _change(neighbours) * lipschitz, lipschitz * radius
+    mu = _mu(records, epsilon, delta)
+    count = steps or max(1, math.ceil((steep * records * mu / (spread * moved)) ** 2))
+    return steep + moved * math.sqrt(count) / (records * mu) * spread, count + 1
 
 
 def _change(neighbours: Neighbours) -> float:

@@ -134,9 +134,10 @@ def _mirror(problem: Problem, plan: Plan) -> UpperBound:
     Source: 002, Theorem 3.2; 002, Theorem A.1.
     """
     about = Descent(**plan.settings)
-    value = min(about.optimisation + about.noise, about.least)
-    curved = about.rule == Rule.STRONGLY_CONVEX
+    curved = about.rule in (Rule.STRONGLY_CONVEX, Rule.COMPOSITE)
     holds = f"{about.steps} {about.rule} steps"
+    if about.composite:
+        holds += f" with {about.composite:.3g} times the potential, {about.missed:.2g} of it for that"
     low, high = problem.loss.intercept_bounds if problem.intercept else (0.0, 0.0)
     far = max(-low, high) > NEAR
     if far:
@@ -145,7 +146,8 @@ def _mirror(problem: Problem, plan: Plan) -> UpperBound:
     if about.rule == Rule.SMOOTH:
         source = f"Lan 2012, as {source}"
     cut = _cuts(problem, about.clip)
-    return UpperBound(plan.solver, value, min(about.noise, value), cut, None, NEAR if far else math.inf, holds, source)
+    value, size = about.risk, NEAR if far else math.inf
+    return UpperBound(plan.solver, value, min(about.noise, value), cut, None, size, holds, source)
 
 
 def _frank_wolfe(problem: Problem, plan: Plan) -> UpperBound | None:

@@ -13,7 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
+from hullabaloo.geometry import HasComposite, HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import options
@@ -44,7 +44,7 @@ def descend(
     def step(t: int, states: Array) -> Array:  # line 3: t = 1 to T
         noisy = oracle(points(states))  # ∇L(θ_t) + b_t
         moved = [
-            block.mirror.step(state, size.at(t + 1) * noisy[block.start : block.end])
+            size.moved(block.mirror, state, noisy[block.start : block.end], t + 1)
             for block, state, size in zip(blocks, np.split(states, ends), steps, strict=True)
         ]
         return np.concatenate(moved)  # line 4: θ_{t+1}
@@ -68,12 +68,21 @@ class Descent:
     optimisation: float
     noise: float
     least: float
+    composite: float = 0.0
+    missed: float = 0.0
 
     @property
     def schedule(self) -> tuple[rules.Step, ...]:
-        """Steps by block; the first block of the strongly convex rule takes `1/(λt)`."""
+        """Steps by block; the first block of the strongly convex and the composite rule takes `1/(λt)`."""
         plain = tuple(rules.Step(size) for size in self.sizes)
+        if self.composite:
+            return rules.Step(0.0, self.composite, True), *plain[1:]
         return plain if self.rule != rules.Rule.STRONGLY_CONVEX else (rules.Step(0.0, self.strength), *plain[1:])
+
+    @property
+    def risk(self) -> float:
+        """The bound of the excess loss, `missed` of it what the potential beside the loss may cost, or that of staying at the start."""
+        return min(self.optimisation + self.noise + self.missed, self.least)
 
 
 @final
@@ -94,6 +103,9 @@ class MirrorDescentSolver(Solver):
             above it is refused before the charge.
         rule: "lipschitz", "smooth" or "strongly convex" (Theorem A.1 with `η_t = 1/(λt)`: a squared l2 penalty beside the set); "auto" for
             the one of the least bound.
+        composite: Δ of a multiple of the potential that is added to the loss, for composite steps `1/(Δt)`: `f + ΔΨ` over C, Ψ the set's own
+            (the entropy of a Simplex, the power of a norm of an L1Ball, a NuclearBall …), else ½‖θ‖². Its excess falls like n⁻²
+            (Theorem A.1, of which the strongly convex case of Theorem 4.1 is one), f's own is at most ΔR² more.
 
     **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
     Su 2022). Rule, steps, clip and T come from public facts. With `calibration="paper"` the noise is the one that
@@ -103,6 +115,7 @@ class MirrorDescentSolver(Solver):
     clip: float | None = None
     max_passes: int | None = field(default=options.MOST_PASSES, repr=False)
     rule: str = "auto"
+    composite: float | None = None
     name: ClassVar[str] = "mirror_descent"
 
     def __post_init__(self) -> None:
@@ -111,6 +124,7 @@ class MirrorDescentSolver(Solver):
             clip=options.POSITIVE,
             max_passes=options.PASSES,
             rule=options.words("auto", "lipschitz", "smooth", "strongly convex"),
+            composite=options.POSITIVE,
         )
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
@@ -129,22 +143,19 @@ class MirrorDescentSolver(Solver):
         mu = allowance.mu
         one = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=1).sigma / problem.records
         choices = []
-        for euclidean in _potentials(problem):
+        own = self._own(problem)
+        for euclidean in _potentials(problem)[-1 if own else 0 :]:
             blocks = rules.blocks_of(problem, clip, euclidean)
-            for found in rules.settled(blocks, one, strength, self.max_passes):
+            for found in rules.settled(blocks, one, strength, self.max_passes, own):
                 if self.rule in ("auto", found[1].rule):
                     choices.append((euclidean, blocks, *found))
         if not choices:
-            raise CapabilityError(
-                f"Mirror descent was asked with rule={self.rule!r}, which this fit has not: 'smooth' needs a loss whose derivative does not jump, "
-                "'strongly convex' a squared l2 penalty beside a set that can be projected onto. Pass penalty=SquaredL2Penalty(0.1), say, or "
-                "rule='auto'."
-            )
+            raise self._no_rule()
         least = (1.0 + rules.ALIKE) * min(bound.risk for *_, bound in choices)
         alike = [choice for choice in choices if choice[3].risk <= least]
         euclidean, blocks, count, bound = min(alike, key=lambda choice: choice[2])
         query = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
-        descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength)
+        descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength, own)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"
         reason = f"{count} noisy gradients, {potential}, {bound.rule} steps; risk bound {bound.risk:.3g}; {options.passes(problem, count)}"
         if count == self.max_passes and bound.optimisation > bound.noise:
@@ -172,7 +183,7 @@ class MirrorDescentSolver(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The theorem's bound, of the clipped loss, or that of staying at the start where it is smaller."""
         descent = Descent(**plan.settings)
-        return min(descent.optimisation + descent.noise, descent.least)
+        return descent.risk
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """Noise of the mean point where φ'' = 1 and no face of the set is met, at most the set's largest coordinate.
@@ -185,7 +196,10 @@ class MirrorDescentSolver(Solver):
         size = descent.schedule[0]
         pull, weight, variance = np.zeros_like(values), np.zeros_like(values), np.zeros_like(values)
         for t in range(descent.steps, 0, -1):  # weight: of b_t in the sum of the later points
-            pull = 1.0 + (1.0 - size.at(t + 1) * (np.clip(values, 0.0, None) + descent.strength)) * pull
+            pull = (
+                1.0
+                + (1.0 - size.at(t + 1) * (np.clip(values, 0.0, None) + descent.strength + descent.composite)) * pull
+            )
             weight = size.at(t) * pull
             variance += weight**2
         spread = np.sqrt(vectors**2 @ variance) * descent.sigma / (descent.steps + 1)
@@ -194,31 +208,65 @@ class MirrorDescentSolver(Solver):
     def _paper(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The paper's σ, T and η with its constants: `T = (‖Q‖₂εn)²/(ln²(n/δ)(w(Q)² + ‖Q‖₂²))`, `η = R/(L‖Q‖₂√T)`.
 
-        Both as in the proof of its Theorem 3.2 (the statement has another L in T and no R in η; neither fits the units).
+        Both as in the proof of its Theorem 3.2 (the statement has another L in T and no R in η; neither fits the units). Strongly convex, where
+        `composite` or rule="strongly convex" asks for it: T without the logarithm and `η_t = 1/(Δt)`, as in the proof of Theorem A.1 (its
+        statement's `2/(Δt)` is of a Δ that is twice ours).
 
-        Source: 002, Algorithm 1; 002, Theorem 3.1.
+        Source: 002, Algorithm 1; 002, Theorem 3.1; 002, Theorem A.1; 002, Theorem 4.1 (2).
         """
         epsilon, delta = options.paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records
         slope = rules.slope_bound(problem, rules.prediction_bound(problem))
         lipschitz = problem.max_weight * slope * problem.norm_l2
-        euclidean = _potentials(problem)[-1]
+        strength, own, curved = rules.penalty_strength(problem), self._own(problem), self.rule == "strongly convex"
+        if (own and self.rule != "auto") or (curved and not (strength and _potentials(problem)[0])):
+            raise self._no_rule()
+        euclidean = _potentials(problem)[0 if curved else -1]
         blocks = rules.blocks_of(problem, slope, euclidean)
         radius = max(block.mirror.unit_radius for block in blocks)
         width = math.hypot(*(block.noise for block in blocks))
-        wanted = (radius * epsilon * n / (math.log(n / delta) * width)) ** 2
+        logarithm = 1.0 if curved or own else math.log(n / delta)
+        wanted = (radius * epsilon * n / (logarithm * width)) ** 2
         count, short = rules.printed(wanted, 1)
         told = options.check_passes(self, problem, count, self.max_passes)
         sigma = math.sqrt(32.0 * count) * lipschitz * math.log(count / delta) / (n * epsilon)
-        sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
         query = rules.gradients_at(problem, prices, slope, sigma, count)
-        bound = rules.fixed(blocks, count, sigma, sizes, rules.Rule.PAPER)
-        descent = _descent(bound, blocks, count, slope, euclidean, sigma, rules.penalty_strength(problem))
+        if own:
+            bound, eta = rules.composite(blocks, count, sigma, own), f"Theorem A.1's composite η = 1/({own:.3g} t)"
+        elif curved:
+            bound, eta = (
+                rules.strongly_convex(blocks, count, sigma, strength),
+                f"Theorem A.1's η = 1/({strength:.3g} t)",
+            )
+        else:
+            sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
+            bound, eta = rules.fixed(blocks, count, sigma, sizes, rules.Rule.PAPER), "η = R/(L‖Q‖√T)"
+        descent = _descent(bound, blocks, count, slope, euclidean, sigma, strength, own)
         reason = (
             f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
-            f"T = {count}{short}, η = R/(L‖Q‖√T); {told}"
+            f"T = {count}{short}, {eta}; {told}"
         )
         return Plan(self.name, (query,), asdict(descent), reason)
+
+    def _own(self, problem: Problem) -> float:
+        """Δ, which needs a potential of the library's, and slopes."""
+        if self.composite is None or problem.constraint is None or problem.dimension == problem.intercept:
+            return 0.0
+        size = (problem.dimension - problem.intercept) * problem.targets
+        mirror = rules.potential(problem.constraint, size, euclidean=_potentials(problem)[-1])
+        if not isinstance(mirror, HasComposite):
+            raise CapabilityError(
+                f"Mirror descent was asked with composite={self.composite} over {problem.constraint!r}, whose mirror map does not say where its "
+                "slope is a part of another point's. Derive it from HasComposite, or leave composite out."
+            )
+        return self.composite
+
+    def _no_rule(self) -> CapabilityError:
+        return CapabilityError(
+            f"Mirror descent was asked with rule={self.rule!r}, which this fit has not: 'smooth' needs a loss whose derivative does not jump, "
+            "'strongly convex' a squared l2 penalty beside a set that can be projected onto, and composite steps are a rule of their own. Pass "
+            "penalty=SquaredL2Penalty(0.1), say, or rule='auto'."
+        )
 
     def _check(self, problem: Problem) -> None:
         if problem.constraint is None:
@@ -254,9 +302,14 @@ def _descent(
     euclidean: bool,
     sigma: float,
     strength: float,
+    own: float,
 ) -> Descent:
-    """The numbers of a plan; `least` bounds the risk of the start: `G‖θ₁ − θ*‖ ≤ √2 G R`."""
+    """The numbers of a plan; `least` bounds the risk of the start: `G‖θ₁ − θ*‖ ≤ √2 G R`.
+
+    Beside ΔΨ the risk is f's: `f(θ̄) − f(θ*) ≤ [F(θ̄) − F(θ*)] + ΔR²`, F = f + ΔΨ.
+    """
     least = math.sqrt(2.0) * sum(block.gradient * block.reach for block in blocks)
     sizes = tuple(step.constant for step in bound.steps)
     terms = (strength, bound.optimisation, bound.noise, least)
-    return Descent(str(bound.rule), count, clip, euclidean, sigma, sizes, *terms)
+    missed = own * blocks[0].mirror.range if own else 0.0
+    return Descent(str(bound.rule), count, clip, euclidean, sigma, sizes, *terms, own, missed)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import Box, ConvexSet, HasMirrorMap, MirrorMap, NoPenalty
+from hullabaloo.geometry import Box, ConvexSet, HasComposite, HasMirrorMap, MirrorMap, NoPenalty
 from hullabaloo.geometry.mirror import EuclideanMap, euclidean_map
-from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
+from hullabaloo.solvers.base import Array, PricedQuery, Problem, QueryPrices
 
 EXACT_STEPS = 1000
 """Gradients where there is no noise, and so nothing that optimisation could meet."""
@@ -27,6 +27,7 @@ class Rule(StrEnum):
     LIPSCHITZ = "lipschitz"
     SMOOTH = "smooth"
     STRONGLY_CONVEX = "strongly convex"
+    COMPOSITE = "composite"
     PAPER = "paper"
 
 
@@ -66,14 +67,26 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The step size of a block at time t = 1, 2, …: `constant`, or `1/(strength · t)` where `strength` > 0."""
+    """The step of a block at time t = 1, 2, …: of size `constant`, or `1/(strength · t)` where `strength` > 0.
+
+    A composite step of size `η_t = 1/(strength · t)` carries `strength` times Ψ itself: with `1 + η_t strength = (t + 1)/t` it is an eased
+    step of size `η_t/(1 + η_t strength) = 1/(strength (t + 1))`. The paper's line 4 has the same: its step at t is η_{t+1}, on the whole gradient.
+    """
 
     constant: float
     strength: float = 0.0
+    composite: bool = False
 
     def at(self, t: int) -> float:
-        """η_t."""
-        return 1.0 / (self.strength * t) if self.strength else self.constant
+        """The factor of the gradient."""
+        return 1.0 / (self.strength * (t + self.composite)) if self.strength else self.constant
+
+    def moved(self, mirror: MirrorMap, state: Array, gradient: Array, t: int) -> Array:
+        """The next state."""
+        if self.composite:
+            assert isinstance(mirror, HasComposite)  # the plan saw to it
+            state = mirror.eased(state, (t + 1) / t)
+        return mirror.step(state, self.at(t) * gradient)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +158,25 @@ def strongly_convex(blocks: Sequence[Block], count: int, sigma: float, strength:
     return Bound(Rule.STRONGLY_CONVEX, steps, optimisation, weight * (sigma * first.noise) ** 2 + rest.noise)
 
 
+def composite(blocks: Sequence[Block], count: int, sigma: float, strength: float) -> Bound:
+    """`f + ΔΨ`, Ψ the first block's own: composite steps `1/(Δt)`, excess of the average of θ₁ … θ_N at most `(ΔR² + V²(1 + ln N)/(2Δ))/N` for it.
+
+    `f + ΔΨ` is Δ-strongly convex relative to Ψ and in the norm ‖·‖, such as C's gauge: f's own slope bounds V = G + σs, as ΔΨ is stepped exactly
+    and not by its gradient, which the entropy has none of at the border (Duchi, Shalev-Shwartz, Singer, Tewari 2010). Proof: what a step
+    minimises is (1 + η_tΔ)-strongly convex relative to Ψ, so that `⟨g̃_t, θ_t − θ*⟩ + Δ(Ψ(θ_{t+1}) − Ψ(θ*)) ≤ B_t/η_t − (1/η_t + Δ)B_{t+1} +
+    η_t‖g̃_t‖_*²/2`; the sum of B's telescopes to `ΔB_1 ≤ ΔR²`, and `Σ Ψ(θ_{t+1}) ≥ Σ Ψ(θ_t)`, θ₁ being the minimiser of Ψ.
+
+    Source: 002, Theorem A.1; 002, Theorem 4.1 (2); 002, Remark 3; 002, Section 2.2, strong convexity in a function.
+    """
+    first, rest = blocks[0], lipschitz(blocks[1:], count, sigma)
+    weight = (1.0 + math.log(count + 1)) / (2.0 * strength * (count + 1))
+    quiet = weight * first.gradient**2
+    noise = weight * (first.gradient + sigma * first.noise) ** 2 - quiet
+    steps = (Step(0.0, strength, True), *rest.steps)
+    optimisation = quiet + strength * first.reach**2 / (count + 1) + rest.optimisation
+    return Bound(Rule.COMPOSITE, steps, optimisation, noise + rest.noise)
+
+
 def fixed(blocks: Sequence[Block], count: int, sigma: float, sizes: Sequence[float], rule: Rule) -> Bound:
     """Any constant steps: `Σ R²/(ηN) + ηV²/2`, the sum that `lipschitz` minimises."""
     optimisation = noise = 0.0
@@ -156,8 +188,11 @@ def fixed(blocks: Sequence[Block], count: int, sigma: float, sizes: Sequence[flo
     return Bound(rule, tuple(Step(size) for size in sizes), optimisation, noise)
 
 
-def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: float) -> Iterator[Bound]:
-    """Every rule that applies, at T gradients of noise σ."""
+def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: float, own: float = 0.0) -> Iterator[Bound]:
+    """Every rule that applies, at T gradients of noise σ; of `own` times the potential beside the loss there is one."""
+    if own > 0.0:
+        yield composite(blocks, count, sigma, own)
+        return
     yield lipschitz(blocks, count, sigma)
     if all(math.isfinite(block.curvature) for block in blocks):
         yield smooth(blocks, count, sigma)
@@ -165,7 +200,9 @@ def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: floa
         yield strongly_convex(blocks, count, sigma, strength)
 
 
-def settled(blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None) -> list[tuple[int, Bound]]:
+def settled(
+    blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None, own: float = 0.0
+) -> list[tuple[int, Bound]]:
     """For each rule the first T at which its optimisation error has come down to its noise, at most `most`.
 
     T gradients share one budget, so that each has noise `σ₁√T`: from there on further steps buy half of the bound at most.
@@ -176,7 +213,7 @@ def settled(blocks: Sequence[Block], sigma_of_one: float, strength: float, most:
     limit = EXACT_STEPS if sigma_of_one == 0.0 else 2**53 if most is None else most
 
     def at(count: int) -> list[Bound]:
-        return list(candidates(blocks, count, sigma_of_one * math.sqrt(count), strength))
+        return list(candidates(blocks, count, sigma_of_one * math.sqrt(count), strength, own))
 
     found = []
     for number in range(len(at(1))):

@@ -1,0 +1,101 @@
+"""One fit, any engine: the bits of eleven fits in memory, from Parquet, by Dask and by Spark; seconds of a question; and what kills of workers do.
+
+Every cluster is on this machine, so that seconds are of calls and not of networks: what a question costs however small its table is. Spark takes its
+three parts from Parquet files whose rows are shuffled, Dask eleven parts of shuffled rows; both keep encoded parts.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SPEED = True
+WORKERS = (1, 2, 4)
+KILLS = 20
+
+
+def run() -> dict[str, Any]:
+    from tests.data.engines.fits import FITS, fitted, table
+
+    wanted, found = {name: fitted(name, table()) for name in FITS}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for engine, open_it in engines(Path(folder)):
+            with ExitStack() as stack:
+                source, same, start = open_it(stack), [], time.perf_counter()
+                fitted("moments", source)  # workers import and compile
+                first, start = time.perf_counter() - start, time.perf_counter()
+                for name in FITS:
+                    same.append(fitted(name, source) == wanted[name])
+                    print(engine, name, same[-1], round(time.perf_counter() - start, 1), flush=True)
+                found[engine] = {
+                    "fits": len(FITS),
+                    "same bits": sum(same),
+                    "seconds": round(time.perf_counter() - start, 1),
+                    "milliseconds of a question": round(1e3 * (time.perf_counter() - start) / questions(), 1),
+                    "first fit": round(first, 1),
+                }
+                print(engine, found[engine], flush=True)
+    return {"questions": questions(), "engines": found, "kills": kills()}
+
+
+def engines(folder: Path) -> Iterator[tuple[str, Any]]:
+    """By name, what opens the table with it."""
+    import pyarrow as pa
+    from pyarrow import parquet
+    from tests.data.engines import clusters
+    from tests.data.engines.fits import N, table
+
+    import hullabaloo as hb
+
+    whole = table().iloc[np.random.default_rng(5).permutation(N)].reset_index(drop=True)
+    for number in range(3):
+        part = whole.iloc[500 * number : 500 * (number + 1)]
+        parquet.write_table(pa.Table.from_pandas(part, preserve_index=False), folder / f"{number}.parquet")
+    yield "parquet", lambda stack: hb.scan(folder)
+
+    def by_dask(stack: ExitStack, workers: int) -> Any:
+        from dask import dataframe
+
+        client = stack.enter_context(clusters.dask(workers))
+        return hb.scan(dataframe.from_pandas(whole, npartitions=11, sort=False), client=client)
+
+    def by_spark(stack: ExitStack) -> Any:
+        return hb.scan(stack.enter_context(clusters.spark()).read.parquet(str(folder)))
+
+    for workers in WORKERS:
+        yield f"dask, {workers} workers", lambda stack, workers=workers: by_dask(stack, workers)
+    yield "spark, 2 threads", by_spark
+
+
+def questions() -> int:
+    """How many questions all fits ask."""
+    from tests.data.engines.fits import FITS, fitted, table
+
+    from hullabaloo.curator.query import Sum
+
+    asked, plain = [0], Sum.exact
+
+    def counted(self: Any, *given: Any) -> Any:
+        asked[0] += 1
+        return plain(self, *given)
+
+    Sum.exact = counted  # type: ignore[method-assign]
+    try:
+        for name in FITS:
+            fitted(name, table())
+    finally:
+        Sum.exact = plain  # type: ignore[method-assign]
+    return asked[0]
+
+
+def kills() -> dict[str, int]:
+    """Workers of Dask killed at random instants of fits: every fit has the bits of memory, or fails in a sentence; no second charge, none takes a minute."""
+    from tests.data.engines import clusters
+    from tests.data.engines.test_dask import fits_among_kills
+
+    with tempfile.TemporaryDirectory() as folder, clusters.dask() as client:
+        return {"workers killed": KILLS, "fits that gave a model": fits_among_kills(client, KILLS, Path(folder))}

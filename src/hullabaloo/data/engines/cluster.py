@@ -1,0 +1,232 @@
+"""What engines of several machines share: what runs on a worker, what it says, and what is heard of it.
+
+A worker says bytes: of a tally, or a word of `FAULTS`. Nothing that a record could be read from leaves it as an error: an exception would be written
+into the logs of the cluster, with its arguments, and sent to whoever asked.
+"""
+
+import pickle
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NoReturn, TypeVar
+
+from hullabaloo._version import __version__
+from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Reading, Tally, Task, unpacked
+from hullabaloo.data.readers.opening import open_table
+from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
+from hullabaloo.errors import CapabilityError, SchemaError
+
+T = TypeVar("T")
+_HEAD = struct.Struct("<QQQ")
+Shape = tuple[tuple[str, ...] | None, tuple[str, ...]]
+"""The names of a part's columns, as the domain declares them, and how each is read: the same in all parts."""
+
+
+class TornCluster(TornTable):
+    """A cluster failed. What it said is left out: it may quote a record."""
+
+    why = (
+        "the cluster that reads it failed or lost too many of its workers. What it said is left out, as it may quote a record; the logs of its workers "
+        "tell more. Check that the table can be read there without this library."
+    )
+
+
+class TornPart(TornTable):
+    """A part has other columns than the table declares. Which columns, and which part, is not said."""
+
+    why = (
+        "one of its parts has other columns than the table declares, or columns of another type. Let all have the same."
+    )
+
+
+class OtherLibrary(TornTable):
+    """A worker came that has another version of this library."""
+
+    why = f"a worker has another version of hullabaloo than the {__version__} that is used here. Install the same one on all."
+
+
+FAULTS = {b"!columns": TornPart, b"!version": OtherLibrary, b"!failed": TornCluster}
+
+
+class Remote(ABC):
+    """A table in parts that are read, and asked, by the workers of a cluster."""
+
+    schema: TableSchema
+    quoted_line_breaks: bool | None = None
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """The number of records, counted there."""
+
+    @abstractmethod
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """The parts, one after the other, brought here."""
+
+    @abstractmethod
+    def engine(self, reading: Reading, keep_bytes: int) -> Engine:
+        """What asks its parts, for one fit."""
+
+
+# ---- on a worker: no error leaves -----------------------------------------------------------------------------------
+
+
+def said(work: Callable[[], T]) -> T | bytes:
+    """What some work gives; where it fails, a word."""
+    try:
+        return work()
+    except MemoryError:
+        return b"!memory"
+    except OtherVersion:
+        return b"!version"
+    except TornPart:
+        return b"!columns"
+    except Exception:
+        return b"!failed"
+
+
+def opened(frame: Any, shape: Shape) -> Table:
+    """A part of the table, of the columns that it was declared to have.
+
+    Raises:
+        TornPart: it has others.
+    """
+    table, (names, kinds) = open_table(frame), shape
+    found: Any = table.schema.names
+    if kinds_of(table.schema) != kinds or (names is not None and found != names):
+        raise TornPart
+    return table
+
+
+def kinds_of(schema: TableSchema) -> tuple[str, ...]:
+    """How each column is read: numbers of different sizes are read alike, truths and numbers are not."""
+    return tuple(
+        f"{kind} {'bool' in declared.lower()}" for kind, declared in zip(schema.kinds, schema.types, strict=True)
+    )
+
+
+def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:
+    """One part, encoded. PRIVATE."""
+    return said(lambda: unpacked(reading)[0].part(opened(frame, shape)))
+
+
+def ask(task: bytes, part: Part | bytes) -> bytes:
+    """What one part adds up to. PRIVATE."""
+    if isinstance(part, bytes):
+        return part
+
+    def tally() -> bytes:
+        own: Task = unpacked(task)[0]
+        return dumped(own, own.tally(part))
+
+    return said(tally)
+
+
+def total(task: bytes, parts: Callable[[], Iterator[Part]]) -> bytes:
+    """What several parts add up to, read one after the other; nothing where there is none. PRIVATE."""
+
+    def tally() -> bytes:
+        own: Task = unpacked(task)[0]
+        found = parts()
+        first = next(found, None)
+        return b"" if first is None else dumped(own, own.merged(map(own.tally, chain([first], found))))
+
+    return said(tally)
+
+
+def add(task: bytes, tallies: Iterable[bytes]) -> bytes:
+    """What several parts add up to: the first fault among them where there is one. PRIVATE."""
+    words = list(tallies)
+    fault = next((word for word in words if word[:1] == b"!"), None)
+    if fault is not None:
+        return fault
+
+    def merged() -> bytes:
+        own: Task = unpacked(task)[0]
+        return dumped(own, own.merged(loaded(own, word) for word in words))
+
+    return said(merged)
+
+
+def version() -> str:
+    """Of the library, on a worker."""
+    return __version__
+
+
+def dumped(task: Task, tally: Tally) -> bytes:
+    """A tally as bytes. PRIVATE."""
+    return b"=" + _HEAD.pack(tally.count, tally.checksum, tally.size) + task.asked.dump(tally.state)
+
+
+def loaded(task: Task, data: bytes) -> Tally:
+    """The tally that these bytes are of. PRIVATE."""
+    return Tally(task.asked.load(data[1 + _HEAD.size :]), *_HEAD.unpack_from(data, 1))
+
+
+# ---- where the fit was called ---------------------------------------------------------------------------------------
+
+
+def heard(task: Task, data: bytes) -> Tally:
+    """What the cluster said; PRIVATE.
+
+    Raises:
+        TornTable: a worker failed; MemoryError: one had too little memory.
+    """
+    if data == b"!memory":
+        raise MemoryError(MEMORY)
+    if data[:1] != b"=":
+        raise FAULTS.get(data, TornCluster)
+    return unheard(lambda: loaded(task, data))
+
+
+def unheard(work: Callable[[], T]) -> T:
+    """What a cluster gives. What it says when it fails may quote a record, so nothing of that goes on, not as a context either.
+
+    Raises:
+        TornCluster: it failed.
+    """
+    try:
+        return work()
+    except TornTable as error:
+        fault = type(error)
+    except Exception:
+        fault = TornCluster
+    raise fault
+
+
+def sent(*public: Any) -> bytes:
+    """See `base.packed`.
+
+    Raises:
+        CapabilityError: something cannot be sent.
+    """
+    from hullabaloo.data.engines.base import packed
+
+    try:
+        return packed(*public)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        pass
+    raise CapabilityError(
+        "A loss or a map of your own was to be sent to the workers of a cluster, and Python cannot pickle it. Define it in a module that the workers "
+        "can import, or pass a table that is read on this machine."
+    )
+
+
+def not_installed(library: str, extra: str) -> NoReturn:
+    """A library is missing."""
+    raise SchemaError(
+        f'Reading this table needs the library {library}, which is not installed. Install it with: pip install "hullabaloo[{extra}]"'
+    ) from None
+
+
+def check_versions(found: Iterable[Any]) -> None:
+    """Refuse workers of another version, before anything is charged."""
+    others = sorted(
+        {one if isinstance(one, str) and len(one) < 40 else "an unknown one" for one in found} - {__version__}
+    )
+    if others:
+        raise CapabilityError(
+            f"The cluster's workers have hullabaloo {', '.join(others)}, and here it is {__version__}: sums could differ. Install the same version on all. "
+            "Nothing was charged or read."
+        )

@@ -1,0 +1,172 @@
+"""Dask: partitions are read, kept encoded and asked by the workers of a `distributed.Client`. One map and one tree of additions for each question.
+
+A lost worker's parts are read again by others: all that runs there is a function of the table and of public facts.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, final
+from uuid import uuid4
+
+from hullabaloo.data.engines import cluster
+from hullabaloo.data.engines.base import Reading, Tally, Task
+from hullabaloo.data.engines.cluster import Remote, TornCluster, unheard
+from hullabaloo.data.readers.opening import open_table
+from hullabaloo.data.table import Table
+from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError
+
+PATIENCE = 50.0
+"""Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
+FAN = 8
+"""Tallies that are added up at once: the tree is shallow, and a worker holds few of them."""
+_POLL = 2.0
+
+
+@final
+class DaskFrame(Remote):
+    """A Dask dataframe, by the workers of a client."""
+
+    def __init__(self, frame: Any, client: Any = None) -> None:
+        if not hasattr(frame, "to_delayed") or not hasattr(frame, "_meta") or len(getattr(frame, "shape", ())) != 2:
+            raise SchemaError(
+                "A Dask collection was given that is no dataframe. Name the columns of an array: dask.dataframe.from_dask_array(array, columns=[...])."
+            )
+        if isinstance(frame._meta, list) or not hasattr(frame._meta, "columns"):
+            raise SchemaError(
+                "A Dask array has no names of columns: dask.dataframe.from_dask_array(array, columns=[...]) gives it some."
+            )
+        self._frame, self._client = frame, connected(client)
+        self.schema = open_table(frame._meta).schema
+
+    @property
+    def n_rows(self) -> int:
+        """See `Remote`."""
+        from dask.delayed import delayed
+
+        sizes = [delayed(len)(part) for part in self._delayed(None)]
+        return int(unheard(lambda: result(self._client, delayed(sum)(sizes))))
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """See `Remote`."""
+        shape = self.shape(names)
+        for part in self._delayed(names):
+            frame = unheard(lambda part=part: result(self._client, part))  # type: ignore[misc]
+            for start in range(0, max(len(frame), 1), rows):
+                yield unheard(lambda: cluster.opened(frame.iloc[start : start + rows], shape))  # noqa: B023 - at once
+
+    def engine(self, reading: Reading, keep_bytes: int) -> "DaskEngine":
+        """See `Remote`."""
+        parts = self._delayed(reading.columns)
+        return DaskEngine(self._client, parts, self.shape(reading.columns), reading, keep_bytes)
+
+    def _delayed(self, names: Sequence[str] | None) -> list[Any]:
+        return unheard(lambda: list(self._chosen(names).to_delayed()))
+
+    def _chosen(self, names: Sequence[str] | None) -> Any:
+        return self._frame if names is None or self.schema.names is None else self._frame[list(names)]
+
+    def shape(self, names: Sequence[str] | None) -> cluster.Shape:
+        """What each part has to have."""
+        schema = unheard(lambda: open_table(self._chosen(names)._meta).schema)
+        return (None if schema.names is None or names is None else tuple(names)), cluster.kinds_of(schema)
+
+
+@final
+class DaskEngine:
+    """Asks the partitions; encoded ones stay in the workers' memory from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
+
+    def __init__(self, client: Any, parts: list[Any], shape: cluster.Shape, reading: Reading, keep: int) -> None:
+        from dask.delayed import delayed
+
+        self._client, self._keep, self._asked = client, keep, 0
+        sent = delayed(cluster.sent(reading))
+        self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
+        self._fits = False
+
+    def __repr__(self) -> str:
+        return "DaskEngine(private)"
+
+    def map_reduce(self, task: Task) -> Tally:
+        """See `Engine`."""
+        if self._fits:
+            self._parts, self._fits, self._keep = unheard(lambda: self._client.persist(self._parts)), False, -1
+        sent = cluster.sent(task)
+        tally = cluster.heard(task, unheard(lambda: result(self._client, self._question(sent))))
+        self._fits = tally.size <= self._keep
+        return tally
+
+    def _question(self, task: bytes) -> Any:
+        """The tally of all parts, delayed; written as a graph, since calls of `delayed` take most of the time of a small question."""
+        from dask.delayed import Delayed
+        from dask.highlevelgraph import HighLevelGraph
+
+        name = f"question-{uuid4().hex}"
+        graph: dict[Any, Any] = {name: task}
+        tallies: list[Any] = [(name, 0, place) for place in range(len(self._parts))]
+        graph |= {tally: (cluster.ask, name, part.key) for tally, part in zip(tallies, self._parts, strict=True)}
+        while len(tallies) > 1:
+            level = tallies[0][1] + 1
+            several = [tallies[start : start + FAN] for start in range(0, len(tallies), FAN)]
+            tallies = [(name, level, place) for place in range(len(several))]
+            graph |= {tally: (cluster.add, name, some) for tally, some in zip(tallies, several, strict=True)}
+        whole = HighLevelGraph.from_collections(name, graph, dependencies=self._parts)
+        return Delayed(tallies[0], whole, layer=name)  # type: ignore[no-untyped-call]
+
+
+def result(client: Any, wanted: Any) -> Any:
+    """What a delayed object is, computed by the client's workers; given up where none is left for `PATIENCE` seconds.
+
+    Raises:
+        TornCluster: it was given up; anything else: what the cluster raises.
+    """
+    future, seen = client.compute(wanted), time.monotonic()
+    try:
+        while time.monotonic() - seen <= PATIENCE:
+            try:
+                return future.result(timeout=_POLL)
+            except TimeoutError:
+                if future.done():
+                    return future.result(timeout=PATIENCE)
+                if client.status == "running" and client.sync(client.scheduler.identity, n_workers=1)["workers"]:
+                    seen = time.monotonic()
+        raise TornCluster
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def connected(client: Any) -> Any:
+    """The client, or one of the address, or the one that is in use; its workers have this library.
+
+    Raises:
+        CapabilityError: there is none, or none of its workers can be asked.
+    """
+    try:
+        import distributed
+    except ImportError:
+        cluster.not_installed("distributed", "dask")
+    if client is not None and not isinstance(client, str | distributed.Client):
+        raise InvalidParameter(
+            f"client= was given {type(client).__name__}. Pass a distributed.Client, or the address of a scheduler."
+        )
+    why = None
+    try:
+        if isinstance(client, str):
+            client = distributed.Client(
+                client,  # type: ignore[no-untyped-call]
+                set_as_default=False,
+                timeout=PATIENCE / 5,
+            )
+        client = distributed.get_client() if client is None else client
+        client.wait_for_workers(1, timeout=PATIENCE / 5)
+        found = list(client.run(cluster.version).values())
+    except ValueError:
+        why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
+    except Exception as error:
+        why = f"its workers could not be asked ({type(error).__name__}). Check its address, that workers run, and that hullabaloo is installed on each"
+    if why is not None:
+        raise CapabilityError(
+            f"A Dask table is read by the workers of a client, and {why}. Nothing was charged or read."
+        )
+    cluster.check_versions(found)
+    return client

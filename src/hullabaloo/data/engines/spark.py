@@ -1,0 +1,236 @@
+"""Spark: executors read, keep and ask the parts of a dataframe by `mapInArrow`, so that Spark Connect works, too. One job for each question.
+
+What fits is kept encoded, one binary cell a record, in the executors' memory alone; what they lose is encoded again.
+"""
+
+import contextlib
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from hullabaloo.data.engines import cluster
+from hullabaloo.data.engines.base import Part, Reading, Tally, Task, part_of, unpacked
+from hullabaloo.data.engines.cluster import Remote, unheard
+from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
+from hullabaloo.data.source import Rows
+from hullabaloo.data.table import Table, TableSchema, hidden
+from hullabaloo.errors import CapabilityError, SchemaError
+
+LARGE = 1 << 20
+"""Bytes of a sum from which those of all parts are added up by executors,"""
+FEW = 8
+"""so many of them, before they are sent to the driver."""
+_SAID, _ROW = "said binary", "row binary"
+
+
+@final
+class SparkFrame(Remote):
+    """A Spark dataframe, by the executors of its session."""
+
+    def __init__(self, frame: Any) -> None:
+        if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
+            raise SchemaError(
+                f"A {type(frame).__name__} of Spark is no dataframe that is at rest. Pass a pyspark.sql.DataFrame."
+            )
+        self._frame = frame
+        self._fields = self._arrow(None)
+        self.schema = _schema(self._fields)
+        why, found = "", []
+        try:
+            found = [row[0].decode() for row in frame.sparkSession.range(1).mapInArrow(_version, _SAID).collect()]
+        except Exception as error:
+            why = type(error).__name__
+        if why:
+            raise CapabilityError(
+                f"A Spark table is read by the executors of its session, and they could not be asked ({why}). Check that the session runs, and that "
+                "hullabaloo is installed on each. Nothing was charged or read."
+            )
+        cluster.check_versions(found)
+
+    @property
+    def n_rows(self) -> int:
+        """See `Remote`."""
+        return int(unheard(self._frame.count))
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """See `Remote`."""
+        import pyarrow as pa
+
+        brought = unheard(lambda: self._chosen(names).mapInArrow(_as_file, _SAID).toLocalIterator())
+        while (row := unheard(lambda: next(brought, None))) is not None:
+            table = pa.ipc.open_stream(pa.py_buffer(row[0])).read_all()
+            for start in range(0, table.num_rows, rows):
+                yield ArrowTable(table.slice(start, rows))
+
+    def engine(self, reading: Reading, keep_bytes: int) -> "SparkEngine":
+        """See `Remote`."""
+        names = reading.columns
+        shape = names, cluster.kinds_of(_schema(self._arrow(names)))
+        return SparkEngine(self._chosen(names), shape, reading, keep_bytes)
+
+    def _arrow(self, names: Sequence[str] | None) -> Any:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        return unheard(lambda: to_arrow_schema(self._chosen(names).schema))
+
+    def _chosen(self, names: Sequence[str] | None) -> Any:
+        quoted = [f"`{name.replace('`', '``')}`" for name in names or ()]
+        return self._frame.select(*quoted) if quoted else self._frame
+
+
+@final
+class SparkEngine:
+    """Asks the parts; encoded ones stay with the executors from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
+
+    def __init__(self, frame: Any, shape: cluster.Shape, reading: Reading, keep: int) -> None:
+        self._frame, self._shape, self._reading, self._keep = frame, shape, reading, keep
+        self._sent, self._fits = cluster.sent(reading), False
+        self._parts: Callable[[Iterator[Any]], Iterator[Part]] = _Read(self._sent, shape)
+
+    def __repr__(self) -> str:
+        return "SparkEngine(private)"
+
+    def map_reduce(self, task: Task) -> Tally:
+        """See `Engine`."""
+        if self._fits:
+            self._keep_encoded()
+        sent, nothing = cluster.sent(task), task.tally(self._reading.nothing())
+        said = unheard(lambda: self._question(sent, large=len(task.asked.dump(nothing.state)) > LARGE))
+        tally = cluster.heard(task, cluster.add(sent, said)) if said else nothing
+        self._fits = tally.size <= self._keep
+        return tally
+
+    def _question(self, task: bytes, *, large: bool) -> list[bytes]:
+        asked = self._frame.mapInArrow(_Ask(task, self._parts), _SAID)
+        if large:
+            asked = asked.repartition(FEW).mapInArrow(_Add(task), _SAID)
+        return [bytes(row[0]) for row in asked.collect()]
+
+    def _keep_encoded(self) -> None:
+        from pyspark import StorageLevel
+
+        def keep() -> Any:
+            return self._frame.mapInArrow(_Encode(self._parts), _ROW).persist(StorageLevel.MEMORY_ONLY)
+
+        self._frame = unheard(keep)
+        self._parts, self._fits, self._keep = _Kept(self._sent), False, -1
+        weakref.finalize(self, _forget, self._frame)
+
+
+def _forget(frame: Any) -> None:
+    with contextlib.suppress(Exception):  # the session may have ended
+        frame.unpersist()
+
+
+def _schema(fields: Any) -> TableSchema:
+    types = [field.type for field in fields]
+    return TableSchema(hidden(field.name for field in fields), tuple(map(type_name, types)), tuple(map(kind_of, types)))
+
+
+# ---- on an executor: functions of record batches, pickled by value of their fields ------------------------------------
+
+
+def _cells(cells: list[bytes], name: str = "said") -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], [name])
+
+
+def _version(batches: Iterator[Any]) -> Iterator[Any]:
+    for _ in batches:
+        yield _cells([cluster.version().encode()])
+
+
+def _as_file(batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as out:
+            out.write_batch(batch)
+        yield _cells([sink.getvalue().to_pybytes()])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Parts of the table as it is. PRIVATE."""
+
+    reading: bytes
+    shape: cluster.Shape
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Part]:
+        reading: Reading = unpacked(self.reading)[0]
+        return (reading.part(cluster.opened(batch, self.shape)) for batch in batches)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Parts of the table as `_Encode` wrote it. PRIVATE."""
+
+    reading: bytes
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Part]:
+        import pyarrow.compute as pc
+
+        nothing = unpacked(self.reading)[0].nothing().rows
+        width, several = nothing.X.shape[1], nothing.Y.shape[1]
+        ends = np.cumsum([width, several, nothing.weight is not None, nothing.offset is not None])
+        for batch in batches:
+            cells = batch.column(0)
+            if not pc.all(pc.equal(pc.binary_length(cells), 8 * int(ends[-1]))).as_py():
+                raise cluster.FAULTS.get(cells[0].as_py(), cluster.TornCluster)
+            table = np.frombuffer(b"".join(cells.to_pylist())).reshape(-1, ends[-1])
+            X, Y, weight, offset, _ = (np.ascontiguousarray(part) for part in np.split(table, ends, axis=1))
+            yield part_of(Rows(X, Y, weight[:, 0] if weight.size else None, offset[:, 0] if offset.size else None))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Encode:
+    """Encoded records, one cell each: columns, targets, weight and offset. PRIVATE."""
+
+    parts: Callable[[Iterator[Any]], Iterator[Part]]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        found = self.parts(batches)
+        while (part := cluster.said(lambda: next(found, None))) is not None:
+            if isinstance(part, bytes):
+                yield _cells([part], "row")
+                return
+            rows = part.rows
+            extra = [one[:, None] for one in (rows.weight, rows.offset) if one is not None]
+            words = np.hstack([rows.X, rows.Y, *extra])
+            cells = words.view(f"V{8 * words.shape[1]}").ravel()
+            yield _cells([cell.tobytes() for cell in cells], "row")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """What the parts on this executor add up to: one cell, or none where there is no part. PRIVATE."""
+
+    task: bytes
+    parts: Callable[[Iterator[Any]], Iterator[Part]]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        word = cluster.total(self.task, lambda: self.parts(batches))
+        if word:
+            yield _cells([word])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Add:
+    """What several of them add up to. PRIVATE."""
+
+    task: bytes
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        words = [cell for batch in batches for cell in batch.column(0).to_pylist()]
+        if words:
+            yield _cells([cluster.add(self.task, words)])

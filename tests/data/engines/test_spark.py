@@ -1,0 +1,157 @@
+"""Spark: the bits of memory, in executors of their own; errors unheard; other records found out."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import hullabaloo as hb
+from hullabaloo.data.engines import cluster, spark
+from hullabaloo.data.parts import ChangedTable
+from hullabaloo.errors import CapabilityError, HullabalooError, SchemaError
+from tests.data.engines import clusters
+from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
+QUICK = ("several",)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    with clusters.spark() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("spark")
+    write(place, np.random.default_rng(5).permutation(N))
+    return place
+
+
+def write(folder: Path, order: Any) -> None:
+    whole = pa.Table.from_pandas(table().iloc[order], preserve_index=False)
+    for number in range(3):
+        parquet.write_table(whole.slice(500 * number, 500), folder / f"{number}.parquet")
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in FITS if one not in QUICK)]
+)
+def test_bits_are_those_of_memory(name: str, session: Any, folder: Path) -> None:
+    assert fitted(name, hb.scan(session.read.parquet(str(folder)))) == fitted(name, table())
+
+
+@pytest.mark.parametrize("keep", [0, 1 << 30])
+def test_every_question_is_answered_as_in_memory(
+    keep: int, session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept, and of sums so large that executors add them up, too."""
+    if keep:
+        monkeypatch.setattr(spark, "LARGE", 0)
+        monkeypatch.setattr(spark, "FEW", 2)
+    assert told(hb.scan(session.read.parquet(str(folder)), keep_bytes=keep)) == told(hb.scan(batches))
+
+
+def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path) -> None:
+    from hullabaloo.cli import build
+
+    assert build.in_parts(folder, NUMBERS, "spark", None).n_rows == N
+
+
+def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:
+    frame = session.read.parquet(str(folder))
+    model = FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove", test_key=bytes(32))
+    nothing = model.fit(hb.scan(frame.limit(0))).release_.theta
+    assert np.array_equal(nothing, model.fit(table().iloc[:0]).release_.theta)
+    assert np.allclose(np.sort(model.predict(hb.scan(frame, batch_rows=300))), np.sort(model.predict(table())))
+
+
+def test_other_records_the_second_time_release_nothing(session: Any, tmp_path: Path) -> None:
+    write(tmp_path, np.arange(N))
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("records", hb.Budget(2.0, 1e-5), neighbours="add-or-remove")
+    source = hb.scan(session.read.parquet(str(tmp_path / "*.parquet")), keep_bytes=0)
+    ask, asked = spark.SparkEngine.map_reduce, []
+
+    def change(self: Any, task: Any) -> Any:
+        if asked:
+            part = parquet.read_table(tmp_path / "1.parquet").to_pandas()
+            part.loc[3, "y"] = 1.75
+            parquet.write_table(pa.Table.from_pandas(part, preserve_index=False), tmp_path / "1.parquet")
+        asked.append(1)
+        return ask(self, task)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark.SparkEngine, "map_reduce", change)
+        model = FITS["weights"]().set_params(budget=ONE, neighbours="add-or-remove", ledger=ledger, dataset="records")
+        with pytest.raises((ChangedTable, cluster.TornCluster)):  # Spark itself may notice the file's size
+            model.fit(source)
+    assert not hasattr(model, "release_")
+    assert len(ledger.charges("records")) == 1
+
+
+def test_what_an_executor_says_when_it_fails_is_never_heard(session: Any, folder: Path) -> None:
+    import traceback
+
+    from pyspark.sql import functions
+
+    frame = session.read.parquet(str(folder))
+    broken = frame.withColumn("y", functions.raise_error(functions.lit("SECRET Anna Meier")).cast("double"))
+    model = FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove", test_key=bytes(32))
+    with pytest.raises(HullabalooError, match="cluster") as caught:
+        model.fit(hb.scan(broken))
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+    with pytest.raises(HullabalooError, match="no such column"):
+        model.fit(hb.scan(frame.drop("b")))
+    with pytest.raises(SchemaError, match="at rest"):
+        hb.scan(frame.groupBy("g"))
+
+
+def test_another_version_is_refused_before_the_charge(
+    session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "__version__", "0.0.9")
+    with pytest.raises(CapabilityError, match="same version"):
+        hb.scan(session.read.parquet(str(folder)))
+
+
+def executors() -> list[int]:
+    """Process numbers of the executors that this process's session started."""
+    import psutil
+
+    below = psutil.Process().children(recursive=True)
+    return [one.pid for one in below if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+
+
+@pytest.mark.slow
+def test_killed_executors_change_no_bit(folder: Path) -> None:
+    """Executors in processes of their own, one killed at a random instant of each run; every run ends with the bits of memory, or in a sentence."""
+    wanted, rng, done, kills = told(hb.scan(batches)), np.random.default_rng(0), 0, 6
+    clusters.needed("pyspark", java=True)
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()  # this is the last test here
+    with clusters.spark("local-cluster[2,1,1024]", **{"spark.task.maxFailures": "8"}) as session:
+        told(hb.scan(session.read.parquet(str(folder))))
+        for _ in range(kills):
+            killer = threading.Timer(float(rng.uniform(0.0, 4.0)), lambda: os.kill(executors()[0], signal.SIGKILL))
+            killer.start()
+            start = time.monotonic()
+            with contextlib.suppress(HullabalooError):
+                assert told(hb.scan(session.read.parquet(str(folder)))) == wanted
+                done += 1
+            killer.join()
+            assert time.monotonic() - start < 120.0
+    assert done > kills // 2
