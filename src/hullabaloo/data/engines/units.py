@@ -17,8 +17,8 @@ from hullabaloo.data.engines.turns import in_turn
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 
-_BUCKETS = 128
-_SPILL = 1 << 19  # bytes of a bucket that are held in memory
+_BUCKETS = 512
+_SPILL = 1 << 17  # bytes of a bucket that are held in memory
 _ROWS = 1 << 16
 
 
