@@ -1,6 +1,7 @@
 """A table that is read in parts gives the bits of the table in memory, in any parts and order, and is refused where it cannot."""
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +148,25 @@ def test_no_more_parts_are_held_than_there_are_threads(
     )
     assert len(live) >= 15
     assert most[0] <= cores() + 1
+
+
+def test_what_is_said_of_a_fit_under_way_is_how_many_questions_were_asked(
+    table: pa.Table, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for some in (table, table.slice(0, 200)):
+        model = FITS["weights"]().set_params(budget=ONE, test_key=KEY, neighbours="add-or-remove")
+        model.fit(hb.scan(some, keep_bytes=0, verbose=True))
+        said = capfd.readouterr().err.splitlines()
+        bought = sum(one["answers"] for one in model.release_.plan["queries"])
+        assert all(
+            re.fullmatch(rf"{i} of at most {bought} questions asked of the table, \d+ s", line)
+            for i, line in enumerate(said, 1)
+        )
+        found.append(len(said))
+    assert found[0] == found[1] > 3
+    FITS["moments"]().set_params(budget=ONE).fit(hb.scan(table))
+    assert capfd.readouterr().err == ""
 
 
 # ---- sources that give other records the second time ----------------------------------------------------------------

@@ -39,8 +39,16 @@ class ScannedTable(Table):
 
     parted = True
 
-    def __init__(self, source: Parts, batch_rows: int, keep_bytes: int, cache: Path | None = None) -> None:
-        self._source, self._batch, self.keep_bytes, self.cache = source, batch_rows, keep_bytes, cache
+    def __init__(
+        self, source: Parts, batch_rows: int, keep_bytes: int, cache: Path | None = None, verbose: bool = False
+    ) -> None:
+        self._source, self._batch, self.keep_bytes, self.cache, self.verbose = (
+            source,
+            batch_rows,
+            keep_bytes,
+            cache,
+            verbose,
+        )
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
 
     @property
@@ -74,6 +82,7 @@ def scan(
     columns: Sequence[str] | None = None,
     cache: str | Path | None = None,
     client: Any = None,
+    verbose: bool = False,
 ) -> ScannedTable:
     """A table that `fit`, `predict` and `evaluate` read in parts, anew for every question, so that memory does not grow with its records.
 
@@ -94,6 +103,7 @@ def scan(
             in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one, to bring each unit's records together.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
         client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
+        verbose: say on standard error, after each question, how many of the plan's have been asked, and for how long.
 
     Raises:
         CapabilityError: the workers of a cluster cannot be asked.
@@ -118,7 +128,7 @@ def scan(
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
         )
-    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache))
+    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), bool(verbose))
 
 
 def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None, client: Any) -> Parts:
