@@ -1,4 +1,4 @@
-"""One fit, any engine: the bits of eleven fits in memory, from Parquet, by Dask and by Spark; seconds of a question; and what kills of workers do.
+"""One fit, any engine: the bits of thirteen fits in memory, from Parquet, by Dask and by Spark; seconds of a question; and what kills of workers do.
 
 Every cluster is on this machine, so that seconds are of calls and not of networks: what a question costs however small its table is. Spark takes its
 three parts from Parquet files whose rows are shuffled, Dask eleven parts of shuffled rows; both keep encoded parts.
@@ -30,7 +30,6 @@ def run() -> dict[str, Any]:
                 first, start = time.perf_counter() - start, time.perf_counter()
                 for name in FITS:
                     same.append(fitted(name, source) == wanted[name])
-                    print(engine, name, same[-1], round(time.perf_counter() - start, 1), flush=True)
                 found[engine] = {
                     "fits": len(FITS),
                     "same bits": sum(same),
@@ -38,7 +37,6 @@ def run() -> dict[str, Any]:
                     "milliseconds of a question": round(1e3 * (time.perf_counter() - start) / questions(), 1),
                     "first fit": round(first, 1),
                 }
-                print(engine, found[engine], flush=True)
     return {"questions": questions(), "engines": found, "kills": kills()}
 
 

@@ -1,5 +1,6 @@
-"""A sum of a table is that of its parts, merged: bit for bit, whatever the parts are. So partitions on any engine are an addition."""
+"""A sum of a table is that of its parts, sent and merged: bit for bit, whatever the parts are. So partitions on any engine are an addition."""
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -7,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hullabaloo.curator.asked import Asked
 from hullabaloo.curator.query import Sum
 from hullabaloo.data import Rows
+from hullabaloo.data.engines.base import Task, packed, unpacked
 from hullabaloo.losses import Logistic, Squared, SquaredTargets
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import QUERIES, PricedQueries
@@ -51,11 +54,13 @@ def test_a_sum_is_that_of_its_parts(name: str, sparse: bool) -> None:
     query = PricedQueries(ABOUT, Neighbours.ADD_OR_REMOVE, N).price(name, **made, **price)
     whole = random_rows(np.random.default_rng(3), N, ABOUT)
     question = ask(query)
+    sent = packed(Task((), Asked.of(query, question)))
+    assert struct.pack("<d", query.sigma) not in sent
     states = []
     for part in (slice(200, N), slice(0, 1), slice(1, 200)):
-        X = whole.X[part]
+        X, (task,) = whole.X[part], unpacked(sent)  # as on another machine
         rows = Rows(sp.csr_array(X) if sparse else X, whole.Y[part])
-        states.append(query.partial(rows, *question))
+        states.append(Asked.load(task.asked, task.asked.dump(task.asked.state(rows))))
     rows = Rows(sp.csr_array(whole.X) if sparse else whole.X, whole.Y)
     assert query.total(query.merge(states)).tobytes() == query.exact(rows, *question).tobytes()
 

@@ -42,13 +42,8 @@ class ScannedTable(Table):
     def __init__(
         self, source: Parts, batch_rows: int, keep_bytes: int, cache: Path | None = None, verbose: bool = False
     ) -> None:
-        self._source, self._batch, self.keep_bytes, self.cache, self.verbose = (
-            source,
-            batch_rows,
-            keep_bytes,
-            cache,
-            verbose,
-        )
+        self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
+        self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
 
     @property

@@ -15,7 +15,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 
-N, KEY, ONE = 1_500, bytes(range(7, 39)), hb.Budget(1.125, 1e-6)
+N, KEY, ONE = 1_500, bytes(range(7, 39)), hb.Budget(0.02125, 1e-6)  # few questions
 FEATURES: dict[str, Any] = {"a": (-1, 1), "b": (-1, 1), "g": ["u", "v", "w"]}
 NUMBERS = hb.Domain(FEATURES, target={"y": (-2, 2)}, records=N)
 WEIGHED = hb.Domain(FEATURES, target={"y": (-2, 2)}, weight=("weight", 2.0), records=N)
@@ -59,10 +59,12 @@ FITS: dict[str, Callable[[], Any]] = {
     "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
     "several": lambda: hb.LinearRegression(domain=SEVERAL, solver="moments"),
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
+    "classes by gradients": lambda: hb.LogisticRegression(domain=CLASSES, solver="gradient"),
     "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver="adaptive_gradient"),
+    "hinge by gradients": lambda: hb.LinearSVC(domain=CLASSES, solver="gradient"),
     "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver="adaptive_gradient"),
-    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="preconditioned_gradient"),
-    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver="preconditioned_gradient", neighbours="add-or-remove"),
+    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="gradient"),
+    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver="gradient", neighbours="add-or-remove"),
 }
 
 

@@ -43,7 +43,7 @@ class Asked(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Part:
     """Encoded rows, their number, the sum of their hashes, and how many bytes they take. PRIVATE."""
 
@@ -52,12 +52,9 @@ class Part:
     checksum: int
     size: int
 
-    def __repr__(self) -> str:
-        return "Part(private)"
-
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tally:
     """What rows add up to, and the same three numbers. PRIVATE."""
 
@@ -65,9 +62,6 @@ class Tally:
     count: int
     checksum: int
     size: int
-
-    def __repr__(self) -> str:
-        return "Tally(private)"
 
 
 @final

@@ -9,13 +9,13 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from hullabaloo._version import __version__
-from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Reading, Tally, Task, unpacked
+from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
-from hullabaloo.errors import CapabilityError, SchemaError
+from hullabaloo.errors import CapabilityError
 
 T = TypeVar("T")
 _HEAD = struct.Struct("<QQQ")
@@ -201,8 +201,6 @@ def sent(*public: Any) -> bytes:
     Raises:
         CapabilityError: something cannot be sent.
     """
-    from hullabaloo.data.engines.base import packed
-
     try:
         return packed(*public)
     except (pickle.PicklingError, TypeError, AttributeError):
@@ -211,13 +209,6 @@ def sent(*public: Any) -> bytes:
         "A loss or a map of your own was to be sent to the workers of a cluster, and Python cannot pickle it. Define it in a module that the workers "
         "can import, or pass a table that is read on this machine."
     )
-
-
-def not_installed(library: str, extra: str) -> NoReturn:
-    """A library is missing."""
-    raise SchemaError(
-        f'Reading this table needs the library {library}, which is not installed. Install it with: pip install "hullabaloo[{extra}]"'
-    ) from None
 
 
 def check_versions(found: Iterable[Any]) -> None:

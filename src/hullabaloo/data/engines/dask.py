@@ -27,13 +27,9 @@ class DaskFrame(Remote):
     """A Dask dataframe, by the workers of a client."""
 
     def __init__(self, frame: Any, client: Any = None) -> None:
-        if not hasattr(frame, "to_delayed") or not hasattr(frame, "_meta") or len(getattr(frame, "shape", ())) != 2:
+        if not hasattr(frame, "to_delayed") or not hasattr(getattr(frame, "_meta", None), "columns"):
             raise SchemaError(
                 "A Dask collection was given that is no dataframe. Name the columns of an array: dask.dataframe.from_dask_array(array, columns=[...])."
-            )
-        if isinstance(frame._meta, list) or not hasattr(frame._meta, "columns"):
-            raise SchemaError(
-                "A Dask array has no names of columns: dask.dataframe.from_dask_array(array, columns=[...]) gives it some."
             )
         self._frame, self._client = frame, connected(client)
         self.schema = open_table(frame._meta).schema
@@ -43,8 +39,11 @@ class DaskFrame(Remote):
         """See `Remote`."""
         from dask.delayed import delayed
 
-        sizes = [delayed(len)(part) for part in self._delayed(None)]
-        return int(unheard(lambda: result(self._client, delayed(sum)(sizes))))
+        def counted() -> int:
+            one = self._frame[list(self._frame.columns[:1])]
+            return int(result(self._client, delayed(sum)([delayed(len)(part) for part in one.to_delayed()])))
+
+        return unheard(counted)
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Remote`."""
@@ -78,13 +77,10 @@ class DaskEngine:
     def __init__(self, client: Any, parts: list[Any], shape: cluster.Shape, reading: Reading, keep: int) -> None:
         from dask.delayed import delayed
 
-        self._client, self._keep, self._asked = client, keep, 0
+        self._client, self._keep = client, keep
         sent = delayed(cluster.sent(reading))
         self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
         self._fits = False
-
-    def __repr__(self) -> str:
-        return "DaskEngine(private)"
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -144,7 +140,9 @@ def connected(client: Any) -> Any:
     try:
         import distributed
     except ImportError:
-        cluster.not_installed("distributed", "dask")
+        raise SchemaError(
+            'A Dask dataframe is read by the library distributed, which is not installed: pip install "hullabaloo[dask]"'
+        ) from None
     if client is not None and not isinstance(client, str | distributed.Client):
         raise InvalidParameter(
             f"client= was given {type(client).__name__}. Pass a distributed.Client, or the address of a scheduler."

@@ -14,9 +14,9 @@ import numpy as np
 from hullabaloo.data.engines import cluster
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task, part_of, unpacked
 from hullabaloo.data.engines.cluster import Remote, unheard
-from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
+from hullabaloo.data.readers.arrow import ArrowTable, schema_of
 from hullabaloo.data.source import Rows
-from hullabaloo.data.table import Table, TableSchema, hidden
+from hullabaloo.data.table import Table
 from hullabaloo.errors import CapabilityError, SchemaError
 
 LARGE = 1 << 20
@@ -36,8 +36,7 @@ class SparkFrame(Remote):
                 f"A {type(frame).__name__} of Spark is no dataframe that is at rest. Pass a pyspark.sql.DataFrame."
             )
         self._frame = frame
-        self._fields = self._arrow(None)
-        self.schema = _schema(self._fields)
+        self.schema = schema_of(self._arrow(None))
         why, found = "", []
         try:
             found = [row[0].decode() for row in frame.sparkSession.range(1).mapInArrow(_version, _SAID).collect()]
@@ -68,7 +67,7 @@ class SparkFrame(Remote):
     def engine(self, reading: Reading, keep_bytes: int) -> "SparkEngine":
         """See `Remote`."""
         names = reading.columns
-        shape = names, cluster.kinds_of(_schema(self._arrow(names)))
+        shape = names, cluster.kinds_of(schema_of(self._arrow(names)))
         return SparkEngine(self._chosen(names), shape, reading, keep_bytes)
 
     def _arrow(self, names: Sequence[str] | None) -> Any:
@@ -89,9 +88,6 @@ class SparkEngine:
         self._frame, self._shape, self._reading, self._keep = frame, shape, reading, keep
         self._sent, self._fits = cluster.sent(reading), False
         self._parts: Callable[[Iterator[Any]], Iterator[Part]] = _Read(self._sent, shape)
-
-    def __repr__(self) -> str:
-        return "SparkEngine(private)"
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -123,11 +119,6 @@ class SparkEngine:
 def _forget(frame: Any) -> None:
     with contextlib.suppress(Exception):  # the session may have ended
         frame.unpersist()
-
-
-def _schema(fields: Any) -> TableSchema:
-    types = [field.type for field in fields]
-    return TableSchema(hidden(field.name for field in fields), tuple(map(type_name, types)), tuple(map(kind_of, types)))
 
 
 # ---- on an executor: functions of record batches, pickled by value of their fields ------------------------------------

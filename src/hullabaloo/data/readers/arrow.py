@@ -61,6 +61,13 @@ def check_container(array: Any) -> None:
             ) from None
 
 
+def schema_of(declared: Any) -> TableSchema:
+    """What an Arrow schema declares."""
+    types = [field.type for field in declared]
+    names = hidden(field.name for field in declared)
+    return TableSchema(names, tuple(map(type_name, types)), tuple(map(kind_of, types)))
+
+
 class ArrowTable(Table):
     """An Arrow table or record batch; raises ``SchemaError`` for a broken container."""
 
@@ -68,13 +75,8 @@ class ArrowTable(Table):
         for column in source.columns:
             if kind_of(column.type) != REFUSED:
                 check_container(column)
-        fields = list(source.schema)
         self._source, self.n_rows = source, int(source.num_rows)
-        self.schema = TableSchema(
-            hidden(field.name for field in fields),
-            tuple(type_name(field.type) for field in fields),
-            tuple(kind_of(field.type) for field in fields),
-        )
+        self.schema = schema_of(source.schema)
 
     def _numbers(self, column: int) -> NDArray[np.float64]:
         return floats(self._source.column(column))
