@@ -80,21 +80,21 @@ def halves(frame: pd.DataFrame, rng: np.random.Generator) -> Iterator[pd.DataFra
 @pytest.mark.parametrize("name", FITS)
 def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, nothing that is derived from it, no budget, no price and no noise, in any form that pickle writes."""
-    from hullabaloo.curator import Curator
+    from hullabaloo.curator.query import Sum
     from hullabaloo.data.scan import ScannedTable
 
     sent: list[bytes] = []
     derived: list[Any] = []
     bought: set[float] = {ONE.epsilon, ONE.delta}
     monkeypatch.setattr(ScannedTable, "engine", lambda self, reading: Elsewhere(reading, sent))
-    plain = Curator._Curator__derived
+    plain = Sum.answered
 
-    def watched(self: Any, *place: Any) -> Any:
-        derived.append(plain(self, *place))
-        bought.update({number for query in self._Curator__queries for number in (query.mu, query.sigma)})
-        return derived[-1]
+    def watched(self: Any, rows: Any, question: Any, key: Any, kept: Any) -> Any:
+        derived.append(key)
+        bought.update((self.mu, self.sigma))
+        return plain(self, rows, question, key, kept)
 
-    monkeypatch.setattr(Curator, "_Curator__derived", watched)
+    monkeypatch.setattr(Sum, "answered", watched)
     model = FITS[name]().set_params(budget=ONE, test_key=KEY).fit(hb.scan(batches))
     assert sent
     assert derived
