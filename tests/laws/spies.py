@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.geometry import MirrorMap
+from hullabaloo.geometry import HasComposite
 from tests.replay.exact import exact
 
 Heard = list[Any]
@@ -28,7 +28,7 @@ def _passed_on(name: str, inner: Any, heard: Heard, *bases: type) -> Any:
     def ask(self: Any, *given: Any, **named: Any) -> Any:
         heard.append((name, exact(given), exact(named)))
         answer = getattr(inner, name)(*given, **named)
-        return spied(answer, heard, MirrorMap) if isinstance(answer, MirrorMap) else answer
+        return spied(answer, heard, HasComposite) if isinstance(answer, HasComposite) else answer
 
     return ask
 

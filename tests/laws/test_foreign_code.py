@@ -115,6 +115,7 @@ SEEN_BY: Mapping[type, str] = {
     ConvexSet: "a bare set",
     **{kind: f"a set that is {kind.__name__}" for kind in CAPABILITIES},
     geometry.MirrorMap: "a set that is HasMirrorMap",
+    geometry.HasComposite: "a set that is HasMirrorMap",
     Penalty: "a penalty",
     HasElasticForm: "an elastic penalty",
     SeparablePenalty: "a separable penalty",
@@ -213,6 +214,11 @@ def test_a_shape_of_ones_own_is_shown_noisy_answers_only(shape: str, solver: str
     ran = spies_are_shown_the_same(fit_of("LinearRegression", solver, SHAPES[shape]), two_tables())
     assert ran or solver not in RUNS.get(shape, ())
     assert not (ran and solver in MINIMISED)
+
+
+def test_a_map_that_eases_points_is_shown_noisy_answers_only() -> None:
+    fit = fit_of("LinearRegression", hb.MirrorDescentSolver(composite=0.1), SHAPES["a set that is HasMirrorMap"])
+    assert spies_are_shown_the_same(fit, two_tables())
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from hullabaloo import theory
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import L1Ball, L2Ball
+from hullabaloo.geometry import L1Ball, L2Ball, LpBall
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 
 DELTA = 1e-8
@@ -108,6 +108,17 @@ def test_the_curvature_bound_is_attained_by_the_lasso() -> None:
     norms = {"norm_l1": 50.0, "norm_l2": 7.0, "norm_linf": 1.0}
     assert theory.curvature_bound(L1Ball(1.0), 50, 1.0, **norms) == 4.0
     assert theory.curvature_bound(L2Ball(1.0), 50, 1.0, **norms) == pytest.approx(4.0 * 49.0)
+
+
+def test_the_curvature_of_an_lp_ball_is_by_its_own_pair_of_norms() -> None:
+    """q = 3/2, r = 3: attained by a row of 100 cells of 0.1, which has ‖x‖₂ = 1 and ‖x‖₃³ = 0.1; the pairs of 1, 2 and ∞ give 4 at least.
+
+    Tests: 002, Remark 4.
+    """
+    body, row = LpBall(1.5, 1.0), np.repeat([0.1, 0.0], [100, 900])
+    found = theory.curvature_bound(body, 1000, 1.0, norm_l1=10.0, norm_l2=1.0, norm_linf=0.1)
+    assert found == pytest.approx((2.0 * body.support(row)) ** 2)
+    assert found == pytest.approx(4.0 * 0.1 ** (2 / 3))
 
 
 def test_from_some_number_of_records_privacy_is_free() -> None:

@@ -253,6 +253,10 @@ def test_a_price_costs_nothing_and_falls_as_records_come(tmp_path: Path) -> None
     with pytest.raises(InvalidParameter, match="needs a horizon"):
         stream(horizon=None, every="auto").begin()
     assert math.isinf(stream().price().epsilon)
+    within = stream(budget=ONE, horizon=10_000, every=100, constraint=hb.L2Ball(0.1))
+    said = [next(note for note in within.price(at).notes if "Theorem 4.2" in note) for at in (1_000, 10_000)]
+    early, late = (float(note.split("≤ ")[1].split()[0]) for note in said)
+    assert 0.0 < late < early / 5  # the sum's bound hardly grows, and this is a record's
 
 
 def test_a_price_tells_the_noise_that_the_release_has() -> None:

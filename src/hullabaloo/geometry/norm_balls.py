@@ -8,9 +8,9 @@ import numpy as np
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import width
-from hullabaloo.geometry.base import Face, HasFaces, HasMirrorMap, HasVertices, NormBall
+from hullabaloo.geometry.base import ConvexSet, Face, HasFaces, HasMirrorMap, HasVertices, NormBall
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, vector
-from hullabaloo.geometry.mirror import EuclideanMap
+from hullabaloo.geometry.mirror import EuclideanMap, power_bound
 from hullabaloo.geometry.mirror_power import LpMap, PowerMap, radial_point
 from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, norm_exponent, power_norm
 
@@ -247,3 +247,14 @@ class LpBall(NormBall, HasMirrorMap):
     def mirror_map(self, p: int) -> LpMap:
         """‖θ‖_q²/(2(q−1)), 1-strongly convex in l_q, of range radius²/(2(q−1))."""
         return LpMap(self.exponent, self.radius, dimension_number(p))
+
+
+def product_bound(body: ConvexSet, p: int, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+    """At least `max |⟨x, θ⟩|` over the set and rows of these norms: `max_C ‖θ‖_q ‖x‖_r`, 1/q + 1/r = 1, for the best q of 1, 2, ∞ and the ball's own.
+
+    Source: 002, Remark 4.
+    """
+    found = [body.max_norm(q, p) * norm for q, norm in ((1.0, norm_linf), (2.0, norm_l2), (math.inf, norm_l1))]
+    if isinstance(body, LpBall):
+        found.append(body.radius * power_bound(body.exponent / (body.exponent - 1.0), p, norm_l1, norm_l2, norm_linf))
+    return min(found)

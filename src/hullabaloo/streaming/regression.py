@@ -25,6 +25,7 @@ from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
+from hullabaloo.streaming.planned_bounds import of_sums
 from hullabaloo.streaming.sketched_solve import solve_sketched
 from hullabaloo.structure.structure import refuse_unknown
 
@@ -151,11 +152,12 @@ class IncrementalRegression(StreamRegressor):
         if noise > 0.0:
             once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
             fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
-        told = price(prepare(fit, encoding, records))
-        private = task.budget.is_private
+        prepared, private = prepare(fit, encoding, records), task.budget.is_private
+        told = price(prepared)
         delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
         late = large_delta(task.budget, task.schedule.horizon or at)
         released = task.schedule.position(step)
+        sums = of_sums(type(self).__name__, prepared.problem, query, task.schedule, [released]) if private else []
         span = f"the spend is that of all releases together; gain and noise are those of the model that is released after {released:,} records"
         return replace(
             told,
@@ -165,7 +167,7 @@ class IncrementalRegression(StreamRegressor):
             mu=process.event.gdp_mu() if private else math.inf,
             records=released,
             reason="one noisy running sum serves every model of the stream",
-            notes=(span, *told.notes, *([late] if late else [])),
+            notes=(span, *(" ".join(one.cells()) for one in sums), *told.notes, *([late] if late else [])),
         )
 
     def _open(self, encoding: Encoding) -> MomentsProcess:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet
+from hullabaloo.geometry.norm_balls import product_bound
 from hullabaloo.privacy import Allowance, Budget, Neighbours, objective_noise_multiplier
 from hullabaloo.solvers.perturbation.output_bounds import gauge_rise, ridge_rise
 
@@ -211,14 +212,13 @@ def lasso_bound(records: int, columns: int, epsilon: float, delta: float, *, nei
 def curvature_bound(
     body: ConvexSet, dimension: int, smoothness: float, *, norm_l1: float, norm_l2: float, norm_linf: float
 ) -> float:
-    """`β min_q (2 max_C ‖θ‖_q · ‖x‖_r)²`, 1/q + 1/r = 1, q = 1, 2, ∞: at least the curvature constant Γ of a mean of losses `φ(⟨x, θ⟩)`.
+    """`β min_q (2 max_C ‖θ‖_q · ‖x‖_r)²`, 1/q + 1/r = 1, q = 1, 2, ∞ and that of an l_q ball: at least the curvature constant Γ of a mean of losses `φ(⟨x, θ⟩)`.
 
     Γ is `sup 2/γ² (f(θ_c) − f(θ_a) − ⟨∇f(θ_a), θ_c − θ_a⟩)` over `θ_c = θ_a + γ(θ_b − θ_a)` in C, and β = sup φ''.
 
     Source: 002, Remark 4; 002, Remark 5.
     """
-    pairs = ((1.0, norm_linf), (2.0, norm_l2), (math.inf, norm_l1))
-    return smoothness * min(2.0 * body.max_norm(q, dimension) * norm for q, norm in pairs) ** 2
+    return smoothness * (2.0 * product_bound(body, dimension, norm_l1, norm_l2, norm_linf)) ** 2
 
 
 def records_for_free(bound: Callable[[int], float], target: Callable[[int], float], *, most: int = 10**15) -> int:

@@ -14,20 +14,11 @@ import numpy as np
 from hullabaloo.geometry import NoPenalty, SubmodularPenalty
 from hullabaloo.geometry.submodular.norm import greedy_vertex
 from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Parts, Polyhedron, Rule, best_rule, structured, weights
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import printed
-from hullabaloo.solvers.options import (
-    MOST_PASSES,
-    PASSES,
-    POSITIVE,
-    WHOLE,
-    YES_OR_NO,
-    check_options,
-    check_passes,
-    paper_pair,
-)
 from hullabaloo.solvers.perturbation.objective_perturbation import curvature_at
 
 THRESHOLD = 0.5
@@ -66,11 +57,13 @@ class DualFrankWolfeSolver(Solver):
     steps: int | None = None
     ridge: float | None = None
     unclipped: bool | None = None
-    max_passes: int | None = field(default=MOST_PASSES, repr=False)
+    max_passes: int | None = field(default=options.MOST_PASSES, repr=False)
     name: ClassVar[str] = "dual_frank_wolfe"
 
     def __post_init__(self) -> None:
-        check_options(self, steps=WHOLE, ridge=POSITIVE, unclipped=YES_OR_NO, max_passes=PASSES)
+        options.check_options(
+            self, steps=options.WHOLE, ridge=options.POSITIVE, unclipped=options.YES_OR_NO, max_passes=options.PASSES
+        )
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T minimisers of equal price.
@@ -87,7 +80,7 @@ class DualFrankWolfeSolver(Solver):
         asked |= {"penalty": NoPenalty(), "linear_bound": about.largest}
         if paper:
             return self._paper(problem, prices, allowance, about, rule, asked)
-        told = check_passes(self, problem, rule.steps, self.max_passes)
+        told = options.check_passes(self, problem, rule.steps, self.max_passes)
         query = prices.price("output_perturbation", mu=mu / math.sqrt(rule.steps), count=rule.steps, **asked)
         noisy = "noisy" if allowance.is_private else "exact"
         clipped = f"derivatives clipped at {rule.clip:.3g}, " if math.isfinite(rule.clip) else ""
@@ -105,12 +98,12 @@ class DualFrankWolfeSolver(Solver):
 
         Source: 001, Algorithm 2; 001, Theorem 3; 001, Theorem 4.
         """
-        epsilon, delta = paper_pair(allowance, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
+        epsilon, delta = options.paper_pair(allowance, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
         moved, n = problem.max_weight * rule.clip * problem.norm_l2 / rule.ridge, problem.records
         score = about.largest * moved
         wanted = (about.curvature(rule.ridge) * n * epsilon / score) ** (2.0 / 3.0) if score else 1.0
         count, short = printed(wanted, 1)
-        told = check_passes(self, problem, count, self.max_passes)
+        told = options.check_passes(self, problem, count, self.max_passes)
         scale = moved * math.sqrt(8.0 * count * math.log(1.0 / delta)) / (n * epsilon)
         unit = prices.price("laplace_minimiser", epsilon=1.0, count=count, **asked)
         query = prices.price("laplace_minimiser", epsilon=unit.scale / scale, count=count, **asked)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, HasComposite, HasMirrorMap, MirrorMap, NoPenalty
 from hullabaloo.geometry.mirror import EuclideanMap, euclidean_map
+from hullabaloo.geometry.norm_balls import product_bound
 from hullabaloo.solvers.base import Array, PricedQuery, Problem, QueryPrices
 
 EXACT_STEPS = 1000
@@ -279,16 +280,12 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
 
 
 def slope_reach(problem: Problem) -> float:
-    """`max |⟨x, θ⟩|` over the domain and the set, the intercept left out: Hölder's inequality with the best of three pairs of norms.
-
-    Source: 002, Remark 4.
-    """
+    """`max |⟨x, θ⟩|` over the domain and the set, the intercept left out."""
     body, k = problem.constraint, problem.targets
     assert body is not None  # the plan saw to it
     size = (problem.dimension - problem.intercept) * k
-    l1, l2, linf = _row_norms(problem)
-    pairs = ((1.0, linf), (2.0, l2), (math.inf, math.sqrt(k) * l1))  # norms of x ⊗ u for every u with ‖u‖₂ = 1
-    return min(body.max_norm(q, size) * norm for q, norm in pairs) if size else 0.0
+    l1, l2, linf = _row_norms(problem)  # norms of x ⊗ u, ‖u‖₂ = 1, but for √k
+    return product_bound(body, size, math.sqrt(k) * l1, l2, linf) if size else 0.0
 
 
 def prediction_bound(problem: Problem) -> float:
