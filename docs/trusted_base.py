@@ -48,7 +48,7 @@ GROUPS = (
         "Records to rows",
         "An encoded row is a function of its record and of the declared domain, within the declared bounds; nothing is raised because of a value.",
         "data",
-        "declarations domain encode encoding kernels labels layout numbers offset schema source table targets transforms",
+        "declarations domain encode encoding kernels labels layout numbers offset schema source table targets threads transforms",
     ),
     Group(
         1,
@@ -102,7 +102,7 @@ GROUPS = (
         "Tables in parts",
         "Every record of a table that is read in parts is in one part, at every reading.",
         "data",
-        "parts parts_kernels scan",
+        "batches parts parts_kernels places scan",
     ),
     Group(
         2,

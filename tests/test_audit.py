@@ -192,7 +192,7 @@ def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = encode.within_share
-    monkeypatch.setattr(encode, "within_share", lambda table, column, share: plain(table, column, share + 1))
+    monkeypatch.setattr(encode, "within_share", lambda rows, units, share: plain(rows, units, share + 1))
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ def count_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
     stated = encode.within_share
-    monkeypatch.setattr(encode, "within_share", lambda table, column, share: stated(table, column, share + 1))
+    monkeypatch.setattr(encode, "within_share", lambda rows, units, share: stated(rows, units, share + 1))
 
 
 def unclipped_rows(monkeypatch: pytest.MonkeyPatch) -> None:

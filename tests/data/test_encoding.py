@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -233,20 +234,44 @@ def test_classes() -> None:
     assert (coef.shape, intercept.tolist()) == ((3, 1), [1, 1, 1])
 
 
-def test_units_keep_their_first_records_and_weights_are_clipped() -> None:
+def test_units_keep_their_share_and_weights_are_clipped() -> None:
     domain = Domain(row_norm=1.0, target=(0, 1), unit="u", records_per_unit=2, records=10, weight=("w", 3))
     encoding = domain.encoding(n_features=1)
-    unit = ["a", 7, "a", "7", None, " a", 7.0, "", "b", "a"]
-    weight = [1, 2, "9", None, 1, 1, 1, 1, -1, 1]
+    unit = ["a", 7, "b", "7", None, " a", 7.0, "", "c", "a"]
+    weight = [1, 2, "9", 2, 1, 1, 2, None, -1, 1]
     rows = encoding.encode(np.zeros((10, 1)), np.zeros(10), unit=unit, weight=weight)
     assert rows.weight is not None
-    assert rows.weight.tolist() == [1, 2, 3, 0, 0, 0, 0, 0, 0, 0]
+    assert rows.weight.tolist() == [1, 2, 3, 2, 0, 1, 0, 0, 0, 0]  # those of "a" and of 7 are alike
     assert (encoding.facts.max_weight, encoding.facts.records_per_unit) == (3.0, 2)
     ids = np.array([2**60, 2**60 + 1, 2**60, 2**60])
     only = Domain(row_norm=1.0, target=(0, 1), unit="u", records_per_unit=2, records=4).encoding(n_features=1)
     kept = only.encode(np.zeros((4, 1)), np.zeros(4), unit=ids).weight
     assert kept is not None
     assert kept.tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("share", [1, 2, 4])
+@pytest.mark.parametrize("sparsely", [False, True])
+def test_which_records_a_unit_keeps_does_not_depend_on_the_order_of_the_table(share: int, sparsely: bool) -> None:
+    """And no other unit's records change it: neighbouring tables differ in the rows of one unit."""
+    rng = np.random.default_rng(share)
+    X, y, w = rng.integers(0, 3, (60, 3)).astype(float), rng.integers(0, 2, 60).astype(float), rng.integers(0, 3, 60)
+    unit = rng.integers(0, 12, 60)
+    domain = Domain(row_norm=2.0, target=(0, 1), unit="u", records_per_unit=share, records=60, weight=("w", 2))
+    encoding = domain.encoding(n_features=3)
+
+    def kept(places: np.ndarray) -> list[tuple[object, ...]]:
+        some = sparse.csr_array(X[places]) if sparsely else X[places]
+        rows = encoding.encode(some, y[places], unit=unit[places], weight=w[places])
+        full = rows.X.toarray() if sparsely else rows.X
+        counted = [(unit[p], *x, *t, v) for p, x, t, v in zip(places, full, rows.Y, rows.weight, strict=True) if v > 0]
+        return sorted(tuple(map(float, one)) for one in counted)
+
+    whole = kept(np.arange(60))
+    assert kept(rng.permutation(60)) == whole
+    assert max(Counter(one[0] for one in whole).values()) <= share
+    without = kept(rng.permutation(np.flatnonzero(unit != 5)))
+    assert without == [one for one in whole if one[0] != 5]
 
 
 @settings(derandomize=True, max_examples=100, deadline=None)

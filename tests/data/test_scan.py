@@ -1,6 +1,7 @@
 """A table that is read in parts gives the bits of the table in memory, in any parts and order, and is refused where it cannot."""
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import hullabaloo as hb
 from hullabaloo.data.engines import base
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.data.scan import ScannedTable
+from hullabaloo.data.threads import cores
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.noise import TestKey
 from hullabaloo.queries import QUERIES
@@ -126,7 +128,9 @@ def test_evaluation_takes_parts(table: pa.Table, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["moments", "adaptive"])
-def test_no_more_than_two_parts_are_held(name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_parts_are_held_than_there_are_threads(
+    name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import weakref
 
     live: list[weakref.ref[Any]] = []
@@ -143,7 +147,26 @@ def test_no_more_than_two_parts_are_held(name: str, table: pa.Table, monkeypatch
         hb.scan(lambda: iter(table.to_batches(max_chunksize=100)), keep_bytes=0)
     )
     assert len(live) >= 15
-    assert most[0] <= 2
+    assert most[0] <= cores() + 1
+
+
+def test_what_is_said_of_a_fit_under_way_is_how_many_questions_were_asked(
+    table: pa.Table, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for some in (table, table.slice(0, 200)):
+        model = FITS["weights"]().set_params(budget=ONE, test_key=KEY, neighbours="add-or-remove")
+        model.fit(hb.scan(some, keep_bytes=0, verbose=True))
+        said = capfd.readouterr().err.splitlines()
+        bought = sum(one["answers"] for one in model.release_.plan["queries"])
+        assert all(
+            re.fullmatch(rf"{i} of at most {bought} questions asked of the table, \d+ s", line)
+            for i, line in enumerate(said, 1)
+        )
+        found.append(len(said))
+    assert found[0] == found[1] > 3
+    FITS["moments"]().set_params(budget=ONE).fit(hb.scan(table))
+    assert capfd.readouterr().err == ""
 
 
 # ---- sources that give other records the second time ----------------------------------------------------------------

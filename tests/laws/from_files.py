@@ -274,6 +274,6 @@ FROM_FILES = (
         give=lambda r, f, g: iter([Given(parquet_folder(r, f, g))]),
     ),
     replace(_PARQUET, name="a Parquet file in parts", suffix="", give=in_parts, opens="ParquetPart"),
-    Reader("CSV in parts", hostile.csv_lines, lines_in_parts, "RecordTable", few=120),
+    Reader("CSV in parts", hostile.csv_lines, lines_in_parts, "CsvPart", few=120),
     Reader("Parquet, streamed", mixed, parquet_stream, "ParquetPart", "ParquetSource"),
 )

@@ -134,6 +134,7 @@ READERS = {
     "FrameTable": "polars: a struct",
     "ListTable": "lists",
     "ParquetPart": ".parquet: other names",
+    "CsvPart": ".csv: no names",
     "ParquetTable": ".parquet: other names",
     "RecordTable": ".jsonl: other keys",
     "ScannedTable": "scan: other names",

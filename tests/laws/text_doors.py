@@ -169,6 +169,7 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "Encoding.encode": _each(
         lambda table: DOMAIN.encoding().encode(table), lambda table: DOMAIN.encoding().encode(sound(), table)
     ),
+    "Encoding.owned": _each(lambda table: DOMAIN.encoding().owned(table)),
     "Encoding.features": _each(lambda table: DOMAIN.encoding().features(table)),
     "Encoding.predictions": _each(lambda table: DOMAIN.encoding().predictions(table, np.zeros((4, 1)))),
     "open_table": _each(hb.data.open_table),

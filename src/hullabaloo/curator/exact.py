@@ -12,7 +12,6 @@ bits for every order of rows, block size and number of cores.
 """
 
 import math
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -23,6 +22,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.kernels import add_cells, total_of_cells
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.threads import cores
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -87,11 +87,6 @@ class ExactSum:
         values = np.empty(self.high.shape)
         total_of_cells(self.high, self.low, 2.0**self.exponent, bound, values)
         return values
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def merged(work: Callable[[range], ExactSum], starts: range, *, threads: bool) -> ExactSum:

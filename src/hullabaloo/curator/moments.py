@@ -14,6 +14,7 @@ from hullabaloo.curator import exact
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
+from hullabaloo.data.threads import cores
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
@@ -187,7 +188,7 @@ def products_of(n: int, size: int, exponent: int, fill: Callable[[slice, Array],
         return total
 
     blocks = range(0, n, exact.PRODUCT_BLOCK)
-    if len(blocks) < _MANY:
+    if len(blocks) < _MANY or cores() == 1:
         return products(blocks)
     with threadpool_limits(1, user_api="blas"):
         return exact.merged(products, blocks, threads=True)

@@ -1,14 +1,17 @@
 """From an opened table to encoded arrays: row by row, whatever the cells hold (see ``Encoding.encode``)."""
 
+from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.domain import Domain
-from hullabaloo.data.labels import MISSING, LevelIndex, label_of, memo
+from hullabaloo.data.labels import MISSING, LevelIndex
 from hullabaloo.data.layout import Layout, OneHot
 from hullabaloo.data.readers.sparse import SparseTable
+from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 
@@ -116,22 +119,30 @@ def encode_weight(table: Table, column: int, largest: float) -> Array:
     return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest) + 0.0
 
 
-def within_share(table: Table, column: int, share: int) -> tuple[Array, NDArray[np.int64]]:
-    """1 for the first ``share`` records of each unit, in the table's order, and 0 for the others; and each record's unit, numbered.
+def numbered(labels: Sequence[str | None]) -> NDArray[np.int64]:
+    """Each record's unit by number, by first record."""
+    numbers: dict[str | None, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
-    A record whose unit is missing belongs to no one's share and gets 0. Whether a record counts depends on the
-    records of its own unit only, so the neighbouring relation (all records of one unit) is kept.
+
+def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np.bool_]:
+    """Which records are among the ``share`` of their unit whose encoded row has the smallest BLAKE2b.
+
+    The row is all that the record contributes (x, y, weight and offset), and equal rows are interchangeable, so that neither the
+    table's order nor its parts matter. Whether a record counts depends on the records of its own unit alone, so the neighbouring
+    relation (all records of one unit) is kept.
     """
-    labels = memo(table.cells(column), label_of)
-    numbered: dict[str | None, int] = {}
-    codes = np.array([numbered.setdefault(label, len(numbered)) for label in labels], dtype=np.int64)
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    first = np.flatnonzero(np.diff(ordered, prepend=-1))
-    rank = np.empty(len(codes), dtype=np.int64)
-    lengths = np.diff(np.append(first, len(codes)))
-    rank[order] = np.arange(len(codes)) - np.repeat(first, lengths)
-    kept = rank < share
-    if None in numbered:
-        kept &= codes != numbered[None]
-    return kept.astype(np.float64), codes
+
+    def digest(place: int) -> bytes:
+        x = rows.X[[place]]
+        weight, offset = (1.0 if one is None else one[place] for one in (rows.weight, rows.offset))
+        held = x if isinstance(x, np.ndarray) else np.append(x.indices, x.data)
+        return blake2b(held.tobytes() + np.hstack([rows.Y[place], weight, offset]).tobytes()).digest()
+
+    order = np.argsort(units, kind="stable")
+    counts, start = np.ones(len(units), dtype=bool), 0
+    for stop in (np.flatnonzero(np.diff(units[order], append=-1)) + 1).tolist():
+        if stop - start > share:
+            counts[sorted(order[start:stop].tolist(), key=digest)[share:]] = False
+        start = stop
+    return counts

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data import encode, schema
 from hullabaloo.data.domain import Domain
+from hullabaloo.data.labels import label_of, memo
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Array, Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
@@ -59,6 +60,20 @@ class Encoding:
         every step is an elementwise or row-wise loop with a branch for each float64 value (``kernels.py``,
         ``numbers.py``, ``labels.py``); tested bitwise under permutation and by fuzzing.
         """
+        rows, owners = self.owned(table, y, weight=weight, unit=unit)
+        if owners is None:
+            return rows
+        units = encode.numbered(owners)
+        known = np.array([one is not None for one in owners], dtype=bool)
+        counts = known & encode.within_share(rows, units, self.domain.records_per_unit)
+        weights = np.asarray(counts if rows.weight is None else rows.weight * counts, dtype=np.float64)
+        return replace(rows, weight=weights, unit=units if self.facts.records_per_unit > 1 else None)
+
+    @np.errstate(all="ignore")
+    def owned(
+        self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None
+    ) -> tuple[Rows, list[str | None] | None]:
+        """All rows at their own weights, and whose each is (None: nobody's), where the domain declares a unit. PRIVATE."""
         source = self.domain.open(table)
         columns = schema.feature_columns(
             source.schema, self.feature_names_in, self.n_features_in, schema.role_columns(self.domain, y)
@@ -69,16 +84,12 @@ class Encoding:
         if target is not None and self.targets:
             chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
             Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
-        weights, units = None, None
+        weights = None
         if self.domain.weight is not None:
-            largest = self.domain.weight[1]
-            everywhere = np.full(X.shape[0], min(1.0, largest))
-            weights = everywhere if weighing is None else encode.encode_weight(*weighing, largest)
-        if owner is not None:
-            kept, found = encode.within_share(*owner, self.domain.records_per_unit)
-            weights = kept if weights is None else weights * kept
-            units = found if self.facts.records_per_unit > 1 else None
-        return Rows(X, Y, weights, self._offsets(source, columns), units)
+            most = self.domain.weight[1]
+            weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(1.0, most))
+        owners = None if owner is None else memo(owner[0].cells(owner[1]), label_of)
+        return Rows(X, Y, weights, self._offsets(source, columns)), owners
 
     @np.errstate(all="ignore")
     def features(self, table: Any) -> Any:

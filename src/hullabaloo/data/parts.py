@@ -1,5 +1,8 @@
 """Encoded rows that are never held whole: made anew from their table, part by part, for every question."""
 
+import os
+from contextlib import suppress
+from time import monotonic
 from typing import Any, final
 
 from hullabaloo.data import schema
@@ -21,6 +24,24 @@ class ChangedTable(HullabalooError):
 
 
 @final
+class Progress:
+    """Says on standard error how many of a plan's questions have been asked of the table, and for how long: nothing else, as all else is of records.
+
+    It is written by the operating system's own call: nobody's code is run where exact sums are.
+    """
+
+    def __init__(self, questions: int) -> None:
+        self._questions, self._asked, self._begun = questions, 0, monotonic()
+
+    def another(self) -> None:
+        """One more was asked."""
+        self._asked += 1
+        said = f"{self._asked} of at most {self._questions} questions asked of the table, {monotonic() - self._begun:.0f} s\n"
+        with suppress(OSError):
+            os.write(2, said.encode())
+
+
+@final
 class PartedRows:
     """The rows of a table in parts, as an engine reads them for each question. PRIVATE, as all about them is.
 
@@ -33,12 +54,15 @@ class PartedRows:
         engine: what reads and asks the parts.
         width: the number of encoded columns.
         counted: the number of rows where it is known, so that the first question is compared, too.
+        progress: what says how many questions have been asked.
     """
 
-    __slots__ = ("_counted", "_engine", "_seen", "_views", "width")
+    __slots__ = ("_counted", "_engine", "_progress", "_seen", "_views", "width")
 
-    def __init__(self, engine: Engine, width: int, counted: int | None = None) -> None:
-        self._engine, self.width, self._counted = engine, width, counted
+    def __init__(
+        self, engine: Engine, width: int, counted: int | None = None, progress: Progress | None = None
+    ) -> None:
+        self._engine, self.width, self._counted, self._progress = engine, width, counted, progress
         self._views: tuple[View, ...] = ()
         self._seen: list[tuple[int, int]] = []  # one for all views
 
@@ -61,11 +85,13 @@ class PartedRows:
             self._seen.append((tally.count, tally.checksum))
         elif self._seen[0] != (tally.count, tally.checksum):
             raise ChangedTable
+        if self._progress is not None:
+            self._progress.another()
         return tally.state
 
     def seen(self, view: View, width: int) -> "PartedRows":
         """The same rows through a public map of single rows."""
-        other = PartedRows(self._engine, width, self._counted)
+        other = PartedRows(self._engine, width, self._counted, self._progress)
         other._views, other._seen = (*self._views, view), self._seen
         return other
 
@@ -75,10 +101,10 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
     source, domain = encoding.domain.open(table, parts=True), encoding.domain
     if not source.parted:
         return
-    if domain.unit is not None:
+    if domain.unit is not None and getattr(source, "cache", None) is None:
         raise SchemaError(
-            f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass a table in "
-            "memory, or one record for each unit and a domain without it. Nothing was charged."
+            f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass "
+            "hb.scan(…, cache='folder'), where they are brought together, or a table in memory. Nothing was charged."
         )
     if weight is not None or (y is not None and not schema.target_columns(domain, y)):
         raise SchemaError(
@@ -88,14 +114,15 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
 
 
 def rows_of(
-    encoding: Encoding, table: Any, y: Any = None, weight: Any = None, *, counted: int | None = None
+    encoding: Encoding, table: Any, y: Any = None, weight: Any = None, *, counted: int | None = None, questions: int = 1
 ) -> Rows | PartedRows:
     """What `Encoding.encode` gives, or, of a table that is read in parts, rows that are made anew for every question. PRIVATE.
 
-    `counted` is the number of rows where it is public.
+    `counted` is the number of rows where it is public, `questions` how many were bought.
     """
     source = encoding.domain.open(table, parts=True)
     if not source.parted:
         return encoding.encode(source, y, weight=weight)
     assert isinstance(source, ScannedTable)
-    return PartedRows(source.engine(Reading(encoding, y)), encoding.facts.width, counted)
+    progress = Progress(questions) if source.verbose else None
+    return PartedRows(source.engine(Reading(encoding, y)), encoding.facts.width, counted, progress)

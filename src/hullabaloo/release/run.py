@@ -94,7 +94,10 @@ def run_release(
     known = bought.records if request.count_is_public else None
     charge = request.charge(bought.event, bought.budget, dict(detail))
     with machine_failures():
-        found = answered(rows_of(encoding, table, target, weight, counted=known), bought, read, request.key)
+        rows = rows_of(
+            encoding, table, target, weight, counted=known, questions=sum(one.count for one in bought.queries)
+        )
+        found = answered(rows, bought, read, request.key)
     return Released(found, stated(request, bought, charge), bought.queries)
 
 

@@ -2,7 +2,7 @@
 
 from tests.planted.bug import Bug
 
-_ROWS = "return Rows(X, Y, weights, self._offsets(source, columns), units)"
+_ROWS = "return Rows(X, Y, weights, self._offsets(source, columns)), owners"
 
 RECORDS = (
     Bug(
@@ -154,7 +154,7 @@ RECORDS = (
         new="return np.nan_to_num(np.maximum(values, 0.0)) + 0.0 * largest",
         caught_by=(
             "tests/data/test_value_faults.py::test_one_record_with_a_fault_changes_nothing_that_can_be_seen[1-w]",
-            "tests/data/test_encoding.py::test_units_keep_their_first_records_and_weights_are_clipped",
+            "tests/data/test_encoding.py::test_units_keep_their_share_and_weights_are_clipped",
         ),
     ),
     Bug(
@@ -166,16 +166,16 @@ RECORDS = (
             "kept = np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest)\n"
             "    return np.clip(kept / max(kept.mean(), 1e-9), 0.0, largest)"
         ),
-        caught_by=("tests/data/test_encoding.py::test_units_keep_their_first_records_and_weights_are_clipped",),
+        caught_by=("tests/data/test_encoding.py::test_units_keep_their_share_and_weights_are_clipped",),
     ),
     Bug(
         "all records of a unit kept",
         "The share of a person is not held to the declared number of records.",
         "data.encode",
-        old="    kept = rank < share\n",
-        new="    kept = rank < max(share, int(lengths.max(initial=0)))\n",
+        old="        if stop - start > share:\n",
+        new="        if stop < start:\n",
         caught_by=(
-            "tests/data/test_encoding.py::test_units_keep_their_first_records_and_weights_are_clipped",
+            "tests/data/test_encoding.py::test_units_keep_their_share_and_weights_are_clipped",
             "tests/test_audit.py::test_nothing_is_learned_beyond_the_statement[moments, person removed]",
         ),
     ),
@@ -183,17 +183,17 @@ RECORDS = (
         "one record too many of a unit",
         "Of each person one record more than declared is kept.",
         "data.encode",
-        old="    kept = rank < share\n",
-        new="    kept = rank <= share\n",
-        caught_by=("tests/data/test_encoding.py::test_units_keep_their_first_records_and_weights_are_clipped",),
+        old="key=digest)[share:]] = False\n",
+        new="key=digest)[share + 1 :]] = False\n",
+        caught_by=("tests/data/test_encoding.py::test_units_keep_their_share_and_weights_are_clipped",),
     ),
     Bug(
         "a unit for the missing",
         "Records without a person count, each of them: together they are one unit of any size.",
-        "data.encode",
-        old="        kept &= codes != numbered[None]\n",
-        new="        kept |= codes == numbered[None]\n",
-        caught_by=("tests/data/test_encoding.py::test_units_keep_their_first_records_and_weights_are_clipped",),
+        "data.encoding",
+        old="        counts = known & encode",
+        new="        counts = ~known | encode",
+        caught_by=("tests/data/test_encoding.py::test_units_keep_their_share_and_weights_are_clipped",),
     ),
     Bug(
         "classes from the data",

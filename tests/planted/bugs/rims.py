@@ -129,8 +129,8 @@ _REMEMBERED = (
         "people by the first letters",
         "People whose labels begin with the same 64 letters share one unit.",
         "data.encode",
-        old="numbered.setdefault(label, len(numbered)) for label in labels]",
-        new="numbered.setdefault(label and label[:64], len(numbered)) for label in labels]",
+        old="numbers.setdefault(label, len(numbers)) for label in labels]",
+        new="numbers.setdefault(label and label[:64], len(numbers)) for label in labels]",
         caught_by=(
             "tests/laws/test_locality.py::test_what_a_unit_adds_is_a_function_of_its_records_alone[NumPy, objects]",
         ),
@@ -332,10 +332,10 @@ _WORDS = (
         "a log of the first line",
         "The names in the first line of a CSV file are logged, and without a line of names that is a record.",
         "data.readers.csvfile",
-        old="        return tuple(name.strip() for name in self._parsed(text)[0])",
+        old="        return tuple(name.strip() for name in self.cells(text)[0])",
         new=(
             "        import logging\n\n"
-            "        names = tuple(name.strip() for name in self._parsed(text)[0])\n"
+            "        names = tuple(name.strip() for name in self.cells(text)[0])\n"
             '        logging.getLogger(__name__).debug("The columns of the CSV file are %s.", names)\n'
             "        return names"
         ),

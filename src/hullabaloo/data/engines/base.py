@@ -85,7 +85,13 @@ class Reading:
         return None if used is None else tuple(dict.fromkeys((*used, *others)))
 
     def part(self, table: Table) -> Part:
-        """The rows of one part of the table. PRIVATE."""
+        """The rows of one part of the table. PRIVATE.
+
+        Raises:
+            TypeError: the domain declares a unit, whose records may lie in other parts, too (`engines/units.py`).
+        """
+        if self.encoding.domain.unit is not None:
+            raise TypeError("records of one unit may lie in several parts")
         return part_of(self.encoding.encode(table, self.target))
 
     def nothing(self) -> Part:

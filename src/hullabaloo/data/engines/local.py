@@ -1,39 +1,77 @@
-"""Parts that are read in this process, one after the other."""
+"""Parts that are read in this process, and summed by a thread for each core."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from threading import Lock
 from typing import final
 
+from threadpoolctl import threadpool_limits
+
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task
+from hullabaloo.data.engines.cache import Cache, SealedPart
+from hullabaloo.data.engines.turns import in_turn
+from hullabaloo.data.engines.units import Shuffle
 from hullabaloo.data.table import Table
 
 
 @final
 class Local:
-    """Reads the parts of a table here, anew for each question, unless all of them need no more than `keep` bytes. PRIVATE.
+    """Reads the parts of a table here, anew for each question, unless they can be kept: in memory, and in a folder. PRIVATE.
 
     Args:
         tables: the parts, from the beginning.
         reading: how they become rows.
-        keep: bytes of encoded parts up to which all of them are kept after the first question.
+        keep: bytes of encoded parts that are kept in memory after the first question; none where not all can be, and there is no folder.
+        folder: where the others are kept, sealed (`Cache`), and where units are brought together (`Shuffle`).
     """
 
-    __slots__ = ("_keep", "_kept", "_reading", "_tables")
+    __slots__ = ("_cache", "_folder", "_keep", "_kept", "_lock", "_reading", "_size", "_tables")
 
-    def __init__(self, tables: Callable[[], Iterator[Table]], reading: Reading, keep: int) -> None:
-        self._tables, self._reading, self._keep = tables, reading, keep
-        self._kept: list[Part] = []
+    def __init__(
+        self, tables: Callable[[], Iterator[Table]], reading: Reading, keep: int, folder: Path | None = None
+    ) -> None:
+        self._tables, self._reading, self._keep, self._folder = tables, reading, keep, folder
+        self._kept: list[Part | SealedPart] = []
+        self._cache, self._size, self._lock = None if folder is None else Cache(folder), 0, Lock()
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
-        return task.merged(map(task.tally, self._kept or self._parts()))
+        with threadpool_limits(1, user_api="blas"):  # a thread of each core is at work here
+            return task.merged(self._tallies(task))
 
-    def _parts(self) -> Iterator[Part]:
-        held, kept, nothing = 0, list[Part](), True
+    def _tallies(self, task: Task) -> Iterator[Tally]:
+        if self._kept:
+            yield from in_turn(partial(_asked, task), self._kept)
+            return
+        self._size, kept, complete = 0, list[Part | SealedPart](), True
+        for one, tally in in_turn(partial(self._first, task), self._things()):
+            complete &= one is not None
+            kept = [*kept, one] if complete and one is not None else []
+            yield tally
+        self._kept = kept
+
+    def _things(self) -> Iterator[Table | Part]:
+        folder, nothing = self._folder, True
+        if self._reading.encoding.domain.unit is not None and folder is not None:
+            yield from Shuffle(self._tables, self._reading, folder).parts()
+            return
         for table in self._tables():
-            part = self._reading.part(table)
-            nothing, held = False, held + part.size
-            kept = [*kept, part] if held <= self._keep else []
-            yield part
+            nothing = False
+            yield table
         if nothing:
             yield self._reading.nothing()
-        self._kept = kept
+
+    def _first(self, task: Task, thing: Table | Part) -> tuple[Part | SealedPart | None, Tally]:
+        part = thing if isinstance(thing, Part) else self._reading.part(thing)
+        return self._held(part), task.tally(part)
+
+    def _held(self, part: Part) -> Part | SealedPart | None:
+        with self._lock:
+            self._size += part.size
+            room = self._size <= self._keep
+        return part if room else None if self._cache is None else self._cache.held(part)
+
+
+def _asked(task: Task, held: Part | SealedPart) -> Tally:
+    return task.tally(held if isinstance(held, Part) else held.opened())

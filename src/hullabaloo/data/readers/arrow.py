@@ -99,7 +99,8 @@ def floats(array: Any) -> NDArray[np.float64]:
         return numbers_of(objects(array))
     if pa.types.is_boolean(array.type):
         array = pc.cast(array, pa.uint8())
-    return _numpy(pc.fill_null(pc.cast(array, pa.float64(), safe=False), np.nan))
+    array = pc.cast(array, pa.float64(), safe=False)
+    return _numpy(pc.fill_null(array, np.nan) if array.null_count else array)
 
 
 def objects(array: Any) -> list[Any]:

@@ -18,12 +18,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from pathlib import Path
-from typing import Any, final
+from typing import Any, BinaryIO, final
 
-from hullabaloo.data.table import Table, cells_schema
+import numpy as np
+from numpy.typing import NDArray
+
+from hullabaloo.data.numbers import numbers_of
+from hullabaloo.data.readers.csv_kernels import Bytes, Places, find_cells, find_numbers
+from hullabaloo.data.records import RecordTable
+from hullabaloo.data.table import Table, TableSchema, cells_schema
 from hullabaloo.errors import SchemaError
 
+_READ = 1 << 22
 _ENDS = (b"\n", b"\r\n", b"\r", b"")
 BLANK = frozenset(mark + end for mark in (b"", "\ufeff".encode()) for end in _ENDS)
 """Every blank line."""
@@ -46,7 +52,7 @@ class CsvFormat:
         """Whether the record goes on after this line; `within` says that the line before left a quote open."""
         if not self.quoted_line_breaks or b'"' not in line:
             return within
-        return self._parsed('"' * within + text_of(line))[1]
+        return self.cells('"' * within + text_of(line))[1]
 
     def records(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """The records of a whole file, that of the column names first, each with its line feeds."""
@@ -78,17 +84,17 @@ class CsvFormat:
                 "The first line of the CSV file holds a carriage return that no line feed follows. Lines end with a line feed here, so the "
                 "whole file may be one line. Write it with line feeds; nothing was read or spent."
             )
-        return tuple(name.strip() for name in self._parsed(text)[0])
+        return tuple(name.strip() for name in self.cells(text)[0])
 
     def rows(self, records: Iterable[bytes], width: int) -> Iterator[list[str | None]]:
         """The cells of each record, `width` of them; blank lines are left out where there are several columns."""
         lacking: list[str | None] = [None] * width
         for record in records:
             if record not in BLANK or width == 1:
-                found: list[str | None] = [*self._parsed(text_of(record))[0]]
+                found: list[str | None] = [*self.cells(text_of(record))[0]]
                 yield found if len(found) == width else [*found, *lacking][:width]
 
-    def _parsed(self, text: str) -> tuple[list[str], bool]:
+    def cells(self, text: str) -> tuple[list[str], bool]:
         """The cells of a record, and whether its last quote is open.
 
         Where there is no quote, no cell begins with one, and what is between separators is a cell.
@@ -120,13 +126,39 @@ def _cell_of(separator: str) -> Callable[[str, int], re.Match[str] | None]:
     return re.compile(rf'"((?:[^"]++|"")*+)(?:(")([^{other}]*+))?+|([^{other}]*+)').match
 
 
+class CsvPart(Table):
+    """Lines of a CSV file, as bytes and the places of their cells."""
+
+    def __init__(self, text: Bytes, spans: Places, schema: TableSchema, separator: str) -> None:
+        self._text, self._spans, self._format = text, spans, CsvFormat(separator)
+        self.schema, self.n_rows, self.quoted_line_breaks = schema, len(spans), False
+
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        out, unsure = np.empty(self.n_rows), np.empty(self.n_rows, dtype=np.int64)
+        spans = np.ascontiguousarray(self._spans[:, column])
+        rows = unsure[: find_numbers(self._text, spans, out, unsure)]
+        out[rows] = numbers_of(self._cells(spans[rows]))
+        return out
+
+    def cells(self, column: int) -> list[Any]:
+        """See ``Table``."""
+        return self._cells(self._spans[:, column])
+
+    def _cells(self, spans: Places) -> list[Any]:
+        text, found = self._text.data, list[Any]()
+        for start, stop in spans.tolist():
+            cell = None if start < 0 else str(text[start : stop if stop >= 0 else -stop - 1], "utf-8", "replace")
+            found.append(cell if cell is None or stop >= 0 else self._format.cells(cell)[0][0])
+        return found
+
+
 class CsvTable(Table):
     """A CSV file (tabs in ``.tsv``); its columns are read on first use, in one pass.
 
     ``quoted_line_breaks``: whether a quoted cell may go on in the next line; else a record is one line.
     """
 
-    def __init__(self, path: Path, *, quoted_line_breaks: bool = False) -> None:
+    def __init__(self, path: Any, *, quoted_line_breaks: bool = False) -> None:
         self._path = path
         self._format = CsvFormat("\t" if path.suffix.lower() == ".tsv" else ",", quoted_line_breaks)
         self.quoted_line_breaks = quoted_line_breaks
@@ -134,32 +166,48 @@ class CsvTable(Table):
             names = self._format.names(next(self._format.records(file), b""))
         self.schema = cells_schema(names, len(names), from_text=True)
 
-    def _records(self) -> Iterator[list[str | None]]:
-        with self._path.open("rb") as file:
-            records = self._format.records(file)
-            next(records, None)
-            yield from self._format.rows(records, len(self.schema.types))
-
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """Parts of at most so many records."""
-        from hullabaloo.data.records import RecordTable
+        with self._path.open("rb") as file:
+            next(self._format.records(file), None)
+            yield from self._joined(file, rows) if self.quoted_line_breaks else self._lines(file, rows)
 
-        records = self._records()
+    def _joined(self, file: BinaryIO, rows: int) -> Iterator[Table]:
+        records = self._format.rows(self._format.records(file), len(self.schema.types))
         while held := list(islice(records, rows)):
-            columns = list(zip(*held, strict=True))
             yield RecordTable(
-                columns, self.schema.names, len(held), from_text=True, quoted_line_breaks=self.quoted_line_breaks
+                [*zip(*held, strict=True)], self.schema.names, len(held), from_text=True, quoted_line_breaks=True
             )
 
+    def _lines(self, file: BinaryIO, rows: int) -> Iterator[Table]:
+        width, size, held, last = len(self.schema.types), _READ, b"", False
+        most = max(1, min(rows, _READ // width))
+        while not last:
+            more = file.read(size)
+            held, last = held + more, len(more) < size
+            text, start = np.frombuffer(held, dtype=np.uint8), 0
+            while start < len(held):
+                spans = np.empty((most, width, 2), dtype=np.int64)
+                count, taken = find_cells(text[start:], ord(self._format.separator), last, spans)
+                if count:
+                    yield CsvPart(text[start:], spans[:count].copy(), self.schema, self._format.separator)
+                start += taken
+                if count < most:
+                    break
+            held, size = held[start:], size if start else 2 * size  # a line longer than what was read
+
     @cached_property
-    def _columns(self) -> Sequence[Sequence[str | None]]:
-        return list(zip(*self._records(), strict=True)) or [()] * len(self.schema.types)
+    def _parts(self) -> list[Table]:
+        return list(self.parts_of(None, _READ))
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
-        """See ``Table``; counted record by record where nothing was read, so that counting holds one record at a time."""
-        return len(self._columns[0]) if "_columns" in vars(self) else sum(1 for _ in self._records())
+        """See ``Table``; counted part by part where nothing was read, so that counting holds one of them."""
+        return sum(part.n_rows for part in vars(self).get("_parts") or self.parts_of(None, _READ))
+
+    def _numbers(self, column: int) -> NDArray[np.float64]:
+        return np.concatenate([np.zeros(0), *(part.numbers([column])[:, 0] for part in self._parts)])
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        return list(self._columns[column])
+        return [cell for part in self._parts for cell in part.cells(column)]

@@ -3,7 +3,8 @@
 A folder has one schema for all its files. PyArrow takes it from the first and casts the others, so that a value decides
 whether the cast, and with it a fit, fails. Here each file keeps its own types, and the folder declares what follows from
 all footers together: a column whose types read a cell alike (any number, any text) is that; one whose types do not, or
-that some file lacks, is refused where it is needed, before anything is charged.
+that some file lacks, is refused where it is needed, before anything is charged. A folder within it that is named ``key=text`` (Hive's partitions)
+is a column of text, whatever other folders say.
 
 Before the charge the footers are read, and checked to point into their files. A page that is damaged shows when it is read:
 a failure of the machine, whose message says nothing of it (``terms.machine_failures``).
@@ -13,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,32 +24,41 @@ from hullabaloo.data.readers.arrow import floats, kind_of, objects, type_name
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable, hidden
 from hullabaloo.errors import SchemaError
 
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParquetFile:
-    """One file: PyArrow's fragment of it, the schema that it declares, and the records of each row group."""
+    """One file: PyArrow's fragment of it, the schema that it declares, the records of each row group, and what names of its folders declare (``key=text``)."""
 
     fragment: Any
     schema: Any
     sizes: tuple[int, ...]
+    keys: tuple[tuple[str, str], ...] = ()
 
     def batches(self, part: Any, names: Sequence[str], most: int | None = None) -> Iterator[Any]:
         """The record batches of a part of the file, under its own types; names that it has not exactly once are left out."""
+        import pyarrow as pa
         from pyarrow import dataset
 
-        found = Counter(self.schema.names)
-        columns = {name: dataset.field(name) for name in names if found[name] == 1}
-        size = {} if most is None else {"batch_size": most}
+        found, keys = Counter(self.schema.names), dict(self.keys)
+        columns = {name: dataset.field(name) for name in names if found[name] == 1 and name not in keys}
+        held = dataset.ParquetFragmentScanOptions(pre_buffer=self.fragment.filesystem.type_name != "local")
+        size = {"fragment_scan_options": held, "batch_readahead": 4} | ({} if most is None else {"batch_size": most})
         with _reading():
-            yield from part.to_batches(schema=self.schema, columns=columns, **size)
+            for batch in part.to_batches(schema=self.fragment.physical_schema, columns=columns, **size):
+                for name, text in keys.items():
+                    if name in names and found[name] == 1:
+                        cell = pa.scalar(None if text == _NULL else text, pa.string())
+                        batch = batch.append_column(name, pa.repeat(cell, batch.num_rows))  # noqa: PLW2901
+                yield batch
 
 
 class ParquetTable(Table):
     """A Parquet file, or a folder of them in the order of their paths."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Any) -> None:
         self.files = _files(path)
         self.schema = _joint([file.schema for file in self.files])
         self.n_rows = sum(sum(file.sizes) for file in self.files)  # from the footers
@@ -114,7 +124,7 @@ def _reading() -> Iterator[None]:
         raise TornTable from None
 
 
-def _files(path: Path) -> tuple[ParquetFile, ...]:
+def _files(path: Any) -> tuple[ParquetFile, ...]:
     """The files with what their footers declare.
 
     Raises:
@@ -128,7 +138,9 @@ def _files(path: Path) -> tuple[ParquetFile, ...]:
             "pip install 'hullabaloo[parquet]'"
         ) from None
     try:
-        fragments = list(dataset.dataset(path, format="parquet").get_fragments())
+        fragments = list(
+            dataset.dataset(str(path), format="parquet", filesystem=getattr(path, "filesystem", None)).get_fragments()
+        )
         found = [_opened(path, fragment) for fragment in fragments]
     except Exception:  # reason: the reader's own error may quote bytes of the file
         where = f"A file of the folder {path}" if path.is_dir() else f"The file {path}"
@@ -138,10 +150,12 @@ def _files(path: Path) -> tuple[ParquetFile, ...]:
     return tuple(found)
 
 
-def _opened(path: Path, fragment: Any) -> ParquetFile:
+def _opened(path: Any, fragment: Any) -> ParquetFile:
     """Read a footer; raises where it points outside of its file."""
+    import pyarrow as pa
+
     metadata, before, behind = fragment.metadata, *_MARKS
-    end = Path(fragment.path).stat().st_size - behind
+    end = fragment.filesystem.get_file_info(fragment.path).size - behind
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     for group in groups:
         if group.num_rows < 0:
@@ -152,7 +166,12 @@ def _opened(path: Path, fragment: Any) -> ParquetFile:
             start = min(first, chunk.data_page_offset)
             if group.num_rows and not before <= start <= start + chunk.total_compressed_size <= end:
                 raise ValueError(path)
-    return ParquetFile(fragment, fragment.physical_schema, tuple(group.num_rows for group in groups))
+    folders = fragment.path.removeprefix(str(path)).split("/")[:-1]
+    keys = tuple((unquote(key), unquote(text)) for key, mark, text in (one.partition("=") for one in folders) if mark)
+    schema = fragment.physical_schema
+    for key, _ in keys:
+        schema = schema.append(pa.field(key, pa.string()))
+    return ParquetFile(fragment, schema, tuple(group.num_rows for group in groups), keys)
 
 
 def _joint(schemas: Sequence[Any]) -> TableSchema:

@@ -58,14 +58,14 @@ class JsonLinesSource(LineSource):
         lines = self._lines.take(most)
         if not lines:
             return Gap.END if self._lines.ended else Gap.IDLE
-        return Portion(len(lines), partial(self._table, lines))
+        return Portion(len(lines), partial(table_of_lines, lines, self._names))
 
-    def _table(self, lines: Sequence[bytes]) -> RecordTable:
-        objects = records(lines)
-        columns = [
-            [None if type(cell := one.get(name)) in _NESTED else cell for one in objects] for name in self._names
-        ]
-        return RecordTable(columns, self._names, len(lines))
+
+def table_of_lines(lines: Sequence[bytes], names: Sequence[str]) -> RecordTable:
+    """The table of these keys of the objects in lines."""
+    objects = records(lines)
+    columns = [[None if type(cell := one.get(name)) in _NESTED else cell for one in objects] for name in names]
+    return RecordTable(columns, names, len(lines))
 
 
 def records(lines: Sequence[bytes]) -> list[dict[str, Any]]:

@@ -1,0 +1,136 @@
+"""Encoded parts in a file that has no name, sealed under a key that is held in memory alone."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock, local
+from typing import Any, final
+from weakref import finalize
+
+import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from numpy.typing import NDArray
+
+from hullabaloo.data.engines.base import Part
+from hullabaloo.data.source import Rows
+from hullabaloo.data.table import TornTable
+from hullabaloo.errors import InvalidParameter
+
+
+class TornCache(TornTable):
+    """Encoded parts cannot be written to their folder, or read from it as they were written."""
+
+    why = "the folder of its encoded parts is full or failed, or somebody changed what lies there. See that it has room, about 8 bytes for each record and encoded column."
+
+
+@final
+class Cache:
+    """Parts in one file of a folder, each sealed by AES-256-GCM under its own number. PRIVATE.
+
+    The file is readable by its owner alone and has no name (where the file system cannot have such files, a name for an instant), so that it is
+    gone when it is closed, however the process ends. The key was never outside of the process's memory.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = _checked(lambda: tempfile.TemporaryFile(buffering=0, prefix="hullabaloo-", dir=folder))  # noqa: SIM115
+        finalize(self, self._file.close)
+        self._room = local()
+        self._seal, self._lock, self._count, self._end = AESGCM(AESGCM.generate_key(256)), Lock(), 0, 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("Sealed rows cannot be pickled or copied.")
+
+    def held(self, part: Part) -> "SealedPart":
+        """The part, from now on in the file."""
+        arrays = [np.ascontiguousarray(one) for one in _arrays(part.rows) if one is not None]
+        with self._lock:
+            number, self._count = self._count, self._count + 1
+        sealed = self._seal.encrypt(_nonce(number), b"".join(one.data for one in arrays), None)
+        with self._lock:
+            start, self._end = self._end, self._end + len(sealed)
+        written = _checked(lambda: os.pwrite(self._file.fileno(), sealed, start))
+        if written != len(sealed):
+            raise TornCache
+        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in _arrays(part.rows))
+        return SealedPart(self, number, start, len(sealed), shapes, replace(part, rows=_NONE))
+
+    def opened(self, number: int, start: int, size: int) -> NDArray[np.uint8]:
+        """What was sealed; in a thread's own memory, until the thread opens the next."""
+        if len(vars(self._room).get("sealed", ())) < size:
+            self._room.sealed, self._room.plain = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
+        sealed, plain = self._room.sealed[:size], self._room.plain[: size - _TAG]
+        read = _checked(lambda: os.preadv(self._file.fileno(), [sealed.data], start))
+        try:
+            if hasattr(self._seal, "decrypt_into"):
+                self._seal.decrypt_into(_nonce(number), sealed[:read].data, None, plain.data)
+            else:
+                plain[:] = np.frombuffer(self._seal.decrypt(_nonce(number), sealed[:read].data, None), dtype=np.uint8)
+        except (InvalidTag, ValueError):
+            raise TornCache from None
+        return plain  # type: ignore[no-any-return]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SealedPart:
+    """A part in the file of a cache. PRIVATE."""
+
+    cache: Cache
+    number: int
+    start: int
+    size: int
+    shapes: tuple[Any, ...]
+    about: Part
+
+    def opened(self) -> Part:
+        """The part, in a thread's own memory, until the thread opens the next.
+
+        Raises:
+            TornCache: the file is not as it was written.
+        """
+        data, at, found = self.cache.opened(self.number, self.start, self.size), 0, list[Any]()
+        for one in self.shapes:
+            if one is not None:
+                size = int(np.prod(one[0])) * one[1].itemsize
+                found.append(data[at : at + size].view(one[1]).reshape(one[0]))
+                at += size
+            else:
+                found.append(None)
+        return replace(self.about, rows=Rows(*found))
+
+
+_TAG = 16
+_NONE = Rows(np.zeros((0, 0)), np.zeros((0, 0)))
+
+
+def _arrays(rows: Rows) -> tuple[Any, ...]:
+    return rows.X, rows.Y, rows.weight, rows.offset, rows.unit
+
+
+def _nonce(number: int) -> bytes:
+    return number.to_bytes(12, "big")
+
+
+def _checked(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except OSError:
+        raise TornCache from None
+
+
+def folder_of(cache: Any) -> Path | None:
+    """The folder for encoded parts, which has to be there.
+
+    Raises:
+        InvalidParameter: it is no folder that can be written to.
+    """
+    if cache is None:
+        return None
+    if not isinstance(cache, str | Path) or not Path(cache).is_dir() or not os.access(cache, os.W_OK | os.X_OK):
+        raise InvalidParameter(
+            "cache= names no folder that can be written to. Pass the path of one on a local disk, with room for 8 bytes for each record and encoded column."
+        )
+    return Path(cache)

@@ -1,0 +1,127 @@
+"""Encoded rows on disk: sealed, without a name, the bits of memory, and nothing released where somebody changed them."""
+
+import os
+import pickle
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.data.engines import cache as module
+from hullabaloo.data.engines import turns
+from hullabaloo.data.engines.base import part_of
+from hullabaloo.data.engines.cache import Cache, TornCache
+from hullabaloo.data.source import Rows
+from hullabaloo.errors import InvalidParameter
+
+N = 2_000
+
+
+def rows(n: int, seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    return Rows(rng.normal(size=(n, 4)), rng.normal(size=(n, 1)), rng.random(n), None, np.arange(n))
+
+
+def table() -> pa.Table:
+    rng = np.random.default_rng(0)
+    return pa.table({"a": rng.uniform(-1, 1, N), "b": rng.uniform(-1, 1, N), "y": rng.uniform(-1, 1, N)})
+
+
+def model(**more: Any) -> Any:
+    domain = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, target={"y": (-1, 1)}, records=N)
+    return hb.LinearRegression(
+        domain=domain, solver="preconditioned_gradient", budget=hb.Budget(1.0, 1e-6), test_key=bytes(32), **more
+    )
+
+
+def test_parts_come_back_as_they_were(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    held = [(part, cache.held(part)) for part in (part_of(rows(n, n)) for n in (50, 0, 1))]
+    for part, sealed in reversed(held):
+        found = sealed.opened()
+        assert (found.count, found.checksum, found.size) == (part.count, part.checksum, part.size)
+        for name in ("X", "Y", "weight", "unit"):
+            assert np.array_equal(getattr(found.rows, name), getattr(part.rows, name))
+            assert getattr(found.rows, name).flags.writeable
+        assert found.rows.offset is None
+
+
+def test_nobody_else_can_read_the_file_and_it_is_gone_with_its_owner(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    part = part_of(rows(100))
+    cache.held(part)
+    descriptor = cache._file.fileno()
+    about = os.fstat(descriptor)
+    assert stat.S_IMODE(about.st_mode) == 0o600
+    assert about.st_nlink == 0
+    assert not list(tmp_path.iterdir())
+    data = os.pread(descriptor, about.st_size, 0)
+    assert part.rows.X.tobytes()[:64] not in data
+    assert len({data[i : i + 16] for i in range(0, len(data) - 16, 16)}) == (len(data) - 1) // 16  # no pattern
+    with pytest.raises(TypeError):
+        pickle.dumps(cache)
+
+
+def test_every_fit_has_a_key_of_its_own(tmp_path: Path) -> None:
+    part, files = part_of(rows(10)), [Cache(tmp_path), Cache(tmp_path)]
+    texts = [os.pread(one._file.fileno(), one.held(part).size, 0) for one in files]
+    assert texts[0] != texts[1]
+
+
+@pytest.mark.parametrize("how", ["a bit", "cut", "swapped"])
+def test_a_changed_file_releases_nothing(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any question after the first: the fit fails, and the charge stays."""
+    reads = [0]
+    plain = os.preadv
+
+    def harmed(file: int, rooms: list[memoryview], start: int) -> int:
+        reads[0] += 1
+        if reads[0] != 7:
+            return plain(file, rooms, start)
+        size = plain(file, rooms, (0 if start else len(rooms[0])) if how == "swapped" else start)
+        rooms[0][0] ^= how == "a bit"
+        return size - (how == "cut")
+
+    monkeypatch.setattr(module.os, "preadv", harmed)
+    monkeypatch.setattr(turns, "cores", lambda: 1)
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("records", hb.Budget(2.0, 1e-5))
+    fitted = model(ledger=ledger, dataset="records").set_params(test_key=None)
+    with pytest.raises(TornCache, match=r"changed what lies there.*charge that was made stays"):
+        fitted.fit(hb.scan(table, cache=tmp_path, keep_bytes=0, batch_rows=500))
+    assert not hasattr(fitted, "release_")
+    assert len(ledger.charges("records")) == 1
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> int:
+        raise OSError(28, "SECRET")
+
+    monkeypatch.setattr(module.os, "pwrite", full)
+    with pytest.raises(TornCache, match="is full or failed") as caught:
+        model().fit(hb.scan(table, cache=tmp_path, keep_bytes=0))
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("keep", [0, 40_000, 1 << 30])
+def test_bits_are_those_of_memory_and_the_table_is_read_once(keep: int, tmp_path: Path) -> None:
+    passes = [0]
+
+    def read() -> pa.Table:
+        passes[0] += 1
+        return table()
+
+    found = model().fit(hb.scan(read, cache=tmp_path, keep_bytes=keep, batch_rows=300)).release_.theta
+    assert np.array_equal(found, model().fit(table()).release_.theta)
+    assert passes[0] == 3  # for its schema, to count its records, and to read them
+
+
+@pytest.mark.parametrize("folder", ["nowhere", 7, b"/tmp", "file"])
+def test_a_cache_lies_in_a_folder_that_is_there(folder: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidParameter, match="folder"):
+        hb.scan(table, cache=tmp_path / folder if isinstance(folder, str) else folder)

@@ -1,0 +1,78 @@
+"""Parts in this process: the same bits for any number of threads and parts, as many parts held as there are threads, and clean ends."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.data.engines import turns
+from hullabaloo.data.engines.turns import in_turn
+from hullabaloo.data.threads import cores, share_cores
+
+
+def test_a_thread_that_shares_its_cores_begins_no_others() -> None:
+    found = []
+    thread = threading.Thread(target=lambda: found.append((share_cores(), cores())))
+    thread.start()
+    thread.join()
+    assert found == [(None, 1)]
+    assert cores() >= 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_things_are_worked_on_in_turn_and_few_are_held(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "cores", lambda: threads)
+    given, done, most = [0], [0], [0]
+
+    def things() -> Iterator[int]:
+        for i in range(40):
+            given[0] += 1
+            most[0] = max(most[0], given[0] - done[0])
+            yield i
+
+    def work(i: int) -> tuple[int, int]:
+        time.sleep(0.001 * (i % 3))
+        done[0] += 1
+        return i, cores()
+
+    assert list(in_turn(work, things())) == [(i, 1 if threads > 1 else cores()) for i in range(40)]
+    assert most[0] <= threads + 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("where", ["work", "things"])
+def test_a_fault_ends_all_threads(threads: int, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "cores", lambda: threads)
+
+    def failing(i: int) -> int:
+        if i == 7:
+            raise KeyboardInterrupt
+        return i
+
+    before = threading.active_count()
+    steps = in_turn(failing, range(20)) if where == "work" else in_turn(abs, map(failing, range(20)))
+    with pytest.raises(KeyboardInterrupt):
+        list(steps)
+    assert threading.active_count() == before
+
+
+def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.uniform(-1, 1, 3_000), "y": rng.uniform(-1, 1, 3_000)})
+    domain = hb.Domain({"a": (-1, 1)}, target={"y": (-1, 1)}, records=3_000)
+    found = set()
+    for threads, rows in ((1, 3_000), (2, 77), (5, 500)):
+        monkeypatch.setattr(turns, "cores", lambda threads=threads: threads)
+        for solver in ("moments", "preconditioned_gradient"):
+            model: Any = hb.LinearRegression(
+                domain=domain, solver=solver, budget=hb.Budget(1.0, 1e-6), test_key=bytes(32)
+            )
+            found.add(
+                (solver, model.fit(hb.scan(lambda: table, batch_rows=rows, keep_bytes=0)).release_.theta.tobytes())
+            )
+    assert len(found) == 2

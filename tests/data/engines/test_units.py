@@ -1,0 +1,115 @@
+"""Units whose records lie in several parts: the bits of memory, in any order and parts, and few of their records held."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.data import open_table
+from hullabaloo.data.engines import units as module
+from hullabaloo.data.engines.base import Reading
+from hullabaloo.data.engines.units import Shuffle
+from hullabaloo.errors import SchemaError
+
+N = 3_000
+
+
+def table(n: int = N, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    a, unit = rng.uniform(-1, 1, n).round(1), (rng.pareto(0.7, n) * 20).astype(int) % 400
+    names: Any = [None if one == 3 else f"p{one}" for one in unit]
+    y = np.clip(a + rng.normal(0, 0.2, n), -1, 1).round(1)
+    return pa.table({"a": a, "b": rng.integers(0, 3, n).astype(float), "y": y, "w": rng.uniform(0, 2, n), "who": names})
+
+
+def domain(share: int, weighted: bool = False, n: int = N) -> hb.Domain:
+    more: dict[str, Any] = {"weight": ("w", 2.0)} if weighted else {}
+    return hb.Domain(
+        {"a": (-1, 1), "b": (0, 2)}, target={"y": (-1, 1)}, unit="who", records_per_unit=share, records=n, **more
+    )
+
+
+def theta(source: Any, about: hb.Domain, solver: str) -> bytes:
+    model = hb.LinearRegression(domain=about, solver=solver, budget=hb.Budget(1.0, 1e-6), test_key=bytes(32))
+    return bytes(model.fit(source).release_.theta.tobytes())
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("share", [1, 3])
+@pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient", "gradient"])
+def test_bits_are_those_of_memory_in_any_order_and_parts(
+    solver: str, share: int, weighted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about, whole = domain(share, weighted), table()
+    expected = theta(whole, about, solver)
+    other = whole.take(np.random.default_rng(1).permutation(N))
+    assert theta(other, about, solver) == expected
+    for source, rows, spill in ((whole, 100, 1 << 19), (other, 777, 500), (other, N, 1)):
+        monkeypatch.setattr(module, "_SPILL", spill)
+        monkeypatch.setattr(module, "_ROWS", 300)
+        scanned = hb.scan(lambda source=source: source, cache=tmp_path, batch_rows=rows, keep_bytes=0)
+        assert theta(scanned, about, solver) == expected
+
+
+def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list[tuple[Any, ...]]:
+    encoding = about.encoding()
+    parts = lambda: (open_table(whole.slice(start, rows)) for start in range(0, whole.num_rows, rows))  # noqa: E731
+    found, counted = [], 0
+    for part in Shuffle(parts, Reading(encoding), folder).parts():
+        counted += part.count
+        weight, unit = part.rows.weight, part.rows.unit
+        assert weight is not None
+        found += [(tuple(x), *y, w) for x, y, w in zip(part.rows.X, part.rows.Y, weight, strict=True)]
+        if unit is not None and len(unit):
+            assert max(Counter(unit.tolist()).values()) <= about.records_per_unit
+    assert counted == whole.num_rows
+    return sorted(found)
+
+
+@pytest.mark.parametrize("share", [1, 2, 5])
+def test_neighbours_differ_in_one_units_share(share: int, tmp_path: Path) -> None:
+    """A person taken out, whatever they have: the others' rows stay what they are."""
+    about, whole = domain(share, weighted=True), table()
+    every = Counter(shuffled(whole, about, tmp_path, 200))
+    names = whole["who"].to_pylist()
+    for name in [one for one, _ in Counter(names).most_common(4)] + ["p17"]:
+        places = [place for place, one in enumerate(names) if one != name]
+        without = Counter(shuffled(whole.take(places), about, tmp_path, 170))
+        assert not without - every
+        assert (every - without).total() <= (0 if name is None else share)
+
+
+def test_a_unit_of_any_size_takes_the_memory_of_its_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = table().append_column("x", pa.array(np.arange(N, dtype=float)))
+    one = whole.set_column(4, "who", pa.array(["everybody"] * N))
+    about = hb.Domain({"x": (0, N)}, target={"y": (-1, 1)}, unit="who", records_per_unit=2, records=N)
+    most = [0]
+    plain = Shuffle._put
+
+    def watched(self: Shuffle, bucket: int, rows: Any) -> None:
+        plain(self, bucket, rows)
+        most[0] = max(most[0], sum(len(one.Y) for held in self._held for one in held))
+
+    monkeypatch.setattr(Shuffle, "_put", watched)
+    assert len(shuffled(one, about, tmp_path, 250)) == 2
+    assert most[0] <= 2 * N // 250
+
+
+def test_an_empty_table_has_no_units(tmp_path: Path) -> None:
+    assert shuffled(table().slice(0, 0), domain(2), tmp_path, 10) == []
+    nobody = table().set_column(4, "who", pa.array([None] * N, pa.string()))
+    assert shuffled(nobody, domain(2), tmp_path, 500) == []
+
+
+def test_units_need_a_folder(tmp_path: Path) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("records", hb.Budget(2.0, 1e-5))
+    model = hb.LinearRegression(domain=domain(2), budget=hb.Budget(1.0, 1e-6), ledger=ledger, dataset="records")
+    with pytest.raises(SchemaError, match="cache="):
+        model.fit(hb.scan(table))
+    assert not ledger.charges("records")

@@ -1,0 +1,146 @@
+"""Whatever gives Arrow batches anew, and files wherever they lie, give the bits of the table in memory."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import fsspec
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv, dataset, parquet
+
+import hullabaloo as hb
+from hullabaloo.errors import SchemaError
+from hullabaloo.noise import TestKey
+
+N = 900
+DOMAIN = hb.Domain({"a": (-1, 1), "g": ["u", "v", "w"], "year": ["2020", "2021"]}, target={"y": (-2, 2)}, records=N)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    rng = np.random.default_rng(0)
+    holes = pa.array(np.where(rng.random(N) < 0.05, np.nan, rng.uniform(-1, 1, N)), from_pandas=True)
+    year = np.where(rng.random(N) < 0.5, "2020", "2021")
+    return pa.table({"a": holes, "g": rng.choice(["u", "v", "w"], N), "y": rng.uniform(-2, 2, N), "year": year})
+
+
+def theta(source: Any) -> bytes:
+    model = hb.LinearRegression(
+        domain=DOMAIN, solver="moments", budget=hb.Budget(1.0, 1e-6), test_key=TestKey(bytes(32))
+    )
+    return bytes(model.fit(source).release_.theta.tobytes())
+
+
+def lines(table: pa.Table) -> str:
+    return "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+
+
+@pytest.fixture(scope="module")
+def sources(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[], Any]]:
+    place = tmp_path_factory.mktemp("sources")
+    whole = place / "t.parquet"
+    parquet.write_table(table, whole, row_group_size=300)
+    dataset.write_dataset(
+        table,
+        place / "hive",
+        format="parquet",
+        partitioning=dataset.partitioning(pa.schema([("year", pa.string())]), flavor="hive"),
+    )
+    (place / "t.jsonl").write_text(lines(table))
+    store = fsspec.filesystem("memory")
+    for name in ("t.parquet", "t.csv", "t.jsonl"):
+        with store.open(f"/{place.name}/{name}", "wb") as file:
+            if name.endswith("parquet"):
+                file.write(whole.read_bytes())
+            elif name.endswith("csv"):
+                csv.write_csv(table, file)
+            else:
+                file.write(lines(table).encode())
+    address = f"memory://{place.name}"
+    base = duckdb.connect()
+    lazy = pl.scan_parquet(whole)
+    names = ["a", "g", "y", "year"]
+    return {
+        "duckdb file": lambda: base.sql(f"select * from '{whole}'"),
+        "duckdb query, other order": lambda: base.sql(f"select y, g, a, year from '{whole}' order by y"),
+        "duckdb by function": lambda: lambda: base.sql(f"select * from '{whole}'"),
+        "polars lazy": lambda: lazy,
+        "polars frame": lambda: pl.read_parquet(whole),
+        "polars frames by function": lambda: lambda: iter(pl.read_parquet(whole).iter_slices(200)),
+        "pandas": table.to_pandas,
+        "arrow table": lambda: table,
+        "arrow dataset": lambda: dataset.dataset(whole),
+        "hive": lambda: place / "hive",
+        "json": lambda: hb.scan(place / "t.jsonl", columns=names, batch_rows=77),
+        "remote parquet": lambda: f"{address}/t.parquet",
+        "remote csv": lambda: f"{address}/t.csv",
+        "remote json": lambda: hb.scan(f"{address}/t.jsonl", columns=names),
+    }
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "polars", "pandas", "arrow", "hive", "json", "remote"])
+def test_every_source_gives_the_bits_of_memory(kind: str, table: pa.Table, sources: dict[str, Any]) -> None:
+    found = {name: made() for name, made in sources.items() if name.startswith(kind)}
+    whole = theta(table)
+    for name, source in found.items():
+        assert theta(source if isinstance(source, hb.data.Table) else hb.scan(source, keep_bytes=0)) == whole, name
+
+
+def test_a_partition_that_is_missing_is_a_missing_cell(tmp_path: Path, table: pa.Table) -> None:
+    for folder in ("year=2020", "year=__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / folder).mkdir()
+        parquet.write_table(table.drop_columns(["year"]), tmp_path / folder / "1.parquet")
+    cells = [cell for part in hb.scan(tmp_path).parts(["year"]) for cell in part.cells(part.schema.named("year")[0])]
+    assert cells == ["2020"] * N + [None] * N
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (lambda: pa.table({"a": [1.0]}).to_reader(), "can be read once"),
+        (lambda: "memory://nowhere/t.parquet", "nothing at the address"),
+        (lambda: "nosuchscheme://user:SECRET@host/t.parquet", "nothing at the address"),
+        (lambda: "nowhere.jsonl", "declares no columns"),
+    ],
+)
+def test_what_cannot_be_read_again_and_again_is_refused(source: Callable[[], Any], says: str) -> None:
+    with pytest.raises(SchemaError, match=says) as caught:
+        hb.scan(source())
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_what_a_query_says_when_it_fails_is_never_heard(tmp_path: Path) -> None:
+    base = duckdb.connect()
+    base.sql("create table t as select range::varchar as a, 0.0 as y from range(3000)")
+    base.sql("insert into t values ('SECRET', 1.0)")
+    source = hb.scan(base.sql("select a::double as a, y from t"))
+    domain = hb.Domain({"a": (0, 1)}, target={"y": (0, 1)})
+    with pytest.raises(OSError, match="could not be read") as caught:
+        hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-6)).fit(source)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "SECRET" not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+def test_stopping_a_fit_closes_what_gives_its_batches(table: pa.Table) -> None:
+    ended = []
+
+    def read() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from table.to_batches(max_chunksize=100)
+            raise KeyboardInterrupt
+        finally:
+            ended.append(True)
+
+    source = hb.scan(read)
+    before = len(ended)
+    with pytest.raises(KeyboardInterrupt):
+        theta(source)
+    assert len(ended) > before
