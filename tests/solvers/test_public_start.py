@@ -17,8 +17,8 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release.public_table import learned
 from hullabaloo.solvers import AdaptiveGradientSolver, PreconditionedGradientSolver, Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
-from hullabaloo.solvers.gradient.public_start import LEVELS, PARTS, confirmed_share
-from hullabaloo.solvers.public import PublicTable, drawn_along, drawn_to
+from hullabaloo.solvers.gradient.public_start import LEVELS, PARTS, confirmed_level
+from hullabaloo.solvers.public import PublicTable, drawn_along
 from tests.curator.neighbours import facts, pairs
 from tests.solvers.tables import Table, prices, problem, table
 
@@ -63,8 +63,8 @@ def test_no_public_table_moves_a_check_by_more_than_its_sensitivity(relation: Ne
         for left, right in pairs(rng, relation, about, rounds=4):
             asked = Asked(left, right, query)
             view = Coordinates(rng.uniform(-1.0, 1.0, 5), 1.0, 1.0, True)
-            share = confirmed_share(replace(posed, public=public), asked, view, 0.01, 1.0, 1.0)  # type: ignore[arg-type]
-            assert 0.0 <= share <= 1.0
+            level = confirmed_level(replace(posed, public=public), asked, view, 1.0, 1.0)  # type: ignore[arg-type]
+            assert level is None or np.isfinite(level)
             assert asked.far <= 1.0
 
 
@@ -103,39 +103,33 @@ def test_a_right_table_helps_and_a_wrong_one_does_little_harm(solver: Any) -> No
     large = replace_theta(right, 30.0)
     shuffled = learned(Squared(), X, rng.permutation(y), intercept=True)
     without = np.median(made(solver, data, None, 0.05, 9))
-    assert np.median(made(solver, data, right, 0.05, 9)) <= 0.5 * without
+    assert np.median(made(solver, data, right, 0.05, 9)) <= 0.6 * without
     constant = float(np.var(data.Y))
     for wrong in (turned, large, shuffled):
-        assert np.median(made(solver, data, wrong, 0.05, 9)) <= without + 0.1 * constant
+        assert np.median(made(solver, data, wrong, 0.05, 9)) <= without + 0.05 * constant
 
 
 def replace_theta(one: PublicTable, times: float) -> PublicTable:
     return PublicTable(f"{one.digest} {times}", one.X, one.Y, one.offset, times * one.theta)
 
 
-def test_parts_of_a_model_are_told_from_the_whole() -> None:
-    """With hardly any noise the part that is least along the line is found, to the next place that is weighed."""
+def test_a_model_that_does_not_gain_what_it_promises_is_told_from_one_that_does() -> None:
+    """With hardly any noise the right model starts at its own level, as seen from the centre; one four times as long, or turned round, does not start."""
     data = table(n=4_000, intercept=True)
     right = learned(Squared(), data.X, data.Y, intercept=True)
     posed = problem(data)
     one = PricedQueries(data.facts, posed.neighbours, posed.records).restricted(1)
     query = one.price("centred_gradient", loss=posed.loss, mu=1e3, count=LEVELS + PARTS)
-    for times, low, high in ((1.0, 0.8, 1.0), (4.0, 0.15, 0.45), (-1.0, 0.0, 0.1)):
+    for times, stands in ((1.0, True), (4.0, False), (-1.0, False)):
         view = Coordinates(data.X[:, :-1].mean(axis=0), 1.0, 1.0, True)
         curator = Curator(Rows(data.X, data.Y), (query,), key=TestKey(bytes(32)))
         asked = replace(posed, public=replace_theta(right, times))
-        assert low <= confirmed_share(asked, curator, view, 1e-6, 1.0, 1.0) <= high  # type: ignore[arg-type]
+        level = confirmed_level(asked, curator, view, 1.0, 1.0)  # type: ignore[arg-type]
+        assert (level is not None) == stands
+        assert level is None or level == pytest.approx(data.Y.mean(), abs=0.01)
 
 
-def test_answers_are_drawn_as_far_as_noise_explains_and_no_farther() -> None:
-    """In 20 000 draws of 12 entries each mean squared error is known to 1 %: false alarms below 1e-9."""
-    rng = np.random.default_rng(8)
-    truth = rng.normal(size=12)
-    for apart, most in ((0.0, 0.35), (1.0, 0.75), (30.0, 1.01)):
-        public = truth + apart * np.eye(12)[0]
-        noisy = truth + rng.normal(size=(20_000, 12)) * 0.5
-        drawn = np.array([drawn_to(public, one, 12 * 0.25) for one in noisy])
-        assert np.mean((drawn - truth) ** 2) <= most * 0.25
+def test_moves_are_drawn_back_as_far_as_noise_explains_and_no_farther() -> None:
     usual, noise = np.geomspace(1.0, 1e-3, 12), np.full(12, 0.1)
     assert np.allclose(drawn_along(100.0 * usual, usual, noise)[:6], 100.0 * usual[:6], rtol=0.05)
     assert np.abs(drawn_along(0.1 * noise, usual, noise)).max() < 0.05 * 0.1

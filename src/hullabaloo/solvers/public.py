@@ -1,4 +1,4 @@
-"""A table that its user declares public, as solvers use it: its encoded records, a model of them, and how far noisy answers are drawn to what they say."""
+"""A table that its user declares public, as solvers use it: its encoded records, a model of them, and how far noisy steps are drawn back to it."""
 
 from dataclasses import dataclass
 from typing import final
@@ -44,17 +44,6 @@ class PublicTable:
     def to_dict(self) -> dict[str, str]:
         """By what it is known."""
         return {"digest": self.digest}
-
-
-def drawn_to(public: Array, private: Array, variance: float) -> Array:
-    """A noisy answer, drawn to what the public table says as far as noise of `variance` (the sum over all entries) explains how they differ.
-
-    `public + (1 − variance/‖private − public‖²)₊ (private − public)`; James & Stein (1961): not worse than the answer in mean squared error,
-    whatever the public table says, for noise alike in at least three entries.
-    """
-    apart = private - public
-    size = float((apart**2).sum())
-    return public + apart * (max(0.0, 1.0 - variance / size) if size > 0.0 else 0.0)
 
 
 def drawn_along(moved: Array, usual: Array, noise: Array) -> Array:

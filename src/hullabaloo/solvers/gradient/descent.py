@@ -12,7 +12,7 @@ from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
-from hullabaloo.solvers.gradient.public_start import confirmed_share
+from hullabaloo.solvers.gradient.public_start import confirmed_level
 from hullabaloo.solvers.public import drawn_along
 
 SETTLE = 10.0
@@ -106,12 +106,13 @@ class Descent:
     def first_phase(self, level: float) -> tuple[Array, dict[str, float]]:
         """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
         path, view, told = self.path, self.view, {}
-        point, confirmed = view.start(self.problem, level), 0.0
-        if path.check_noise:
-            confirmed = confirmed_share(self.problem, self.curator, view, path.check_noise, path.smoothness, path.slope)
-            known = view.public_slopes(self.problem)
-            point[: known.size] += confirmed * (known - point[: known.size])
-            told = {"public model confirmed": confirmed}
+        point, confirmed = view.start(self.problem, level), False
+        if self.problem.public is not None:
+            found = confirmed_level(self.problem, self.curator, view, path.smoothness, path.slope)
+            confirmed, known = found is not None, view.public_slopes(self.problem)
+            if found is not None:
+                point = np.append(known, [found] * view.intercept) if known.size == view.slopes else known
+            told = {"public model confirmed": float(confirmed)}
         start = point[: view.slopes]
         if path.opening and schedule.is_residual(self.loss):
             point = self.intercept_alone(point, path.opening, path.slope)
@@ -126,12 +127,12 @@ class Descent:
         travel = share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if confirmed and isinstance(self.problem.penalty, NoPenalty):
-            mean[: view.slopes] = self.drawn(start, mean[: view.slopes], confirmed, path.noise * cut, travel)
+            mean[: view.slopes] = self.drawn(start, mean[: view.slopes], path.noise * cut, travel)
         if path.level:
             mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
         return mean, {"gradients cut at": cut, "boldness": share, **told}
 
-    def drawn(self, start: Array, found: Array, confirmed: float, noise: float, travel: float) -> Array:
+    def drawn(self, start: Array, found: Array, noise: float, travel: float) -> Array:
         """Slopes of a walk, drawn back to a confirmed start as far as noise explains the way.
 
         Along an eigenvector of the public covariance of curvature κ a walk goes `r = min(travel · κ, 1)` of the way, with noise `r · noise/κ`.
@@ -143,7 +144,7 @@ class Descent:
         response = np.minimum(travel * steep, 1.0)
         moved = vectors.T @ (found - start)
         kept = drawn_along(moved, response / np.sqrt(steep), noise * response / steep)
-        drawn = start + vectors @ ((1.0 - confirmed) * moved + confirmed * kept)
+        drawn = start + vectors @ kept
         return drawn if np.isfinite(drawn).all() else found
 
     def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:

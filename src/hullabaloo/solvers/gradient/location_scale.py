@@ -11,7 +11,6 @@ from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient.histogram import edges, evened, quantile
-from hullabaloo.solvers.public import drawn_to
 
 LEAST = 2.0
 TINY = 1e-9
@@ -87,15 +86,9 @@ class PrivateLocationScale:
                 mean_weight = _mean_weight(problem, float(means[-1]), mean_noise)
             centre, mean_noise = means[:slopes] / mean_weight, mean_noise / mean_weight
             noise, size = slopes * mean_noise**2, float(centre @ centre)
-            if problem.public is None:
-                centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
-            else:
-                centre = drawn_to(problem.public.X[:, :slopes].mean(axis=0), centre, noise)
+            centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
         grid, weight = edges(bound, bins - 1), TINY if problem.intercept else 1.0
-        if problem.public is not None:
-            known = float(np.median(np.linalg.norm(problem.public.X[:, :slopes] - centre, axis=1)))
-            likely *= math.sqrt(min(max(known / likely, 1.0 / 16.0), 16.0))
         shares = curator.answer(
             "norm_histogram",
             None,

@@ -35,7 +35,6 @@ from hullabaloo.solvers.gradient.schedule import (
 )
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options
-from hullabaloo.solvers.public import PublicTable, drawn_to
 from hullabaloo.solvers.reference import Reference
 
 UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
@@ -219,8 +218,6 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         seen = _located(problem, path, curator, TYPICAL_WHITENED, uneven=True)
         clip_norm = path.around * seen.typical
         covariance = curator.answer("covariance", centre=seen.centre, clip_norm=clip_norm)
-        if problem.public is not None:
-            covariance = _drawn_covariance(problem.public, seen, covariance, path.covariance_noise * clip_norm**2)
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
         found = Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
         return found.along(seen) if led(problem) else found
@@ -243,14 +240,6 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
                 "keeps none."
             )
         return loss
-
-
-def _drawn_covariance(public: PublicTable, seen: PrivateLocationScale, covariance: Array, noise: float) -> Array:
-    """A noisy covariance of weight w̄, drawn to that of the public rows around the same centre."""
-    q = len(seen.centre)
-    apart = public.X[:, :q] - seen.centre
-    known = seen.mean_weight * apart.T @ apart / len(apart)
-    return drawn_to(known, covariance, 0.5 * q * (q + 1) * noise**2)
 
 
 def _located(

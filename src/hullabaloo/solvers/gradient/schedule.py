@@ -63,7 +63,7 @@ LEFT = 0.25
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
 CHECK, CHECK_BY_NOISE, MOST_CHECK = 0.05, 8.0, 0.2
-"""Share of μ² for the derivatives that say how much of a public model the records confirm: what more of it for each unit of the noise of a mean, and the most."""
+"""Share of μ² for the derivatives that say whether the records confirm a public model: what more of it for each unit of the noise of a mean, and the most."""
 LEVEL_LATE = 8
 """Steps for the intercept alone at the beginning of the second phase."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
@@ -104,7 +104,6 @@ class GradientSchedule:
         eager: it is walked in full where at least one part in so many of the squared gradient is evidence.
         bound: of ‖x_s‖₂, the intercept left out.
         room: how many times the estimated curvature a step is stable for.
-        check_noise: s of the gradient that a public model is checked by; 0 without one.
     """
 
     opening: int
@@ -137,13 +136,12 @@ class GradientSchedule:
     eager: float
     bound: float
     room: float
-    check_noise: float = 0.0
 
     def weighing(self, problem: Problem, mean_weight: float, counted: float) -> "GradientSchedule":
         """For means over w̄, and shares of the records that count: noise in proportion, travel and cuts by it, steps as the heaviest records allow them."""
         if mean_weight == counted == 1.0:
             return self
-        means = ("noise", "late_noise", "mean_noise", "covariance_noise", "check_noise")
+        means = ("noise", "late_noise", "mean_noise", "covariance_noise")
         noises = {name: getattr(self, name) / mean_weight for name in means}
         noises |= {name: getattr(self, name) / counted for name in ("share_noise", "late_share_noise")}
         made = replace(self, **noises, room=max(self.room / mean_weight, min(self.room, ROOM)))
@@ -257,7 +255,6 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "slope": slope,
         "bound": reach(problem),
         "room": ROOM * problem.max_weight * problem.records_per_unit,
-        "check_noise": noise_of("centred_gradient", to.check, loss=loss, count=1),
     }
     found = _rule(problem, common, whitened=whitened)
     if to.late:
