@@ -1,4 +1,4 @@
-"""A table that its user declares public, as solvers use it: its encoded records, a model of them, and how far noisy steps are drawn back to it."""
+"""A table that its user declares public, as solvers use it: its encoded records, and a model of them."""
 
 from dataclasses import dataclass
 from typing import final
@@ -44,18 +44,3 @@ class PublicTable:
     def to_dict(self) -> dict[str, str]:
         """By what it is known."""
         return {"digest": self.digest}
-
-
-def drawn_along(moved: Array, usual: Array, noise: Array) -> Array:
-    """Posterior means of moves `d_j = δ_j + N(0, noise_j²)` with `δ_j ~ N(0, τ² usual_j²)`, τ by its largest likelihood (empirical Bayes).
-
-    A public model that is wrong is told by long moves: τ grows, and nothing is drawn back.
-    """
-    if not moved.size:
-        return moved
-    variance, usual = np.maximum(noise, 1e-100) ** 2, np.maximum(usual, 1e-100) ** 2
-    trials = np.append(0.0, np.median(variance / usual) * 2.0 ** np.arange(-24.0, 36.0, 0.5))
-    prior = trials[:, None] * usual
-    doubt = (np.log(prior + variance) + moved**2 / (prior + variance)).sum(axis=1)
-    best = prior[int(np.argmin(doubt))]
-    return np.asarray(moved * best / (best + variance))

@@ -167,16 +167,6 @@ class Coordinates:
             slopes = problem.constraint.project(slopes)  # type: ignore[attr-defined]  # the plan saw to it
         return np.asarray(slopes if self.matrix is None else self.inverse @ slopes)
 
-    def public_covariance(self, problem: Problem) -> tuple[Array, Array]:
-        """Eigenvalues and vectors of u's covariance: the released one, or where A is the identity, or turned along the mean, that of public rows."""
-        if self.gain.size == self.slopes:
-            return self.gain, np.eye(self.slopes)
-        assert problem.public is not None
-        X = problem.public.X if self.matrix is None else problem.public.X @ self.matrix
-        apart = X[:, : self.slopes] - self.centre
-        values, vectors = np.linalg.eigh(apart.T @ apart / len(apart))
-        return np.maximum(values, 0.0), vectors
-
     def start(self, problem: Problem, level: float) -> Array:
         """The set's own start, or 0, and a level."""
         slopes = np.zeros(self.slopes)

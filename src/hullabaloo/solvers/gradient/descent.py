@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient import schedule
@@ -13,7 +12,6 @@ from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed_level
-from hullabaloo.solvers.public import drawn_along
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -106,14 +104,13 @@ class Descent:
     def first_phase(self, level: float) -> tuple[Array, dict[str, float]]:
         """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
         path, view, told = self.path, self.view, {}
-        point, confirmed = view.start(self.problem, level), False
+        point = view.start(self.problem, level)
         if self.problem.public is not None:
-            found = confirmed_level(self.problem, self.curator, view, path.smoothness, path.slope)
-            confirmed, known = found is not None, view.public_slopes(self.problem)
+            found = confirmed_level(self.problem, self.curator, view, path.check_noise, path.smoothness, path.slope)
+            told = {"public model confirmed": float(found is not None)}
             if found is not None:
+                known = view.public_slopes(self.problem)
                 point = np.append(known, [found] * view.intercept) if known.size == view.slopes else known
-            told = {"public model confirmed": float(confirmed)}
-        start = point[: view.slopes]
         if path.opening and schedule.is_residual(self.loss):
             point = self.intercept_alone(point, path.opening, path.slope)
         clip_norm = self.quantile(point, 0.2 * self.natural) if path.measured else 0.5 * self.natural
@@ -126,26 +123,9 @@ class Descent:
         cut = self.quantile(mean, clip_norm if path.measured else 0.25 * self.natural)
         travel = share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
-        if confirmed and isinstance(self.problem.penalty, NoPenalty):
-            mean[: view.slopes] = self.drawn(start, mean[: view.slopes], path.noise * cut, travel)
         if path.level:
             mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
         return mean, {"gradients cut at": cut, "boldness": share, **told}
-
-    def drawn(self, start: Array, found: Array, noise: float, travel: float) -> Array:
-        """Slopes of a walk, drawn back to a confirmed start as far as noise explains the way.
-
-        Along an eigenvector of the public covariance of curvature κ a walk goes `r = min(travel · κ, 1)` of the way, with noise `r · noise/κ`.
-        """
-        values, vectors = self.view.public_covariance(self.problem)
-        steep = self.path.curvature * np.maximum(values, 1e-12 * float(values.max()))
-        if not steep.min() > 0.0:
-            return found
-        response = np.minimum(travel * steep, 1.0)
-        moved = vectors.T @ (found - start)
-        kept = drawn_along(moved, response / np.sqrt(steep), noise * response / steep)
-        drawn = start + vectors @ kept
-        return drawn if np.isfinite(drawn).all() else found
 
     def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:
         """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.

@@ -17,6 +17,9 @@ LEVELS, PARTS = 1, 5
 """How many derivatives are asked for to find the level without the public model, and on the way to it."""
 ENOUGH = 0.5
 """Share of the gain on the public rows that private ones have to show: half-way between a right model and a worthless one, where either error is as likely."""
+UNSURE, SURE = 1.0 / 2.0, 1.0 / 6.0
+"""Noise of the gain over the one that is promised: beyond the first a model is refused unasked; up to the second c is doubled, `LONGEST` times at most."""
+LONGEST = 6
 FAR = 30.0
 """Predictions beyond it count as it, so that no hostile public table makes a number that is not finite."""
 FAINT = 1e-3
@@ -24,7 +27,7 @@ FAINT = 1e-3
 
 
 def confirmed_level(
-    problem: Problem, curator: Answers, view: Coordinates, smoothness: float, steep: float
+    problem: Problem, curator: Answers, view: Coordinates, noise: float, smoothness: float, steep: float
 ) -> float | None:
     """The level to start from beside the public slopes w, or None where the records do not show that w gains.
 
@@ -35,6 +38,7 @@ def confirmed_level(
     Args:
         problem, curator: as in a solver's run; the curator is asked `LEVELS + PARTS` centred gradients of rows of one column.
         view: whose centre is m.
+        noise: s of all answers together.
         smoothness, steep: the greatest curvature and derivative of the loss that rules go by.
     """
     public, loss, q = problem.public, problem.loss, problem.dimension - problem.intercept
@@ -67,16 +71,24 @@ def confirmed_level(
     if is_residual(loss):
         clip = max(float(np.median(np.abs(derivative(1.0)) * lengths)), FAINT)
     parts = (np.arange(PARTS) + 0.5) / PARTS
-    promised = 0.0
-    for t in parts:
-        slope = derivative(float(t))
-        promised += float(np.mean(slope * way * np.minimum(1.0, clip / np.maximum(np.abs(slope) * lengths, FAINT))))
+
+    def promise(clip: float) -> float:
+        slopes = [derivative(float(t)) for t in parts]
+        short = [slope * np.minimum(1.0, clip / np.maximum(np.abs(slope) * lengths, FAINT)) for slope in slopes]
+        return float(np.mean(np.array(short) @ way)) / len(way)
+
+    s = noise * math.sqrt((LEVELS + PARTS) / PARTS) / view.mean_weight * ruler
+    if not s * clip <= -UNSURE * promise(clip):
+        return None
+    for _ in range(LONGEST):
+        clip *= 2.0 if 2.0 * s * clip <= -SURE * promise(2.0 * clip) else 1.0
+    promised = promise(clip)
     records, gained, nowhere = curator.projected(matrix), 0.0, np.zeros(matrix.shape[1])
     for t in (*[0.0] * LEVELS, *parts):
         point = np.array([t * ruler, level][: nowhere.size])
         answer = records.answer("centred_gradient", point, centre=nowhere, intercept_weight=1.0, clip_norm=clip)
         if t:
-            gained += float(answer[0]) * ruler / view.mean_weight
+            gained += float(answer[0]) * ruler / view.mean_weight / PARTS
         if problem.intercept:
             level = min(max(level - float(answer[-1]) / view.mean_weight / smoothness, low), high)
     if not gained <= ENOUGH * promised < 0.0:

@@ -104,6 +104,7 @@ class GradientSchedule:
         eager: it is walked in full where at least one part in so many of the squared gradient is evidence.
         bound: of ‖x_s‖₂, the intercept left out.
         room: how many times the estimated curvature a step is stable for.
+        check_noise: s of the gradient that a public model is checked by; 0 without one.
     """
 
     opening: int
@@ -136,12 +137,13 @@ class GradientSchedule:
     eager: float
     bound: float
     room: float
+    check_noise: float = 0.0
 
     def weighing(self, problem: Problem, mean_weight: float, counted: float) -> "GradientSchedule":
         """For means over w̄, and shares of the records that count: noise in proportion, travel and cuts by it, steps as the heaviest records allow them."""
         if mean_weight == counted == 1.0:
             return self
-        means = ("noise", "late_noise", "mean_noise", "covariance_noise")
+        means = ("noise", "late_noise", "mean_noise", "covariance_noise", "check_noise")
         noises = {name: getattr(self, name) / mean_weight for name in means}
         noises |= {name: getattr(self, name) / counted for name in ("share_noise", "late_share_noise")}
         made = replace(self, **noises, room=max(self.room / mean_weight, min(self.room, ROOM)))
@@ -255,6 +257,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "slope": slope,
         "bound": reach(problem),
         "room": ROOM * problem.max_weight * problem.records_per_unit,
+        "check_noise": noise_of("centred_gradient", to.check, loss=loss, count=1),
     }
     found = _rule(problem, common, whitened=whitened)
     if to.late:
