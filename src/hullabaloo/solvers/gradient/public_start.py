@@ -18,8 +18,9 @@ LEVELS, PARTS = 1, 5
 ENOUGH = 0.5
 """Share of the gain on the public rows that private ones have to show: half-way between a right model and a worthless one, where either error is as likely."""
 UNSURE, SURE = 1.0 / 2.0, 1.0 / 6.0
-"""Noise of the gain over the one that is promised: beyond the first a model is refused unasked; up to the second c is doubled, `LONGEST` times at most."""
+"""Standard deviation of the noise over the promised gain: beyond the first a model is refused unasked; up to the second the clip is doubled."""
 LONGEST = 6
+"""How often at most."""
 FAR = 30.0
 """Predictions beyond it count as it, so that no hostile public table makes a number that is not finite."""
 FAINT = 1e-3
@@ -32,13 +33,14 @@ def confirmed_level(
     """The level to start from beside the public slopes w, or None where the records do not show that w gains.
 
     From the best level b alone to w at b + δ, δ the public difference of the two, the loss falls by the integral of its derivative, which is asked for at
-    `PARTS` midpoints of the way. Contributions are shortened to a length c: what is compared is another convex loss, whose slopes end at c. The public model
-    stands if the private records gain `ENOUGH` of what the public ones do, measured alike.
+    `PARTS` midpoints of the way. Contributions are shortened to a length c: what is compared is another convex loss, whose slopes end at c. It is what
+    half of the public residuals exceed, of classes and counts the longest slope at a usual length, and longer where noise leaves room: a short one does not see that a model is too sure of
+    few records. The public model stands if the private records gain `ENOUGH` of what the public ones do, measured alike.
 
     Args:
         problem, curator: as in a solver's run; the curator is asked `LEVELS + PARTS` centred gradients of rows of one column.
         view: whose centre is m.
-        noise: s of all answers together.
+        noise: s of all answers together, over the mean weight.
         smoothness, steep: the greatest curvature and derivative of the loss that rules go by.
     """
     public, loss, q = problem.public, problem.loss, problem.dimension - problem.intercept
@@ -77,7 +79,7 @@ def confirmed_level(
         short = [slope * np.minimum(1.0, clip / np.maximum(np.abs(slope) * lengths, FAINT)) for slope in slopes]
         return float(np.mean(np.array(short) @ way)) / len(way)
 
-    s = noise * math.sqrt((LEVELS + PARTS) / PARTS) / view.mean_weight * ruler
+    s = noise * math.sqrt((LEVELS + PARTS) / PARTS) * ruler
     if not s * clip <= -UNSURE * promise(clip):
         return None
     for _ in range(LONGEST):
