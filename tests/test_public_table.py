@@ -59,6 +59,9 @@ def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp
         (PUBLIC.assign(c="w"), "mostly something else than the levels"),
         (PUBLIC.drop(columns="y"), "'y' is declared in the domain"),
         (PUBLIC[:10], "at least 20"),
+        (PUBLIC[:0], "0 rows that count"),
+        (PUBLIC.assign(y=np.nan), "target 'y' is mostly .* or is missing"),
+        (PUBLIC.assign(y=1e3 + PUBLIC["y"]), "target 'y' is mostly something else than numbers within"),
         (7, "no reader opens"),
     ],
 )
