@@ -72,6 +72,15 @@ def test_what_is_no_standard_deviation_is_refused(known: Any) -> None:
         posed(hb.LinearRegression).price(N, known=known)
 
 
-def test_nothing_is_told_of_a_loss_without_errors() -> None:
-    assert posed(hb.QuantileRegressor, quantile=0.5).price(N).errors == ()
+def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
+    """A loss without errors, too few records for any, none asked for: noise alone is forecast of squares, and it follows ε."""
+    for model, n in (
+        (posed(hb.QuantileRegressor, quantile=0.5), N),
+        (posed(hb.LinearRegression, solver="auto"), 60),
+        (posed(hb.LogisticRegression, inference=False), N),
+    ):
+        assert model.price(n).errors == ()
+        assert "expected standard error" not in str(model.price(n))
+    noise = [posed(hb.LinearRegression, epsilon, inference=False).price(N).privacy_errors for epsilon in (1.0, 3.0)]
+    assert noise[0][0] > 2.0 * noise[1][0]
     assert ExpectedError("age", 1.0, 2.0, 4.0).range == "1 to 4, about 2"
