@@ -167,7 +167,7 @@ def coefficients(summary: "Summary") -> Any:
 
     head, body = summary.cells()
     lines = []
-    for row, cells in zip(summary.rows, body, strict=True):
+    for row, cells in zip(summary.shown, body, strict=True):
         clear = row.p_value < 1.0 - summary.confidence and row.name != INTERCEPT
         lines.append([Text(cell, style="bold" if clear else "") for cell in cells])
     made = table(head, lines, left=1 + (head[0] == "target"))
