@@ -148,7 +148,7 @@ def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None
     giver = giver_of(source)
     if giver is None:
         raise SchemaError(
-            f"A {type(source).__name__} cannot be read in parts again and again. Pass the path of a Parquet, CSV or JSON Lines file, a pyarrow dataset, a "
+            f"A source of type {type(source).__name__} cannot be read in parts again and again. Pass the path of a Parquet, CSV or JSON Lines file or of a folder of Parquet files, a pyarrow dataset, a "
             "query of DuckDB, a lazy frame of Polars, or a function that returns Arrow record batches whenever it is called."
         )
     return Batches(giver)
