@@ -177,9 +177,11 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
     header = tuple(_header(model, known, any(map(math.isfinite, compress((row.low for row in rows), single)))))
     made = Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
-    left = len(rows) - len(made.shown)
-    told = f"Of {len(rows):,} rows {left:,} are not printed, those that are 0 before others: to_dataframe() holds them."
-    return replace(made, note=f"{told} {note}") if left else made
+    unseen = len(rows) - len(made.shown)
+    told = (
+        f"Of {len(rows):,} rows {unseen:,} are not printed, those that are 0 before others: to_dataframe() holds them."
+    )
+    return replace(made, note=f"{told} {note}") if unseen else made
 
 
 def contrast(

@@ -89,12 +89,13 @@ def _refuse_other_units(encoding: Encoding, table: Table, y: Any) -> None:
             bounds = (declared.lo, declared.hi) if isinstance(declared, Numeric) else tuple(declared.levels)
             _refuse(f"column {name!r}", table, place, bounds, numeric=isinstance(declared, Numeric))
     target, *_ = check_roles(domain, table, y, None, None)
-    for one in encoding.targets if target is not None else ():
-        place = target[1][domain.targets.index(one)]
+    if target is None:
+        return
+    for one in encoding.targets:
         numeric = isinstance(one, BoundedTarget)
         bounds = (one.lo, one.hi) if isinstance(one, BoundedTarget) else tuple(one.classes)
         what = "target" if one.column is None else f"target {one.column!r}"
-        _refuse(what, target[0], place, bounds, numeric=numeric, whole=True)
+        _refuse(what, target[0], target[1][domain.targets.index(one)], bounds, numeric=numeric, whole=True)
 
 
 def _refuse(
