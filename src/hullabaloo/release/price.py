@@ -11,7 +11,7 @@ import numpy as np
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
-from hullabaloo.losses import KernelCode, Squared, SquaredTargets
+from hullabaloo.losses import Huber, KernelCode, Squared, SquaredTargets
 from hullabaloo.planning.choose import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
@@ -180,6 +180,11 @@ def _notes(prepared: PlannedFit, named: bool, expected: bool) -> tuple[str, ...]
         notes.append(
             "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
             "one column at a time end short of the optimum; all other coefficients are 0"
+        )
+    if expected and task.budget.is_private and not isinstance(prepared.problem.loss, Squared | Huber):
+        notes.append(
+            "errors are told where the released coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare "
+            "class may hold them apart"
         )
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
