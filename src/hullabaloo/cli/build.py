@@ -200,7 +200,8 @@ def in_parts(
     if engine is None and address is None:
         return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:
-        raise InvalidParameter("An address is that of a cluster of --engine dask or --engine spark. Name one of them.")
+        asked = "--address was given alone" if engine is None else f"--engine {engine} was given"
+        raise InvalidParameter(f"{asked}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
     if not (Path(path).is_dir() or Path(path).suffix.lower() in {".parquet", ".pq"}):
         raise InvalidParameter(
             f"{path} is no Parquet file or folder. Clusters guess types of other files from records, so one record could change how others are read. "
