@@ -7,8 +7,8 @@ from typing import Any, final
 
 import narwhals as nw
 
-from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
-from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable, hidden
+from hullabaloo.data.readers.arrow import ArrowTable, schema_of
+from hullabaloo.data.table import MEMORY, Table, TornTable
 from hullabaloo.errors import HullabalooError, SchemaError
 
 CHUNK = 65_536
@@ -50,13 +50,7 @@ class Batches:
                 "A function was to give Arrow record batches whenever it is called, and gave something else. Return a pyarrow.RecordBatchReader, a "
                 "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call."
             )
-        fields = list(declared)
-        self._arrow = declared
-        self.schema = TableSchema(
-            hidden(field.name for field in fields),
-            tuple(type_name(field.type) for field in fields),
-            tuple(kind_of(field.type) for field in fields),
-        )
+        self._arrow, self.schema = declared, schema_of(declared)
 
     @property
     def n_rows(self) -> int:
@@ -153,9 +147,8 @@ def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     if issubclass(failed, MemoryError):
         raise MemoryError(MEMORY)
     if called:
-        fixed = (
-            getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed
-        )  # a name that is written down in a module
+        # A name that is written down in a module.
+        fixed = getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed
         raise SchemaError(
             f"The function or query that is to give record batches raised {failed.__name__ if fixed else 'an error'} when it was called, before any "
             "batch. What it said is left out, as it may quote a record; call it without this library to see it. Nothing was charged or read."

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
-from hullabaloo.data.engines.base import Engine, Reading
+from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
 from hullabaloo.data.engines.cluster import Remote
 from hullabaloo.data.engines.local import Local
@@ -14,23 +14,12 @@ from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
-from hullabaloo.data.table import Table, TableSchema
+from hullabaloo.data.table import Table
 from hullabaloo.errors import InvalidParameter, SchemaError
 
 KEEP = 2**30
 MOST = 2**24
 """Records of a part at most: its sums stay exact, and a part of a hundred columns within 13 GB."""
-
-
-class Parts(Protocol):
-    """What can be read in parts."""
-
-    schema: TableSchema
-    quoted_line_breaks: bool | None
-
-    @property
-    def n_rows(self) -> int: ...  # noqa: D102
-    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]: ...  # noqa: D102
 
 
 @final

@@ -113,9 +113,8 @@ def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table
         if len(names) != count:
             raise SchemaError(f"{len(names)} target columns were named, and the domain declares {count} targets.")
         known = names if y is None or isinstance(y, str) else [target.column for target in domain.targets]
-        shown = [
-            repr(name) if name in known else f"number {i + 1} of y" for i, name in enumerate(names)
-        ]  # or of records
+        # Or of records.
+        shown = [repr(name) if name in known else f"number {i + 1} of y" for i, name in enumerate(names)]
         return table, [column_of(table.schema, name, "target", one) for name, one in zip(names, shown, strict=True)]
     if y is None:
         raise SchemaError(

@@ -99,12 +99,8 @@ class Summary(Printed):
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON-ready values; what cannot be told is None."""
         said = {"confidence": self.confidence, "note": self.note, "header": dict(self.header)}
-        return {
-            **said,
-            "exponentiated": self.exponentiated,
-            "adjust": self.adjust,
-            "rows": [*map(arguments, self.rows)],
-        }
+        rows = [*map(arguments, self.rows)]
+        return {**said, "exponentiated": self.exponentiated, "adjust": self.adjust, "rows": rows}
 
     @property
     def shown(self) -> tuple[Row, ...]:
@@ -120,16 +116,8 @@ class Summary(Printed):
         coef = ("exp(coef)", "exp(estimate)") if self.exponentiated else ("coef", "estimate")
         tail = 0.5 - self.confidence / 2.0
         ends = [f"[{tail:.4g}", f"{1.0 - tail:.4g}]"]
-        head = [
-            "target",
-            "",
-            *coef,
-            "std err",
-            "z",
-            "P>|z|" + (f" ({self.adjust})" if self.adjust else ""),
-            *ends,
-            "privacy s.e.",
-        ]
+        p = "P>|z|" + (f" ({self.adjust})" if self.adjust else "")
+        head = ["target", "", *coef, "std err", "z", p, *ends, "privacy s.e."]
         body = []
         for row in self.shown:
             estimate, low, high = (f"{one:.{row.digits}g}" for one in (row.estimate, row.low, row.high))

@@ -74,7 +74,8 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
         or len(names) > WIDEST
     ):
         return ()
-    linear, untold = isinstance(loss, Squared | Huber), _untold(encoding)
+    linear = isinstance(loss, Squared | Huber)
+    untold = {place for feature in undetermined(encoding) for place in columns_of(encoding, feature)}
     gram, matrix, n = reference_gram(encoding), encoding.user_matrix(0), problem.records
     means = gram[: len(names), -1] if encoding.facts.intercept else np.zeros(len(names))
     even = np.sqrt(np.maximum(np.diag(gram)[: len(names)] - means**2, 1e-12))
@@ -116,10 +117,6 @@ def _levels(encoding: Encoding) -> set[int]:
     if layout is None:
         return set()
     return {place for one in layout.onehot for place in one.places} | {one.indicator for one in layout.numeric}
-
-
-def _untold(encoding: Encoding) -> set[int]:
-    return {place for feature in undetermined(encoding) for place in columns_of(encoding, feature)}
 
 
 def _check(known: Mapping[str, float], names: Sequence[str], target: str) -> None:

@@ -85,7 +85,7 @@ class Shuffle:
 
     def _taken(self, bucket: int, before: int) -> list[Rows]:
         """The rows of a bucket that count, their units numbered from `before`."""
-        found = [*(_copied(one.opened().rows) for one in self._sealed[bucket]), *self._held[bucket]]
+        found = [*(_together([one.opened().rows]) for one in self._sealed[bucket]), *self._held[bucket]]
         self._held[bucket], self._sealed[bucket] = [], []
         if not found:
             return []
@@ -99,10 +99,6 @@ class Shuffle:
 def _some(rows: Rows, places: NDArray[np.intp], unit: NDArray[np.int64]) -> Rows:
     weight = np.ones(len(places)) if rows.weight is None else rows.weight[places]
     return Rows(rows.X[places], rows.Y[places], weight, None if rows.offset is None else rows.offset[places], unit)
-
-
-def _copied(rows: Rows) -> Rows:
-    return _together([rows])
 
 
 def _together(found: list[Rows]) -> Rows:

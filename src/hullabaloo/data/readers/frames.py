@@ -105,9 +105,7 @@ def _arrow(native: Any) -> Any:
 def _objects(native: Any) -> list[Any]:
     """The cells of a column of pandas, or its categories."""
     held = _arrow(native)
-    if held is None:
-        return list(native.tolist())
-    return objects(held)
+    return list(native.tolist()) if held is None else objects(held)
 
 
 def _is_sparse(dtype: Any) -> bool:
