@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import fsspec
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -89,6 +92,18 @@ def test_every_source_gives_the_bits_of_memory(kind: str, table: pa.Table, sourc
     whole = theta(table)
     for name, source in found.items():
         assert theta(source if isinstance(source, hb.data.Table) else hb.scan(source, keep_bytes=0)) == whole, name
+
+
+@pytest.mark.parametrize("cell", [2, 2.5, True, None, b"2", (1, 2), date(2020, 1, 1), Decimal("1.50"), 2**70, "\ud800"])
+def test_a_cell_of_pandas_decides_about_its_own_row_alone(cell: Any) -> None:
+    """Arrow takes the types of objects from cells, and an index for a column where a row was left out: neither is asked of it."""
+    frame = pd.DataFrame({"a": pd.Series([0.5, "1", cell, "u", "v"], dtype=object), "y": np.linspace(-1, 1, 5)})[1:]
+    domain = hb.Domain({"a": ["u", "v", "1", "2"]}, target={"y": (-2, 2)})
+    for encoding in (domain.encoding(), hb.Domain(row_norm=("l2", 1.0)).encoding(n_features=2)):
+        parts = [encoding.encode(part).X for part in hb.scan(frame, batch_rows=2).parts()]
+        assert np.array_equal(np.vstack(parts), encoding.encode(frame).X)
+    with pytest.raises(SchemaError, match="a cell would decide"):
+        hb.scan(lambda: iter([frame]))
 
 
 def test_a_partition_that_is_missing_is_a_missing_cell(tmp_path: Path, table: pa.Table) -> None:
