@@ -114,6 +114,19 @@ def test_a_partition_that_is_missing_is_a_missing_cell(tmp_path: Path, table: pa
     assert cells == ["2020"] * N + [None] * N
 
 
+def test_which_folders_there_are_is_not_told(tmp_path: Path, table: pa.Table) -> None:
+    """Records decide it, so a refusal has the same words of one that has a level more."""
+    said = set()
+    for number, folders in enumerate((["year=2020", "else"], ["year=2019", "year=SECRET", "else"])):
+        for folder in folders:
+            (tmp_path / str(number) / folder).mkdir(parents=True)
+            parquet.write_table(table.drop_columns(["year"]), tmp_path / str(number) / folder / "1.parquet")
+        with pytest.raises(SchemaError) as caught:
+            theta(hb.scan(tmp_path / str(number)))
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize(
     ("source", "says"),
     [

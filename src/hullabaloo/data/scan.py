@@ -86,7 +86,8 @@ def scan(
 
     A fit by the same solver gives the same bits as of the table in memory, whatever the parts are and in whichever order they come. Methods that are sums over
     records can be fitted so: moments and the gradient methods; "auto" chooses among them. What the library cannot see, such as joins,
-    windows, limits or de-duplication in a query, lies outside the guarantee: a record is a row of the *result*.
+    windows, limits, de-duplication, or types that a query takes from cells (of CSV or JSON files: declare them there, or pass the path here), lies outside the
+    guarantee: a record is a row of the *result*.
 
     Args:
         source: the path of a Parquet file, of a folder of them (of hive partitions, too: their keys are columns of text), of a CSV or of a JSON Lines file, or

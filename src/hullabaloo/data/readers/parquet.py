@@ -60,7 +60,8 @@ class ParquetTable(Table):
 
     def __init__(self, path: Any) -> None:
         self.files = _files(path)
-        self.schema = _joint([file.schema for file in self.files])
+        keyed = any(file.keys for file in self.files)
+        self.schema = _joint([file.schema for file in self.files], counted=not keyed)
         self.n_rows = sum(sum(file.sizes) for file in self.files)  # from the footers
 
     def _parts(self, columns: Sequence[int], most: int | None = None) -> Iterator["ParquetPart"]:
@@ -174,17 +175,17 @@ def _opened(path: Any, fragment: Any) -> ParquetFile:
     return ParquetFile(fragment, schema, tuple(group.num_rows for group in groups), keys)
 
 
-def _joint(schemas: Sequence[Any]) -> TableSchema:
-    """What all files of a folder declare together."""
+def _joint(schemas: Sequence[Any], *, counted: bool) -> TableSchema:
+    """What all files of a folder declare together; how many do is told where no record decides which files there are."""
     names = list(schemas[0].names)
     for schema in schemas[1:]:
         names += (Counter(schema.names) - Counter(names)).elements()  # a name that one file has twice is there twice
     fields = [{field.name: field.type for field in schema} for schema in schemas]
-    found = {name: _column([types.get(name) for types in fields]) for name in set(names)}
+    found = {name: _column([types.get(name) for types in fields], counted) for name in set(names)}
     return TableSchema(hidden(names), tuple(found[name][0] for name in names), tuple(found[name][1] for name in names))
 
 
-def _column(types: Sequence[Any]) -> tuple[str, str]:
+def _column(types: Sequence[Any], counted: bool) -> tuple[str, str]:
     """The declared type of a column and how it is read; None is the type in a file that lacks it."""
     words = Counter("no such column" if dtype is None else type_name(dtype) for dtype in types)
     kinds = {REFUSED if dtype is None else kind_of(dtype) for dtype in types}
@@ -192,7 +193,11 @@ def _column(types: Sequence[Any]) -> tuple[str, str]:
     kind = REFUSED if not alike else NUMBER if kinds == {NUMBER} else CELLS
     if len(words) == 1:
         return next(iter(words)), kind
-    return ", ".join(f"{word} in {count} file{'s' if count > 1 else ''}" for word, count in words.items()), kind
+    told = [
+        f"{word} in {count if counted else 'some'} file{'s' * (count > 1 or not counted)}"
+        for word, count in words.items()
+    ]
+    return ", ".join(told if counted else sorted(told)), kind
 
 
 def _family(dtype: Any) -> str:
