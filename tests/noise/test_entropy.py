@@ -206,6 +206,11 @@ def test_every_key_file_is_fresh_and_whole(tmp_path: Path) -> None:
 
 USES: dict[str, str] = {
     "compiled.py": "checksums of kept kernels, and names of unfinished files: no secret",
+    "data/encode.py": "which records of a unit count: no secret",
+    "data/engines/cache.py": "a key of 256 fresh bits for AES-256-GCM, held in memory alone (tests/data/engines/test_cache.py)",
+    "data/engines/dask.py": "names of questions: no secret",
+    "data/engines/units.py": "which bucket a unit's records are brought to: no secret",
+    "release/public_table.py": "a digest of public rows: no secret",
     "data/saving.py": "names of unfinished files: no secret",
     "ledger/chain.py": "salts of rows and a database's id; SHA-256 of rows with their salts",
     "curation/kept.py": "names of saves: no secret",

@@ -369,7 +369,7 @@ def test_another_stream_is_told_what_differs(path: Path, opened: tuple[Journal, 
     ) as caught:
         begin(path, ledger, fingerprint="yours", public=PUBLIC | {"horizon": 2000, "more": True})
     assert "columns" not in str(caught.value)
-    with pytest.raises(StateError, match="begun with hullabaloo"):
+    with pytest.raises(StateError, match="settings of the same names differ in what they hold"):
         begin(path, ledger, fingerprint="yours")
     with pytest.raises(StateError, match="ledger's dataset is 'clinic' there and None here"):
         begin(path, None)

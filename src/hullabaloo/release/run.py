@@ -8,6 +8,7 @@ of a record's value, and a failure of the machine leaves the charge in place.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -92,12 +93,10 @@ def run_release(
         detail: public facts for the ledger's readers.
     """
     known = bought.records if request.count_is_public else None
+    taken = partial(rows_of, counted=known, questions=sum(one.count for one in bought.queries))
     charge = request.charge(bought.event, bought.budget, dict(detail))
     with machine_failures():
-        rows = rows_of(
-            encoding, table, target, weight, counted=known, questions=sum(one.count for one in bought.queries)
-        )
-        found = answered(rows, bought, read, request.key)
+        found = answered(taken(encoding, table, target, weight), bought, read, request.key)
     return Released(found, stated(request, bought, charge), bought.queries)
 
 

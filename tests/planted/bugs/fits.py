@@ -5,7 +5,7 @@ from tests.planted.bug import Bug
 _CHARGED = (
     "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
     "    with machine_failures():\n"
-    "        found = answered(rows_of(encoding, table, target, weight, counted=known), bought, read, request.key)"
+    "        found = answered(taken(encoding, table, target, weight), bought, read, request.key)"
 )
 _READ = (
     "    curator = Curator(rows, bought.queries, key=key)\n"
@@ -21,7 +21,7 @@ FITS = (
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
-            "        found = answered(rows_of(encoding, table, target, weight, counted=known), bought, read, request.key)\n"
+            "        found = answered(taken(encoding, table, target, weight), bought, read, request.key)\n"
             "    charge = request.charge(bought.event, bought.budget, dict(detail))"
         ),
         caught_by=(
@@ -36,7 +36,7 @@ FITS = (
         old=_CHARGED,
         new=(
             "    with machine_failures():\n"
-            "        rows = rows_of(encoding, table, target, weight, counted=known)\n"
+            "        rows = taken(encoding, table, target, weight)\n"
             "        charge = request.charge(bought.event, bought.budget, dict(detail))\n"
             "        found = answered(rows, bought, read, request.key)"
         ),
@@ -49,11 +49,11 @@ FITS = (
         old=_CHARGED,
         new=(
             "    if target is None:\n"
-            "        rows = rows_of(encoding, table, target, weight, counted=known)\n"
+            "        rows = taken(encoding, table, target, weight)\n"
             "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
             "    with machine_failures():\n"
             "        if target is not None:\n"
-            "            rows = rows_of(encoding, table, target, weight, counted=known)\n"
+            "            rows = taken(encoding, table, target, weight)\n"
             "        found = answered(rows, bought, read, request.key)"
         ),
         caught_by=(

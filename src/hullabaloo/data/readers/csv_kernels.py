@@ -12,9 +12,8 @@ Places = NDArray[np.int64]
 
 _LF, _CR, _QUOTE = 10, 13, 34
 _MOST = 40
-_TENS = [Fraction(10) ** power for power in range(-_MOST, _MOST + 1)]
-_HIGH = np.array([float(ten) for ten in _TENS])
-_LOW = np.array([float(ten - Fraction(float(ten))) for ten in _TENS])
+_HIGH = tuple(float(Fraction(10) ** power) for power in range(-_MOST, _MOST + 1))
+_LOW = tuple(float(Fraction(10) ** power - Fraction(high)) for power, high in enumerate(_HIGH, -_MOST))
 
 
 @njit(cache=True, nogil=True)
