@@ -125,6 +125,7 @@ def test_which_folders_there_are_is_not_told(tmp_path: Path, table: pa.Table) ->
             theta(hb.scan(tmp_path / str(number)))
         said.add(str(caught.value))
     assert len(said) == 1
+    assert "no such column in some files, string in some files" in said.pop()
 
 
 @pytest.mark.parametrize(

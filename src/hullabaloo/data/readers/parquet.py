@@ -60,8 +60,7 @@ class ParquetTable(Table):
 
     def __init__(self, path: Any) -> None:
         self.files = _files(path)
-        keyed = any(file.keys for file in self.files)
-        self.schema = _joint([file.schema for file in self.files], counted=not keyed)
+        self.schema = _joint([file.schema for file in self.files])
         self.n_rows = sum(sum(file.sizes) for file in self.files)  # from the footers
 
     def _parts(self, columns: Sequence[int], most: int | None = None) -> Iterator["ParquetPart"]:
@@ -175,29 +174,25 @@ def _opened(path: Any, fragment: Any) -> ParquetFile:
     return ParquetFile(fragment, schema, tuple(group.num_rows for group in groups), keys)
 
 
-def _joint(schemas: Sequence[Any], *, counted: bool) -> TableSchema:
-    """What all files of a folder declare together; how many do is told where no record decides which files there are."""
+def _joint(schemas: Sequence[Any]) -> TableSchema:
+    """What all files of a folder declare together."""
     names = list(schemas[0].names)
     for schema in schemas[1:]:
         names += (Counter(schema.names) - Counter(names)).elements()  # a name that one file has twice is there twice
     fields = [{field.name: field.type for field in schema} for schema in schemas]
-    found = {name: _column([types.get(name) for types in fields], counted) for name in set(names)}
+    found = {name: _column([types.get(name) for types in fields]) for name in set(names)}
     return TableSchema(hidden(names), tuple(found[name][0] for name in names), tuple(found[name][1] for name in names))
 
 
-def _column(types: Sequence[Any], counted: bool) -> tuple[str, str]:
-    """The declared type of a column and how it is read; None is the type in a file that lacks it."""
-    words = Counter("no such column" if dtype is None else type_name(dtype) for dtype in types)
+def _column(types: Sequence[Any]) -> tuple[str, str]:
+    """The declared type of a column and how it is read; None is the type in a file that lacks it. In how many files is not told: folders may be made by records."""
+    words = {"no such column" if dtype is None else type_name(dtype) for dtype in types}
     kinds = {REFUSED if dtype is None else kind_of(dtype) for dtype in types}
     alike = REFUSED not in kinds and len({_family(dtype) for dtype in types} - {"null"}) < 2
     kind = REFUSED if not alike else NUMBER if kinds == {NUMBER} else CELLS
     if len(words) == 1:
         return next(iter(words)), kind
-    told = [
-        f"{word} in {count if counted else 'some'} file{'s' * (count > 1 or not counted)}"
-        for word, count in words.items()
-    ]
-    return ", ".join(told if counted else sorted(told)), kind
+    return ", ".join(f"{word} in some files" for word in sorted(words)), kind
 
 
 def _family(dtype: Any) -> str:
