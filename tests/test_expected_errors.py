@@ -66,10 +66,17 @@ def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
         assert np.all((found[:, 0] <= errors) & (errors <= found[:, 2]))
 
 
-@pytest.mark.parametrize("known", [{"x": 1.0}, {"age": -1.0}, {"age": True}, {"age": math.inf}, 3])
+TABLE = pd.DataFrame({"age": ["SECRET"]})
+
+
+@pytest.mark.parametrize(
+    "known",
+    [{"x": 1.0}, {"age": -1.0}, {"age": True}, {"age": math.inf}, 3, TABLE, {"age": TABLE}, {"age": TABLE.to_numpy()}],
+)
 def test_what_is_no_standard_deviation_is_refused(known: Any) -> None:
-    with pytest.raises(InvalidParameter, match="known"):
+    with pytest.raises(InvalidParameter, match="known") as caught:
         posed(hb.LinearRegression).price(N, known=known)
+    assert "SECRET" not in str(caught.value)
 
 
 def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:

@@ -122,7 +122,7 @@ def _levels(encoding: Encoding) -> set[int]:
 def _check(known: Mapping[str, float], names: Sequence[str], target: str) -> None:
     if not isinstance(known, Mapping):
         raise InvalidParameter(
-            f"known={known!r} was given, and must map names to standard deviations, such as {{{target!r}: 2.5}}."
+            f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{target!r}: 2.5}}."
         )
     for name, value in known.items():
         if name not in (*names, target):
