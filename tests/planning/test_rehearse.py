@@ -9,7 +9,7 @@ import pytest
 from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
 from hullabaloo.losses import Logistic
 from hullabaloo.planning.choose import exact, forecasts
-from hullabaloo.planning.forecasts import objective, stages
+from hullabaloo.planning.forecasts import Rehearsals, objective
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.release.rehearsal import rehearsal
@@ -33,7 +33,8 @@ def test_a_resized_query_has_the_noise_of_the_mean() -> None:
 
 def test_without_noise_nothing_is_lost_and_a_constant_loses() -> None:
     pose = asked(5_000)
-    for stage in stages(pose, exact(pose, prices(DATA, pose)), rehearsal(DATA.facts)):
+    rehearsals = Rehearsals(pose, exact(pose, prices(DATA, pose)), rehearsal(DATA.facts), {})
+    for stage in map(rehearsals.stage, rehearsals.scenarios):
         best = stage.optimum
         assert stage.constant > best
         moved = np.zeros((pose.dimension, 1))

@@ -77,14 +77,8 @@ def chosen(
     losses = logs[1] - logs[0]
     realised = float(np.max(np.abs(losses)) if once else np.ptp(losses))
     rho = realised**2 / (2.0 if once else 8.0)
-    return PrivacyLoss(
-        query.name,
-        float(losses[place]),
-        realised,
-        query.event.pure_epsilon(),
-        rho,
-        choice_score=_choice_score(logs[truth], place),
-    )
+    score = _choice_score(logs[truth], place)
+    return PrivacyLoss(query.name, float(losses[place]), realised, query.event.pure_epsilon(), rho, choice_score=score)
 
 
 def _choice_score(logs: Array, place: int) -> tuple[float, float]:

@@ -66,8 +66,8 @@ def worst(query: Query) -> Subject:
     """The query where it realises most: among pairs of rows at the declared bounds, then among places to ask it."""
     places = asks(query)
     tables = _best((probe(query, places[0], tables), tables) for tables in pairs(query))
-    hardest = _best((probe(query, ask, tables), ask) for ask in places)
-    return probe(query, hardest, tables)  # an audit begins with nothing
+    # An audit begins with nothing.
+    return probe(query, _best((probe(query, ask, tables), ask) for ask in places), tables)
 
 
 def _best(tried: Iterator[tuple[Subject, R]]) -> R:

@@ -132,19 +132,10 @@ def private_bounds(
     detail = {"columns": list(names), "shares": list(asked), "grid": str(kind)}
     found = run_question(terms, encoding, buy, lambda curator: curator.answer("quantiles"), source, detail=detail)
     about = found.queries[0].to_dict()
-    return PrivateBounds(
-        outer=declared,
-        found=tuple(
-            (name, *outward(low, high, *ranges[name])) for name, (low, high) in zip(names, found.found, strict=True)
-        ),
-        asked=asked,
-        cut=tuple(about["shares"]),
-        least=least,
-        typical_error=about["typical_rank_error"],
-        usual_error=about["usual_rank_error_95"],
-        largest_error=about["rank_error_95"],
-        statement=found.statement,
-    )
+    ends = zip(names, found.found, strict=True)
+    bounds = tuple((name, *outward(low, high, *ranges[name])) for name, (low, high) in ends)
+    errors = (about["typical_rank_error"], about["usual_rank_error_95"], about["rank_error_95"])
+    return PrivateBounds(declared, bounds, asked, tuple(about["shares"]), least, *errors, found.statement)
 
 
 def outward(low: float, high: float, least: float, most: float) -> tuple[float, float]:

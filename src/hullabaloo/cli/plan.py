@@ -120,11 +120,9 @@ def price(
         "gain": found.expectation,
     }
     notes = [f"Note: {note}." for note in found.notes]
-    said = (
-        ["", EXPECTED, table(["column", "standard error"], lines)]
-        if found.errors
-        else noises("", ["column", "noise"], lines)
-    )
+    said = noises("", ["column", "noise"], lines)
+    if found.errors:
+        said = ["", EXPECTED, table(["column", "standard error"], lines)]
     shown = [facts(about), *said, *notes, NOTHING]
     Output("price", json_).result({"price": found.to_dict()}, *shown)
 
@@ -184,14 +182,8 @@ def audit(
     }
     checks = [[one.name, f"{one.value:.4g}", f"{one.count}", "" if one.fine else "FAULT"] for one in found.checks]
     faults, notes = [f"Fault: {one}." for one in found.faults], [f"Note: {one}." for one in found.notes]
-    shown = [
-        verdict,
-        *faults,
-        facts(about),
-        table(["noise", "of what is stated", "numbers", ""], checks),
-        *notes,
-        NOTHING,
-    ]
+    noise = table(["noise", "of what is stated", "numbers", ""], checks)
+    shown = [verdict, *faults, facts(about), noise, *notes, NOTHING]
     output.result({"report": found.to_dict()}, *shown, ok=found.passed)
     if not found.passed:
         raise typer.Exit(ExitCode.FAULTS)

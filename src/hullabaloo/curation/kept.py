@@ -2,14 +2,15 @@
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self, final
 from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
-from hullabaloo.durable.journal import outdated, require_own
+from hullabaloo.durable.journal import pay, require_own
 from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
-from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
+from hullabaloo.errors import StateError
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
@@ -140,25 +141,10 @@ def _require_this(file: StateFile, found: State, plan: SearchPlan) -> None:
 def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool) -> Charge:
     """The search's one charge, made now or before; the ledger must stand at this save, or at the one before it."""
     terms = plan.terms
-    ledger, dataset = terms.ledger, found.dataset
-    assert ledger is not None
-    assert dataset is not None
+    assert terms.ledger is not None
     ended, _ = _end_in(found)
-    if ended:
-        ledger.stream(
-            dataset, found.stream
-        )  # a ledger that does not know a search that has ended must not charge it again
-    try:
-        made = terms.open_stream(found.stream, plan.event, plan.detail)
-    except LedgerUnreachable:
-        raise  # the charge may have been made: the search keeps its name
-    except HullabalooError:
-        if fresh:
-            file.remove()
-        raise
-    row = ledger.stream(dataset, found.stream)
-    if row.token not in (found.token, found.previous):
-        raise StateError(outdated(file, found, row, ledger))
+    charge = partial(terms.open_stream, event=plan.event, detail=plan.detail)
+    made, row = pay(file, found, terms.ledger, charge, fresh=fresh, known=ended)
     if row.token != found.token:
         _confirm(found, plan)
     return made

@@ -22,8 +22,8 @@ from hullabaloo.curator.known import refuse_strangers
 from hullabaloo.data.parts import PartedRows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated
-from hullabaloo.privacy import Event, GaussianEvent, Neighbours, NotPrivateEvent
+from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated, inflated_l1, laplace, laplace_scale
+from hullabaloo.privacy import Event, GaussianEvent, LaplaceEvent, Neighbours, NotPrivateEvent
 
 Array = npt.NDArray[np.float64]
 State = ExactSum | npt.NDArray[Any]
@@ -154,10 +154,11 @@ class Query(ABC):
         }
 
 
-class Noisy(Query):
-    """What is released with Gaussian noise, at the Gaussian-DP parameter μ."""
+class Noised(Query):
+    """What is released with noise on every coordinate."""
 
-    mu: float
+    norm: ClassVar[str]
+    """In which the sensitivity is: "l2" where noise is Gaussian, "l1" where it is Laplace's."""
 
     @property
     @abstractmethod
@@ -172,7 +173,24 @@ class Noisy(Query):
     @property
     @abstractmethod
     def sensitivity(self) -> float:
-        """l2 sensitivity of the numbers that noise is added to."""
+        """Of the numbers that noise is added to."""
+
+    @property
+    @abstractmethod
+    def sigma(self) -> float:
+        """Standard deviation of each coordinate's noise."""
+
+    @abstractmethod
+    def noisy(self, exact: Array, key: Key | None) -> Array:
+        """The exact numbers with their noise; as they are where none is drawn."""
+
+
+class Noisy(Noised):
+    """What is released with Gaussian noise, at the Gaussian-DP parameter μ."""
+
+    mu: float
+
+    norm: ClassVar[str] = "l2"
 
     @cached_property
     def sigma(self) -> float:
@@ -186,6 +204,39 @@ class Noisy(Query):
             return NotPrivateEvent()
         return gaussian_event(self.sensitivity, self.sigma, self.length, self.bound)
 
+    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
+        return gaussian(exact, self.sigma, bound=self.bound, key=key) if self.is_private else exact
+
+
+class PureNoisy(Noised):
+    """What is released with Laplace noise, at the pure-DP parameter ε."""
+
+    epsilon: float
+
+    norm: ClassVar[str] = "l1"
+    price: ClassVar[str] = "epsilon"
+
+    @cached_property
+    def scale(self) -> float:
+        """b of each coordinate's noise: the smallest with `(Δ₁ + gp)/b ≤ ε`, g the lattice pitch; 0 when ε = ∞."""
+        return laplace_scale(self.sensitivity, self.epsilon, self.length, self.bound) if self.is_private else 0.0
+
+    @cached_property
+    def sigma(self) -> float:
+        """√2 b."""
+        return math.sqrt(2.0) * self.scale
+
+    @cached_property
+    def event(self) -> Event:
+        """What one answer costs: a Laplace release at the sensitivity that includes lattice rounding."""
+        if not self.is_private:
+            return NotPrivateEvent()
+        moved = inflated_l1(self.sensitivity, self.scale, self.length, self.bound)
+        return LaplaceEvent(noise_multiplier=math.nextafter(self.scale / moved, 0.0), samples=self.length)
+
+    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
+        return laplace(exact, self.scale, bound=self.bound, key=key) if self.is_private else exact
+
 
 def gaussian_event(sensitivity: float, sigma: float, length: int, bound: float) -> Event:
     """A Gaussian release of so many numbers, at the sensitivity that includes lattice rounding."""
@@ -194,7 +245,7 @@ def gaussian_event(sensitivity: float, sigma: float, length: int, bound: float) 
 
 
 @dataclass(frozen=True)
-class Sum(Query):
+class Sum(Noised):
     """A sum over records: what parts of a table add up to, merged, and noise once."""
 
     in_parts: ClassVar[bool] = True
@@ -220,10 +271,6 @@ class Sum(Query):
             return self.total(rows.total(Asked.of(self, question)))
         return self.total(self.partial(rows, *question))
 
-    @abstractmethod
-    def noisy(self, exact: Array, key: Key | None) -> Array:
-        """The exact sum with its noise."""
-
     def read(self, noisy: Array, *question: Any, **named: Any) -> Any:
         """The noisy sum in the units of the answer: post-processing."""
         return noisy / self.records
@@ -240,6 +287,15 @@ class Sum(Query):
     def bound(self) -> float:
         """Public bound to which the coordinates of the exact sum are clipped."""
         return CAPACITY * self.records * self.facts.records_per_unit * self.facts.max_weight * self.contribution
+
+    def to_dict(self) -> dict[str, Any]:
+        """Public description for plans, ledgers and cards."""
+        return {
+            **self.described(),
+            "coordinates": self.length,
+            f"sensitivity_{self.norm}_of_sum": self.sensitivity,
+            "noise_std_of_sum": self.sigma,
+        }
 
 
 @dataclass(frozen=True)
@@ -303,18 +359,3 @@ class NoisySum(Sum, Noisy):
         """
         exact = self.facts.records_per_unit * self.record_sensitivity
         return exact + 8.0 * UNIT_ROUNDOFF * self.bound * math.sqrt(self.length)
-
-    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
-        sigma = self.sigma
-        if sigma == 0.0:
-            return exact
-        return gaussian(exact, sigma, bound=self.bound, key=key)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Public description for plans, ledgers and cards."""
-        return {
-            **self.described(),
-            "coordinates": self.length,
-            "sensitivity_l2_of_sum": self.sensitivity,
-            "noise_std_of_sum": self.sigma,
-        }

@@ -3,15 +3,14 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from hullabaloo.curator.exact import PRODUCT_BLOCK, blockwise, cells_exponent, quantised
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State, Sum
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, PureNoisy, State, Sum
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.noise import Key, inflated_l1, laplace, laplace_scale
-from hullabaloo.privacy import Event, LaplaceEvent, Neighbours, NotPrivateEvent
+from hullabaloo.privacy import Neighbours
 
 
 class Squares(Sum):
@@ -65,7 +64,7 @@ class SecondMomentsQuery(Squares, NoisySum):
 
 @final
 @dataclass(frozen=True)
-class LaplaceSecondMomentsQuery(Squares):
+class LaplaceSecondMomentsQuery(Squares, PureNoisy):
     """`Σ_i w_i x_ij²` for all columns j, with Laplace noise: pure differential privacy.
 
     **Guarantee.** Precondition as for `SecondMomentsQuery`. A contribution `u = w x²` has coordinates in `[0, W b²]` and
@@ -86,7 +85,6 @@ class LaplaceSecondMomentsQuery(Squares):
 
     name: ClassVar[str] = "second_moments_laplace"
     key_label: ClassVar[str] = "second_moments_laplace"
-    price: ClassVar[str] = "epsilon"
 
     @cached_property
     def sensitivity(self) -> float:
@@ -94,37 +92,6 @@ class LaplaceSecondMomentsQuery(Squares):
         entry, norm = rounded_bounds(self.facts)
         exact = self.facts.records_per_unit * min(self.length * entry**2, self.copies * norm**2)
         return exact * (1.0 + 8.0 * UNIT_ROUNDOFF) + 8.0 * UNIT_ROUNDOFF * self.bound * self.length
-
-    @cached_property
-    def scale(self) -> float:
-        """b of each coordinate's noise: the smallest with `(Δ₁ + gp)/b ≤ ε`, g the lattice pitch; 0 when ε = ∞."""
-        return laplace_scale(self.sensitivity, self.epsilon, self.length, self.bound) if self.is_private else 0.0
-
-    @cached_property
-    def sigma(self) -> float:
-        """Standard deviation of each coordinate's noise, √2 b."""
-        return math.sqrt(2.0) * self.scale
-
-    @cached_property
-    def event(self) -> Event:
-        """What one answer costs: a Laplace release at the sensitivity that includes lattice rounding."""
-        scale = self.scale
-        if scale == 0.0:
-            return NotPrivateEvent()
-        moved = inflated_l1(self.sensitivity, scale, self.length, self.bound)
-        return LaplaceEvent(noise_multiplier=math.nextafter(scale / moved, 0.0), samples=self.length)
-
-    def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
-        return laplace(exact, self.scale, bound=self.bound, key=key) if self.scale else exact
-
-    def to_dict(self) -> dict[str, Any]:
-        """Public description for plans, ledgers and cards."""
-        return {
-            **self.described(),
-            "coordinates": self.length,
-            "sensitivity_l1_of_sum": self.sensitivity,
-            "noise_std_of_sum": self.sigma,
-        }
 
 
 def rounded_bounds(facts: RowFacts) -> tuple[float, float]:

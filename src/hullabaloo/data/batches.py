@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any, final
 
 import narwhals as nw
+from narwhals.dependencies import is_pandas_like_dataframe
 
-from hullabaloo.data.readers.arrow import ArrowTable, kind_of, type_name
-from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable, hidden
+from hullabaloo.data.readers.arrow import ArrowTable, schema_of
+from hullabaloo.data.table import MEMORY, Table, TornTable
 from hullabaloo.errors import HullabalooError, SchemaError
 
 CHUNK = 65_536
@@ -48,15 +49,10 @@ class Batches:
         if declared is None:
             raise SchemaError(
                 "A function was to give Arrow record batches whenever it is called, and gave something else. Return a pyarrow.RecordBatchReader, a "
-                "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call."
+                "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call. Of pandas, "
+                "pyarrow.Table.from_pandas(frame, schema=schema): without a schema a cell would decide about types."
             )
-        fields = list(declared)
-        self._arrow = declared
-        self.schema = TableSchema(
-            hidden(field.name for field in fields),
-            tuple(type_name(field.type) for field in fields),
-            tuple(kind_of(field.type) for field in fields),
-        )
+        self._arrow, self.schema = declared, schema_of(declared)
 
     @property
     def n_rows(self) -> int:
@@ -123,17 +119,22 @@ def _stream(source: Any) -> Any:
     """What can be streamed as a reader of batches; everything else as it is."""
     import pyarrow as pa
 
-    known = isinstance(source, pa.RecordBatchReader) or not hasattr(source, "__arrow_c_stream__")
+    known = isinstance(source, pa.RecordBatchReader) or not _declares(source)
     return source if known else pa.RecordBatchReader.from_stream(source)
 
 
 def _arrow(batch: Any) -> Any:
-    """An Arrow table or batch; that of a dataframe; None for anything else."""
+    """An Arrow table or batch; that of a dataframe that declares its types; None for anything else."""
     import pyarrow as pa
 
     if batch is END or isinstance(batch, pa.RecordBatch | pa.Table):
         return batch
-    return pa.table(batch) if hasattr(batch, "__arrow_c_stream__") else None
+    return pa.table(batch) if _declares(batch) else None
+
+
+def _declares(given: Any) -> bool:
+    """Whether it gives Arrow's C stream of types that it declares; those of pandas are taken from cells, so that one would decide whether a table is read."""
+    return hasattr(given, "__arrow_c_stream__") and not is_pandas_like_dataframe(given)
 
 
 def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
@@ -153,9 +154,8 @@ def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     if issubclass(failed, MemoryError):
         raise MemoryError(MEMORY)
     if called:
-        fixed = (
-            getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed
-        )  # a name that is written down in a module
+        # A name that is written down in a module.
+        fixed = getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed
         raise SchemaError(
             f"The function or query that is to give record batches raised {failed.__name__ if fixed else 'an error'} when it was called, before any "
             "batch. What it said is left out, as it may quote a record; call it without this library to see it. Nothing was charged or read."

@@ -74,9 +74,8 @@ class Format:
         try:
             return make(found)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            if isinstance(error, HullabalooError) and not isinstance(
-                error, UnknownParameter
-            ):  # whose name is the file's
+            # Whose name is the file's.
+            if isinstance(error, HullabalooError) and not isinstance(error, UnknownParameter):
                 raise
             raise InvalidParameter(
                 f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off "

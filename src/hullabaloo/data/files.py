@@ -127,9 +127,7 @@ def _line(name: str, declared: str, kind: str) -> str:
 
 def toml_key(name: str) -> str:
     """A TOML key: bare where that is allowed, else a quoted string."""
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    return toml_string(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_string(name)
 
 
 def toml_string(text: str) -> str:

@@ -91,10 +91,10 @@ def target_columns(domain: Domain, y: Any) -> tuple[str, ...]:
     if y is None:
         return tuple(str(t.column) for t in domain.targets) if domain.targets_named else ()
     if isinstance(y, str):
-        return (y,)
+        return (str.__str__(y),)
     several = len(domain.targets) > 1  # with one target a list of texts is the target itself
     if several and isinstance(y, list | tuple) and len(y) == len(domain.targets):
-        names = tuple(name for name in y if issubclass(type(name), str))
+        names = tuple(str.__str__(name) for name in y if issubclass(type(name), str))
         return names if len(names) == len(y) else ()
     return ()
 
@@ -113,9 +113,8 @@ def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table
         if len(names) != count:
             raise SchemaError(f"{len(names)} target columns were named, and the domain declares {count} targets.")
         known = names if y is None or isinstance(y, str) else [target.column for target in domain.targets]
-        shown = [
-            repr(name) if name in known else f"number {i + 1} of y" for i, name in enumerate(names)
-        ]  # or of records
+        # Or of records.
+        shown = [repr(name) if name in known else f"number {i + 1} of y" for i, name in enumerate(names)]
         return table, [column_of(table.schema, name, "target", one) for name, one in zip(names, shown, strict=True)]
     if y is None:
         raise SchemaError(

@@ -82,7 +82,7 @@ class Journal:
             require_own(file, found, fingerprint, public, None if ledger is None else dataset)
             paid = None
             if ledger is not None:
-                paid = _pay(file, found, ledger, charge, fresh=fresh)
+                paid, _ = pay(file, found, ledger, charge, fresh=fresh, known=found.charge is not None)
                 if found.charge is None:
                     found = replace(found, charge=paid.number)
                     file.write(found)
@@ -151,11 +151,16 @@ def _fresh() -> str:
     return uuid4().hex
 
 
-def _pay(file: StateFile, found: State, ledger: Ledger, charge: Callable[[str], Charge], *, fresh: bool) -> Charge:
-    """The stream's one charge, made now or before; the file must be the newest save that the ledger knows, or continue it."""
+def pay(
+    file: StateFile, found: State, ledger: Ledger, charge: Callable[[str], Charge], *, fresh: bool, known: bool
+) -> tuple[Charge, Stream]:
+    """The one charge of a stream or search, made now or before, and where the ledger stands; the file must be the newest save that the ledger knows, or continue it.
+
+    `known`: it was charged before, so that a ledger that does not know it must not charge it again.
+    """
     dataset = found.dataset or ""
-    if found.charge is not None:
-        ledger.stream(dataset, found.stream)  # a ledger that does not know the stream must not charge it again
+    if known:
+        ledger.stream(dataset, found.stream)
     try:
         made = charge(found.stream)
     except LedgerUnreachable:
@@ -167,7 +172,7 @@ def _pay(file: StateFile, found: State, ledger: Ledger, charge: Callable[[str], 
     row = ledger.stream(dataset, found.stream)
     if (row.token, row.position) != (found.token, found.position) and row.token != found.previous:
         raise StateError(outdated(file, found, row, ledger))
-    return made
+    return made, row
 
 
 def outdated(file: StateFile, found: State, row: Stream, ledger: Ledger) -> str:

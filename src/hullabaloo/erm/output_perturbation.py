@@ -1,6 +1,7 @@
 """Output perturbation: the minimiser of a regularised loss, released with Gaussian or with Laplace noise."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -8,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hullabaloo.curator.known import numbers
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noisy, Query
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noised, Noisy, PureNoisy
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
 from hullabaloo.erm.objective import euclidean
@@ -16,15 +17,36 @@ from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import Key, gaussian, inflated_l1, laplace, laplace_scale
-from hullabaloo.privacy import Event, LaplaceEvent, NotPrivateEvent
+from hullabaloo.noise import Key
 
 NEAR = 1e-4
 """Distance to the minimiser relative to L/λ, what one record can move it by."""
 
 
+class Minimiser(Noised):
+    """A minimiser, released with noise."""
+
+    loss: AnyLoss
+
+    tier: ClassVar[int] = 2
+    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
+    instead: ClassVar[str] = OWN_SHAPES
+
+    @abstractmethod
+    def kept_work(self, rows: Rows) -> WarmStarted:
+        """What answers of one query about one table share; PRIVATE."""
+
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """One answer, (p,) or (p, k)."""
+        place = "minimisers", id(self), id(rows)
+        if place not in kept:
+            kept[place] = self.kept_work(rows)
+        theta = self.noisy(kept[place].minimiser(question[0] * self.records), key)
+        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
+
+
 @dataclass(frozen=True)
-class OutputPerturbationQuery(Noisy):
+class OutputPerturbationQuery(Minimiser, Noisy):
     """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in the predictions with
@@ -60,9 +82,6 @@ class OutputPerturbationQuery(Noisy):
 
     name: ClassVar[str] = "output_perturbation"
     key_label: ClassVar[str] = "minimizer"
-    tier: ClassVar[int] = 2
-    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
-    instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,16 +171,6 @@ class OutputPerturbationQuery(Noisy):
             )
         return (slope,)
 
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
-        """One answer, (p,) or (p, k)."""
-        place = "minimisers", id(self), id(rows)
-        if place not in kept:
-            kept[place] = self.kept_work(rows)
-        theta: Array = kept[place].minimiser(question[0] * self.records)
-        if self.is_private:
-            theta = gaussian(theta, self.sigma, bound=self.bound, key=key)
-        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
-
     def kept_work(self, rows: Rows) -> WarmStarted:
         """What answers of one query about one table share; PRIVATE."""
         distance, slack = (self.distance, self.hidden) if self.is_private else (0.0, 0.0)
@@ -171,7 +180,7 @@ class OutputPerturbationQuery(Noisy):
 
 @final
 @dataclass(frozen=True)
-class LaplaceMinimiserQuery(Query):
+class LaplaceMinimiserQuery(Minimiser, PureNoisy):
     """The minimiser of `OutputPerturbationQuery` with Laplace noise on every coordinate: pure differential privacy.
 
     **Guarantee.** Precondition as there. What noise is added to moves by at most Δ₂, its l2 sensitivity, hence by `Δ₁ = √p Δ₂` in l1 (Cauchy–Schwarz), p
@@ -194,10 +203,6 @@ class LaplaceMinimiserQuery(Query):
 
     name: ClassVar[str] = "laplace_minimiser"
     key_label: ClassVar[str] = "laplace_minimiser"
-    price: ClassVar[str] = "epsilon"
-    tier: ClassVar[int] = 2
-    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
-    instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,25 +220,15 @@ class LaplaceMinimiserQuery(Query):
         """l1 sensitivity of the numbers that noise is added to."""
         return math.sqrt(self.minimiser.length) * self.minimiser.sensitivity * (1.0 + 4.0 * UNIT_ROUNDOFF)
 
-    @cached_property
-    def scale(self) -> float:
-        """b of each coordinate's noise; 0 when ε = ∞."""
-        one = self.minimiser
-        return laplace_scale(self.sensitivity, self.epsilon, one.length, one.bound) if self.is_private else 0.0
+    @property
+    def length(self) -> int:
+        """p, or pk."""
+        return self.minimiser.length
 
-    @cached_property
-    def sigma(self) -> float:
-        """Standard deviation of each coordinate's noise, √2 b."""
-        return math.sqrt(2.0) * self.scale
-
-    @cached_property
-    def event(self) -> Event:
-        """What one answer costs: a Laplace release at the sensitivity that includes lattice rounding."""
-        scale, one = self.scale, self.minimiser
-        if scale == 0.0:
-            return NotPrivateEvent()
-        moved = inflated_l1(self.sensitivity, scale, one.length, one.bound)
-        return LaplaceEvent(noise_multiplier=math.nextafter(scale / moved, 0.0), samples=one.length)
+    @property
+    def bound(self) -> float:
+        """Public bound of a coordinate, to which it is clipped."""
+        return self.minimiser.bound
 
     def to_dict(self) -> dict[str, Any]:
         """The query with its constants."""
@@ -245,16 +240,6 @@ class LaplaceMinimiserQuery(Query):
     def question(self, linear: Any = None) -> tuple[Array]:
         """s, as a vector."""
         return self.minimiser.question(linear)
-
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
-        """One answer, (p,) or (p, k)."""
-        place = "minimisers", id(self), id(rows)
-        if place not in kept:
-            kept[place] = self.kept_work(rows)
-        theta: Array = kept[place].minimiser(question[0] * self.records)
-        if self.is_private:
-            theta = laplace(theta, self.scale, bound=self.minimiser.bound, key=key)
-        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
 
     def kept_work(self, rows: Rows) -> WarmStarted:
         """What answers of one query about one table share; PRIVATE."""

@@ -73,17 +73,8 @@ SETS = table(
     *(L1Ball, L2Ball, LpBall, Box, Simplex, Polytope, GroupBall, ElasticBall, NuclearBall),
     *(SubmodularBall, SubmodularPolyhedron),
 )
-PENALTIES = table(
-    *(
-        penalty.NoPenalty,
-        penalty.L1Penalty,
-        penalty.SquaredL2Penalty,
-        penalty.ElasticNetPenalty,
-        penalty.GroupPenalty,
-        penalty.NuclearPenalty,
-        SubmodularPenalty,
-    )
-)
+_ELASTIC = penalty.NoPenalty, penalty.L1Penalty, penalty.SquaredL2Penalty, penalty.ElasticNetPenalty
+PENALTIES = table(*_ELASTIC, penalty.GroupPenalty, penalty.NuclearPenalty, SubmodularPenalty)
 
 
 def _numbers(kind: type[T], *counts: int) -> Callable[[str], T]:

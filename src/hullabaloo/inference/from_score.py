@@ -22,6 +22,7 @@ at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckone
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import gammaln
@@ -133,21 +134,9 @@ class FromScore:
             move = min(self.moved, FARTHEST)
             sampling += (math.expm1(move) - move) ** 2 * mean * remainder(bend, ways)
         nowhere = np.zeros(q)
-        self.law = Debiased(
-            Equations(
-                gram=found.curvature,
-                cross=found.score,
-                gram_noise=found.curvature_noise,
-                cross_noise=found.score_noise,
-                sampling=sampling,
-                basis=self.basis,
-                origin=nowhere,
-                anchor=nowhere,
-                scale=found.scale,
-                inverse=step.inverse,
-                left=LEFT * step.left,
-            )
-        )
+        noise = found.curvature_noise, found.score_noise
+        plain = Equations(found.curvature, found.score, *noise, sampling, self.basis, origin=nowhere, anchor=nowhere)
+        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
         self.map: Array = self.project @ found.matrix
 
     def _constant(self, q: int) -> list[Array]:

@@ -37,13 +37,8 @@ def linear_hypotheses(hypothesis: Hypothesis, value: Any, names: Sequence[str]) 
         raise InvalidParameter(
             f"The hypothesis holds a number of {LARGEST:g} or more, which no coefficient is told to. Write it with smaller numbers."
         )
-    if (
-        matrix.ndim != 2
-        or not len(matrix)
-        or matrix.shape[1] != q
-        or values.ndim > 1
-        or values.size not in (1, len(matrix))
-    ):
+    rows = len(matrix) if matrix.ndim == 2 and matrix.shape[1] == q else 0
+    if not rows or values.ndim > 1 or values.size not in (1, rows):
         raise InvalidParameter(
             f"The hypothesis has the shape {matrix.shape} and its values {values.shape}. A hypothesis has a row for each equation and one number for "
             f"each of the {q} coefficients, in the summary's order, and a value for each equation. Name the columns instead: 'a = b'."

@@ -70,13 +70,7 @@ class Inference:
 
 def inference(model: FittedModel) -> Inference:
     """Everything that the release tells; a function of the release alone."""
-    if model.release.plan.get("starts from the model before") and not model.release.scores:
-        reason = (
-            "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
-        )
-        return Inference((), reason=reason)
-    reason = _reason(model)
-    if reason:
+    if reason := _reason(model):
         return Inference((), reason=reason)
     release = model.release
     if release.score is not None:
@@ -167,14 +161,11 @@ def _about(model: FittedModel) -> str:
 
 def _reason(model: FittedModel) -> str:
     """Why the release tells no intervals, and what to do; "" where it tells them."""
-    release, loss = model.release, model.loss
-    if release.score is not None:
-        return ""
-    if (
-        isinstance(loss, Squared | SquaredTargets)
-        and release.moments is not None
-        and release.moments.gram.shape[0] == model.encoding.facts.width
-    ):
+    release, moments = model.release, model.release.moments
+    if release.plan.get("starts from the model before") and not release.scores:
+        return "This model corrects an earlier one, and its release is about what that one left: no intervals are told."
+    whole = moments is not None and moments.gram.shape[0] == model.encoding.facts.width
+    if release.score is not None or (whole and isinstance(model.loss, Squared | SquaredTargets)):
         return ""
     return str(release.plan.get("without inference", "")) or (
         "This release holds neither a score nor second moments, so errors cannot be told from it without another charge; fit with inference=True, to have them."

@@ -59,9 +59,8 @@ class SQLite(Backend):
         def connect() -> sqlite3.Connection:
             # isolation_level=None: the driver starts no transaction of its own accord; `start` does.
             opened = sqlite3.connect(target, uri=True, timeout=deadline().left(), isolation_level=None)
-            opened.text_factory = partial(
-                str, encoding="utf-8", errors="surrogateescape"
-            )  # a damaged cell is a finding
+            # A damaged cell is a finding.
+            opened.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             return opened
 
         return create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)

@@ -19,21 +19,8 @@ def _clipped(loss: Mapping[str, Any], clip: float) -> ClippedLoss:
     return ClippedLoss(inner, clip)
 
 
-KINDS: dict[str, Any] = {
-    **table(
-        Huber,
-        Logistic,
-        MarginLoss,
-        MultinomialLogistic,
-        Pinball,
-        Poisson,
-        ResidualLoss,
-        SmoothedHinge,
-        Squared,
-        SquaredTargets,
-    ),
-    "clipped": _clipped,
-}
+_OWN = Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared, MultinomialLogistic, SquaredTargets
+KINDS: dict[str, Any] = {**table(*_OWN, MarginLoss, ResidualLoss), "clipped": _clipped}
 
 
 def loss_from_dict(data: Mapping[str, Any]) -> AnyLoss:

@@ -74,14 +74,8 @@ class TabulatedLoss(Loss):
             )
         numbers = np.concatenate([[start, step], given])
         numbers.flags.writeable = False
-        settle(
-            self,
-            label=_label(self.label),
-            start=start,
-            step=step,
-            slopes=tuple(given.tolist()),
-            kernel_parameter=numbers,
-        )
+        settle(self, label=_label(self.label), start=start, step=step)
+        settle(self, slopes=tuple(given.tolist()), kernel_parameter=numbers)
 
     @property
     def name(self) -> str:

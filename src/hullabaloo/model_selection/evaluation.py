@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import methodcaller
 from pathlib import Path
 from statistics import NormalDist
 from types import SimpleNamespace
@@ -225,16 +226,8 @@ def evaluate(
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     _check_schema(public.encoding, table, y, sample_weight)
     names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
-    asked = run_question(
-        terms,
-        public.encoding,
-        buy,
-        lambda curator: curator.answer("score", public.release.theta),
-        table,
-        y,
-        sample_weight,
-        detail={"model": public.name, "metrics": names},
-    )
+    ask, detail = methodcaller("answer", "score", public.release.theta), {"model": public.name, "metrics": names}
+    asked = run_question(terms, public.encoding, buy, ask, table, y, sample_weight, detail=detail)
     answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
     rows = [row for table in chosen.tables for row in table.measure(answer, z)]
     return Evaluation(

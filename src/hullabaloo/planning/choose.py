@@ -79,13 +79,27 @@ def choose(
     `floor`: whether "auto" may take the intercept alone.
 
     Raises:
-        InvalidParameter: no solver of that name.
+        InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
-    if isinstance(asked, WithInference):
-        return _with_inference(problem, prices, allowance, asked, perform, kept)
+    if isinstance(asked, WithInference):  # the solver inside is chosen for what will be left to it
+        inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=False)
+        itself = inner.name == "moments" and asked.errors in ("auto", "homoskedastic")  # and needs no other releases
+        solver = inner if itself else replace(asked, solver=inner)
+        return solver, solver.plan(problem, prices, allowance)
+    # As without the table, among those that take something from it.
     if problem.public is not None and allowance.is_private:
-        return _with_public(problem, prices, allowance, asked, perform, kept)
+        plain = replace(problem, public=None)
+        if asked == "auto":
+            solver, _ = _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)
+        elif solver_named(asked).name in ADAPTIVE:
+            solver, _ = choose(plain, prices, allowance, asked, perform, kept)
+        else:
+            raise InvalidParameter(
+                f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
+                f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
+            )
+        return solver, solver.plan(problem, prices, allowance)
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":
@@ -95,32 +109,6 @@ def choose(
     if not allowance.is_private:
         return exact(problem, prices)
     return _chosen(problem, prices, allowance, perform, kept, floor=floor)
-
-
-def _with_public(
-    problem: Problem,
-    prices: QueryPrices,
-    allowance: Allowance,
-    asked: str | Solver,
-    perform: Perform | None,
-    kept: Kept | None,
-) -> tuple[Solver, Plan]:
-    """The solver among those that take something from a public table that would be chosen without it, and its plan with it.
-
-    Raises:
-        InvalidParameter: another solver was asked for by name.
-    """
-    plain = replace(problem, public=None)
-    if asked == "auto":
-        solver, _ = _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)
-    elif solver_named(asked).name in ADAPTIVE:
-        solver, _ = choose(plain, prices, allowance, asked, perform, kept)
-    else:
-        raise InvalidParameter(
-            f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public out, or "
-            f"ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
-        )
-    return solver, solver.plan(problem, prices, allowance)
 
 
 def _chosen(
@@ -148,22 +136,6 @@ def _chosen(
     best = best_of(found, times)
     assert best.plan is not None
     return best.solver, best.plan
-
-
-def _with_inference(
-    problem: Problem,
-    prices: QueryPrices,
-    allowance: Allowance,
-    asked: WithInference,
-    perform: Perform | None,
-    kept: Kept | None,
-) -> tuple[Solver, Plan]:
-    """The solver inside is chosen for what will be left to it; one that releases moments itself has no need of others for its kind of errors."""
-    inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=False)
-    if inner.name == "moments" and asked.errors in ("auto", "homoskedastic"):
-        return inner, inner.plan(problem, prices, allowance)
-    solver = replace(asked, solver=inner)
-    return solver, solver.plan(problem, prices, allowance)
 
 
 def solvers_for(problem: Problem) -> dict[str, Solver]:

@@ -113,12 +113,6 @@ _stage = lru_cache(maxsize=6)(_Posed.stage)
 """The same for every budget and number of records: made once."""
 
 
-def stages(problem: Problem, exact: tuple[Solver, Plan], perform: Perform) -> list[Stage]:
-    """The scenarios' tables; `exact` is a solver with a plan that draws no noise."""
-    rehearsals = Rehearsals(problem, exact, perform, {})
-    return [rehearsals.stage(scenario) for scenario in EVERY_SCENARIO]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Rehearsals:
     """What plans do on the synthetic tables of one problem, each draw carried out when it is asked for, unless `kept` holds its number.

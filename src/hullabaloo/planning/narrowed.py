@@ -16,6 +16,7 @@ Where a row can be no longer than a small share of the cells allows (text, one-h
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,21 +32,15 @@ def narrowed(problem: Problem, prices: QueryPrices) -> tuple[Problem, QueryPrice
     """The problem with `COLUMNS` coefficients, and what can be bought for it; None where its set or penalty is made for its own columns."""
     body, count = problem.constraint, max(COLUMNS // problem.targets, 1)
     shaped = body is not None and (body.dimension is not None or isinstance(body, SubmodularBall | NuclearBall))
-    if (
-        shaped
-        or not isinstance(problem.penalty, HasElasticForm)
-        or foreign(body, problem.penalty, problem.loss) is not None
-    ):
+    strange = foreign(body, problem.penalty, problem.loss) is not None
+    if shaped or strange or not isinstance(problem.penalty, HasElasticForm):
         return None
     if problem.dimension - problem.intercept <= count:
         return None
     b, one = problem.norm_linf, float(problem.intercept)
-    small = replace(
-        problem,
-        dimension=count + problem.intercept,
-        norm_l1=min(problem.norm_l1, count * b + one),
-        norm_l2=min(problem.norm_l2, float(np.sqrt(count * b**2 + one))),
-    )
+    norms: dict[str, Any] = {"norm_l1": min(problem.norm_l1, count * b + one)}
+    norms |= {"norm_l2": min(problem.norm_l2, float(np.sqrt(count * b**2 + one)))}
+    small = replace(problem, dimension=count + problem.intercept, **norms)
     return small, prices.restricted(count)
 
 

@@ -94,9 +94,8 @@ def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = No
         return 1.0 / _smallest(lambda x: holds(1.0 / x), float(uses), 1e-5 if exact else 1e-12)
     eps, delta = budget.epsilon, budget.delta
     base = max(eps / uses, math.sqrt(8.0 * zcdp_rho(eps, delta) / uses)) * (1.0 - 2.0**-30)
-    best = _secant(
-        lambda e: math.log(max(event(e).profile(eps), 5e-324)) - math.log(delta), base
-    )  # δ(ε) of a large ε is 0
+    # Δ(ε) of a large ε is 0.
+    best = _secant(lambda e: math.log(max(event(e).profile(eps), 5e-324)) - math.log(delta), base)
     return best if holds(best) else 1.0 / _smallest(lambda x: holds(1.0 / x), 1.0 / best, 1e-4)
 
 

@@ -155,9 +155,7 @@ def compose(*events: Event, count: int = 1) -> Event:
     Source: 003, Theorem A.3; 003, Theorem A.4.
     """
     composed = ComposedEvent(tuple((event, count) for event in events))
-    if len(composed.parts) == 1 and composed.parts[0][1] == 1:
-        return composed.parts[0][0]
-    return composed
+    return composed.parts[0][0] if len(composed.parts) == 1 and composed.parts[0][1] == 1 else composed
 
 
 def event_from_dict(state: Mapping[str, Any]) -> Event:

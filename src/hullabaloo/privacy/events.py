@@ -84,9 +84,8 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
 
     high = min(epsilon, -math.log(mass))  # beyond it the tail alone is above 1
     best, at_high = total(high), exact(high)
-    if (
-        math.expm1(high) * mass <= 1e-6 * at_high
-    ):  # no ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained
+    # No ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained.
+    if math.expm1(high) * mass <= 1e-6 * at_high:
         return best
     return min(best, golden(lambda x: total(-x), -high, 0.0, 52))  # mirrored: where both are 1, on towards larger ε'
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import Self, final
 
 from hullabaloo.privacy import bounded_range, pure_dp
 from hullabaloo.privacy._rounding import padded, reciprocal_at_least
@@ -11,19 +11,29 @@ from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.renyi import checked_order
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class GaussianEvent(Event):
-    """One Gaussian release: noise multiplier ``σ/Δ₂`` for the relation in force, ``samples`` lattice draws."""
+class NoiseEvent(Event):
+    """One release of numbers with noise: its scale over the sensitivity, and how many lattice draws it takes."""
 
     noise_multiplier: float
     samples: int = 0
-    kind = "gaussian"
 
     def __post_init__(self) -> None:
         """Refuse what is not a noise multiplier."""
         set_positive(self, "noise_multiplier")
         set_count(self, "samples")
+
+    def group(self, k: int) -> Self:
+        """Give the event of a shift k times as long (of Gaussian noise kμ-GDP; Dong, Roth & Su 2022, Thm 2.14)."""
+        return type(self)(shrunk(self.noise_multiplier, k), self.samples)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GaussianEvent(NoiseEvent):
+    """One Gaussian release: noise multiplier ``σ/Δ₂`` for the relation in force, ``samples`` lattice draws."""
+
+    kind = "gaussian"
 
     def gdp_mu(self) -> float:
         """Give ``1/noise_multiplier``, exact up to one rounding (Dong, Roth & Su 2022, Thm 2.7)."""
@@ -41,24 +51,13 @@ class GaussianEvent(Event):
         """Give the exact Gaussian profile."""
         return gdp_delta(self.gdp_mu(), epsilon)
 
-    def group(self, k: int) -> "GaussianEvent":
-        """Give the event of a shift k times as long (kμ-GDP; Dong, Roth & Su 2022, Thm 2.14)."""
-        return GaussianEvent(shrunk(self.noise_multiplier, k), self.samples)
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class LaplaceEvent(Event):
+class LaplaceEvent(NoiseEvent):
     """One Laplace release: noise multiplier ``b/Δ₁``, pure ε = 1/noise_multiplier apart from the tail of its draws."""
 
-    noise_multiplier: float
-    samples: int = 0
     kind = "laplace"
-
-    def __post_init__(self) -> None:
-        """Refuse what is not a noise multiplier."""
-        set_positive(self, "noise_multiplier")
-        set_count(self, "samples")
 
     def gdp_mu(self) -> float:
         """Give the μ of pure ε-DP, `pure_dp.pure_mu`."""
@@ -79,10 +78,6 @@ class LaplaceEvent(Event):
     def exact(self, epsilon: float) -> float:
         """Give the exact profile of a one-coordinate shift, the worst of its l1 norm."""
         return pure_dp.laplace_profile(self.pure_epsilon(), epsilon)
-
-    def group(self, k: int) -> "LaplaceEvent":
-        """Give the event of a shift k times as long."""
-        return LaplaceEvent(shrunk(self.noise_multiplier, k), self.samples)
 
 
 @final
@@ -118,17 +113,31 @@ class NotPrivateEvent(Event):
 # The events of choices: one candidate out of many.
 
 
-@final
 @dataclass(frozen=True, slots=True)
-class SelectionEvent(Event):
-    """One exponential mechanism: ε-bounded range, hence ε-DP and ``ε²/8``-zCDP."""
+class ChoiceEvent(Event):
+    """One choice of pure ε."""
 
     epsilon: float
-    kind = "selection"
 
     def __post_init__(self) -> None:
-        """Refuse what is not a range."""
+        """Refuse what is not a positive ε."""
         set_positive(self, "epsilon")
+
+    def pure_epsilon(self) -> float:
+        """Give ε: a range of losses of length ε contains 0."""
+        return self.epsilon
+
+    def group(self, k: int) -> Self:
+        """Give kε: ranges of k neighbouring steps add up, and so does pure ε (Dwork & Roth 2014, Thm 2.2)."""
+        return type(self)(grown(self.epsilon, k))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SelectionEvent(ChoiceEvent):
+    """One exponential mechanism: ε-bounded range, hence ε-DP and ``ε²/8``-zCDP."""
+
+    kind = "selection"
 
     def gdp_mu(self) -> float:
         """Give `bounded_range.range_mu`, about 0.63 ε."""
@@ -142,30 +151,17 @@ class SelectionEvent(Event):
         """Give ``ε²/8`` (Cesar & Rogers 2021)."""
         return padded(self.epsilon**2 / 8.0, 4.0)
 
-    def pure_epsilon(self) -> float:
-        """Give ε: the interval of losses contains 0."""
-        return self.epsilon
-
     def exact(self, epsilon: float) -> float:
         """Give the profile of the worst bounded-range pair."""
         return bounded_range.range_profile(self.epsilon, epsilon)
 
-    def group(self, k: int) -> "SelectionEvent":
-        """Give range kε: ranges of k neighbouring steps add up."""
-        return SelectionEvent(grown(self.epsilon, k))
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class PermuteAndFlipEvent(Event):
+class PermuteAndFlipEvent(ChoiceEvent):
     """One permute-and-flip selection: ε-DP, priced as randomised response of that strength (McKenna & Sheldon 2020)."""
 
-    epsilon: float
     kind = "permute-and-flip"
-
-    def __post_init__(self) -> None:
-        """Refuse what is not a positive ε."""
-        set_positive(self, "epsilon")
 
     def gdp_mu(self) -> float:
         """Give `pure_dp.pure_mu`."""
@@ -179,14 +175,6 @@ class PermuteAndFlipEvent(Event):
         """Give ``ε²/2`` (Bun & Steinke 2016, Prop. 1.4)."""
         return padded(self.epsilon**2 / 2.0, 4.0)
 
-    def pure_epsilon(self) -> float:
-        """Give ε."""
-        return self.epsilon
-
     def exact(self, epsilon: float) -> float:
         """Give the profile of randomised response."""
         return pure_dp.response_profile(self.epsilon, epsilon)
-
-    def group(self, k: int) -> "PermuteAndFlipEvent":
-        """Give kε-DP (Dwork & Roth 2014, Thm 2.2)."""
-        return PermuteAndFlipEvent(grown(self.epsilon, k))

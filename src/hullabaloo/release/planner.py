@@ -1,5 +1,7 @@
 """`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
 
+from typing import Any
+
 import numpy as np
 
 from hullabaloo.data import Domain, Encoding, TargetScale
@@ -60,19 +62,9 @@ def plan(
         >>> table.rows[0].able
         True
     """
-    task, encoding = planned_task(
-        "hb.plan",
-        n,
-        budget=budget,
-        p=p,
-        domain=domain,
-        loss=loss,
-        set=set,
-        penalty=penalty,
-        neighbours=neighbours,
-        fit_intercept=fit_intercept,
-        exposure=exposure,
-    )
+    about: dict[str, Any] = {"budget": budget, "p": p, "domain": domain, "loss": loss, "set": set, "penalty": penalty}
+    about |= {"neighbours": neighbours, "fit_intercept": fit_intercept, "exposure": exposure}
+    task, encoding = planned_task("hb.plan", n, **about)
     return plan_table(plan_context(task, encoding, n), budget)
 
 

@@ -124,9 +124,8 @@ def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) 
 
 
 def _shape_in_words(model: "PrivateLinearModel", chosen: Any, kind: str) -> str:
-    if isinstance(
-        chosen, SubmodularBall | SubmodularPenalty
-    ):  # of a callable, perhaps, which has no form as plain data
+    # Of a callable, perhaps, which has no form as plain data.
+    if isinstance(chosen, SubmodularBall | SubmodularPenalty):
         size = f"radius {chosen.radius:g}" if isinstance(chosen, SubmodularBall) else f"strength {chosen.strength:g}"
         inside = f"{size}; {function_in_words(chosen.function)}"
         if isinstance(model, StructuredSparse):

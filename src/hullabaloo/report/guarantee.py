@@ -54,9 +54,7 @@ def _loss(event: Event, epsilon: float, chance: float) -> float:
 
 def belief_after(prior: float, loss: float) -> float:
     """The largest belief in the truth after the release, from a belief before and a privacy loss: Bayes' rule."""
-    if math.isinf(loss):
-        return 1.0
-    return prior / (prior + (1.0 - prior) * math.exp(-loss))
+    return 1.0 if math.isinf(loss) else prior / (prior + (1.0 - prior) * math.exp(-loss))
 
 
 def readings(event: Event, delta: float) -> dict[str, Any]:

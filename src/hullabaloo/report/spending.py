@@ -58,9 +58,8 @@ def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:
     assert statement.dataset is not None
     terms, charges = ledger.dataset(statement.dataset), ledger.charges(statement.dataset)
     mine = [one for one in charges if one.number == statement.charge and statement.head in (None, one.head)]
-    if (
-        not mine or dict(mine[0].event) != statement.event.to_dict()
-    ):  # equal events may be of two releases: so heads, too
+    # Equal events may be of two releases: so heads, too.
+    if not mine or dict(mine[0].event) != statement.event.to_dict():
         return _section("mismatch", statement)
     left = ledger.remaining(statement.dataset)
     return _section(

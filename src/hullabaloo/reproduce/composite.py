@@ -199,19 +199,9 @@ def sampled_epsilon(rate: float, steps: int, multiplier: float, delta: float) ->
     for order in ORDERS:
         k = np.arange(order + 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            chance = (
-                np.where(k == order, 0.0, (order - k) * np.log1p(-rate))
-                if rate < 1.0
-                else np.where(k == order, 0.0, -np.inf)
-            )
-        logs = (
-            gammaln(order + 1)
-            - gammaln(k + 1)
-            - gammaln(order - k + 1)
-            + chance
-            + k * math.log(rate)
-            + k * (k - 1) / (2.0 * multiplier**2)
-        )
+            chance = np.where(k == order, 0.0, (order - k) * np.log1p(-rate) if rate < 1.0 else -np.inf)
+        binomial = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1)
+        logs = binomial + chance + k * math.log(rate) + k * (k - 1) / (2.0 * multiplier**2)
         curve = steps * float(logsumexp(logs)) / (order - 1)
         found = min(found, curve + math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1))
     return max(found, 0.0)

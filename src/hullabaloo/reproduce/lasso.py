@@ -51,10 +51,8 @@ def run(quick: bool) -> Reproduction:
         Claim("Theorem 3.1", "the best private model loses no less than (n ln n)^(-2/3): power of n of the ratio, up to 0.1", private, low=-LOGARITHMS),
         *_printed(),
     )  # fmt: skip
-    rates_by_n, by_p = (
-        mean_rows("n", records, {"Frank–Wolfe, worst case": rates}),
-        mean_rows("p", wide, {"Frank–Wolfe, worst case": widths}),
-    )
+    rates_by_n = mean_rows("n", records, {"Frank–Wolfe, worst case": rates})
+    by_p = mean_rows("p", wide, {"Frank–Wolfe, worst case": widths})
     theory = [rates_by_n[0]["Frank–Wolfe, worst case"] * (n / records[0]) ** (-2 / 3) for n in records]
     lines = lines_of("n", [{**row, "theory: n^(-2/3)": at} for row, at in zip(rates_by_n, theory, strict=True)])
     gap_lines = {"gap": (steps, gaps), "bound: 2Γ/(T+2)": (steps, bounds)}
@@ -91,16 +89,9 @@ def _hard(codes: tuple[int, ...], repeats: int) -> tuple[list[dict[str, Any]], l
         excess = min(float(np.mean([instance.loss(theta) for theta in fits])), instance.loss(np.zeros(p))) - best
         named = [instance.agreement(theta) for theta in fits]
         shares += named
-        rows.append(
-            {
-                "n": n,
-                "p": p,
-                "best private": excess,
-                "rate": lasso_rate(n).value,
-                "reference over its bound": 2.0 * n * best / (4.0 * 0.25**2 * w + (n - w) / p),
-                "signs named": float(np.mean(named)),
-            }
-        )
+        expected = 2.0 * n * best / (4.0 * 0.25**2 * w + (n - w) / p)
+        about = {"n": n, "p": p, "best private": excess, "rate": lasso_rate(n).value}
+        rows.append({**about, "reference over its bound": expected, "signs named": float(np.mean(named))})
     return rows, shares
 
 

@@ -59,8 +59,7 @@ def _run(paper: str, quick: bool, data: Path | None) -> Reproduction:
 
     if paper == "004":
         return coordinates.run(quick, data)
-    runs = {"000": lasso.run, "001": sparsity.run, "002": widths.run, "003": streams.run}
-    return runs[paper](quick)
+    return {"000": lasso.run, "001": sparsity.run, "002": widths.run, "003": streams.run}[paper](quick)
 
 
 def _curves(kept: dict[str, Any]) -> dict[str, Picture]:

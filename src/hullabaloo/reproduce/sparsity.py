@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.curator import Curator
-from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.source import Rows
 from hullabaloo.geometry import Cardinality, ConcaveCardinality, GroupCover, Intervals, SetFunction, SubmodularPenalty
 from hullabaloo.geometry.submodular.norm import omega, project_polyhedron
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Allowance, Budget, Neighbours
-from hullabaloo.queries import PricedQueries
+from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, mean_error, slope
-from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Problem, Solver
+from hullabaloo.reproduce.worst_cases import Case
+from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Solver
 from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.perturbation.output_bounds import penalised_rise, ridge_rise
 
@@ -51,12 +51,9 @@ class Table:
     def run(self, solver: Solver, budget: Budget, draw: int = 0) -> tuple[Array, Any, Any]:
         """θ, its trace and the plan."""
         n, p = self.X.shape
-        facts, relation = (
-            RowFacts(tuple(f"x{j}" for j in range(p)), False, float(p), math.sqrt(p), 1.0, ("y",)),
-            Neighbours.REPLACE_ONE,
-        )
-        problem = Problem(Squared(), p, False, facts.norm_l1, facts.norm_l2, 1.0, 1, n, relation, penalty=self.penalty)
-        plan: Any = solver.plan(problem, PricedQueries(facts, relation, n), Allowance(budget))
+        case = Case(self.X, self.y, math.sqrt(p), Squared(), penalty=self.penalty)
+        problem = case.problem(n)
+        plan: Any = solver.plan(problem, case.prices(n), Allowance(budget))
         found = solver.run(
             problem, plan, Curator(Rows(self.X, self.y[:, None]), plan.queries, key=TestKey(bytes(32)).derive(draw))
         )
@@ -93,15 +90,8 @@ def run(quick: bool) -> Reproduction:
         rise = mean_error(
             [omega(function, 0.2 + g) - omega(function, np.full(p, 0.2)) for g in rng.normal(size=(1000, p))]
         )[0]
-        rows.append(
-            {
-                "norm": name,
-                "width": width.value,
-                "simulated / width": mean / width.value,
-                "error": error / width.value,
-                "rise / width": rise / width.high,
-            }
-        )
+        about = {"norm": name, "width": width.value, "simulated / width": mean / width.value}
+        rows.append({**about, "error": error / width.value, "rise / width": rise / width.high})
         case = table(n, p, function)
         gaps.append(_gaps(case, name))
         private.append(_private(case, name, draws))
@@ -155,14 +145,8 @@ def _private(case: Table, name: str, draws: int) -> dict[str, Any]:
     )
     bound += ridge_rise(ridge, float(np.linalg.norm(best)))
     mean, error = mean_error(found)
-    return {
-        "norm": name,
-        "width": width,
-        "excess": mean,
-        "bound": bound,
-        "excess / bound": mean / bound,
-        "error": error / bound,
-    }
+    about = {"norm": name, "width": width, "excess": mean, "bound": bound}
+    return {**about, "excess / bound": mean / bound, "error": error / bound}
 
 
 def _apart(case: Table, seed: int) -> float:

@@ -160,15 +160,10 @@ def _distortions(sizes: list[int], seeds: int) -> tuple[list[float], list[float]
         [(rows[:, None, :] + sign * np.eye(WIDE)[None, :20, :]).reshape(-1, WIDE) for sign in (1.0, -1.0)]
     )
     width = math.sqrt(2.0 * math.log(400.0)) + L1Ball(1.0).gaussian_width(WIDE).high
-    seen = []
+    seen, lengths = [], np.linalg.norm(points, axis=1)
     for m in sizes:
-        moved = [
-            np.abs(
-                np.linalg.norm(points @ Sketch(WIDE, m, seed).matrix.T, axis=1) - np.linalg.norm(points, axis=1)
-            ).max()
-            for seed in range(seeds)
-        ]
-        seen.append(float(max(moved)))
+        sketches = [Sketch(WIDE, m, seed).matrix for seed in range(seeds)]
+        seen.append(max(float(np.abs(np.linalg.norm(points @ one.T, axis=1) - lengths).max()) for one in sketches))
     return seen, [distortion(width, m, FAILURE) for m in sizes]
 
 
@@ -183,13 +178,7 @@ def _sketched(length: int, seed: int) -> dict[str, Any]:
     query: Any = model._open(encoding).query
     best = minimise_quadratic(X.T @ X / length, X.T @ y / length, feasible=body, penalty=NoPenalty()).theta
     width = math.sqrt(WIDE) + body.gaussian_width(WIDE).high
-    bound = sketched(
-        query.sigma * query.error(8),
-        length,
-        size=SIZE,
-        least=_loss(X, y, np.asarray(best)),
-        failure=FAILURE,
-        width=width,
-        radius=1.0,
-    )
+    least = _loss(X, y, np.asarray(best))
+    sizes: dict[str, Any] = {"size": SIZE, "width": width, "radius": 1.0}
+    bound = sketched(query.sigma * query.error(8), length, least=least, failure=FAILURE, **sizes)
     return {"T": length, "m": SIZE, "excess": excess, "bound": bound, "excess / bound": excess / bound}

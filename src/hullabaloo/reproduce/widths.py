@@ -103,15 +103,8 @@ def _widths(p: int, given: Allowance, repeats: int) -> list[dict[str, Any]]:
         seen = np.mean([body.support(g) for g in np.random.default_rng(2).normal(size=(400, p))])
         risk = worst_linear(MIRROR, direction, body, 10_000, given, repeats)
         bound = MIRROR.predicted_risk(problem.problem(10_000), plan)
-        rows.append(
-            {
-                "set": name,
-                "width": width.value,
-                "simulated / width": float(seen) / width.high,
-                "risk": risk,
-                "bound": bound,
-            }
-        )
+        about = {"set": name, "width": width.value, "simulated / width": float(seen) / width.high}
+        rows.append({**about, "risk": risk, "bound": bound})
     return sorted(rows, key=lambda row: float(row["width"]))
 
 
@@ -154,12 +147,6 @@ def _printed(records: int = 1000, p: int = 20) -> tuple[Claim, ...]:
         )
     multiplier, curvature = paper_objective_perturbation(Budget(1.0, DELTA))
     claims.append(agrees("Algorithm 2", "σ = L√(2 ln(1/δ))/(nε)", multiplier / math.sqrt(2.0 * math.log(1.0 / DELTA))))
-    claims.append(
-        Claim(
-            "Algorithm 2",
-            "as printed it is (1, δ)-private: its real ε",
-            epsilon_of(ObjectivePerturbationEvent(multiplier, curvature, Neighbours.REPLACE_ONE), DELTA),
-            high=1.0,
-        )
-    )
+    real = epsilon_of(ObjectivePerturbationEvent(multiplier, curvature, Neighbours.REPLACE_ONE), DELTA)
+    claims.append(Claim("Algorithm 2", "as printed it is (1, δ)-private: its real ε", real, high=1.0))
     return tuple(claims)

@@ -21,6 +21,12 @@ STEEP = 0.5
 """Slope of the linear loss: Huber's loss of residuals that stay above ½."""
 
 
+def rows_within(p: int, norm_l2: float) -> RowFacts:
+    """p columns of |x_ij| ≤ 1, rows of norm at most `norm_l2`, one target."""
+    l1 = min(float(p), math.sqrt(p) * norm_l2)
+    return RowFacts(tuple(f"x{j}" for j in range(p)), False, l1, norm_l2, 1.0, ("y",))
+
+
 @dataclass(frozen=True)
 class Case:
     """Rows and targets with the facts that are declared of them, and the problem they make at `records` records."""
@@ -29,27 +35,26 @@ class Case:
     y: Array
     norm_l2: float
     loss: AnyLoss
-    constraint: ConvexSet
+    constraint: ConvexSet | None = None
     penalty: Penalty = field(default_factory=NoPenalty)
+    neighbours: Neighbours = Neighbours.REPLACE_ONE
 
     @property
     def facts(self) -> RowFacts:
         """What is declared of the rows."""
-        p = self.X.shape[1]
-        l1 = min(float(p), math.sqrt(p) * self.norm_l2)
-        return RowFacts(tuple(f"x{j}" for j in range(p)), False, l1, self.norm_l2, 1.0, ("y",))
+        return rows_within(self.X.shape[1], self.norm_l2)
 
     def problem(self, records: int) -> Problem:
         """What a solver is told at so many records."""
         facts, p = self.facts, self.X.shape[1]
         return Problem(
-            self.loss, p, False, facts.norm_l1, facts.norm_l2, 1.0, 1, records, Neighbours.REPLACE_ONE,
-            self.constraint, self.penalty,
+            self.loss, p, False, facts.norm_l1, facts.norm_l2, 1.0, 1, records, self.neighbours, self.constraint,
+            self.penalty,
         )  # fmt: skip
 
     def prices(self, records: int) -> PricedQueries:
         """What queries cost at so many records."""
-        return PricedQueries(self.facts, Neighbours.REPLACE_ONE, records)
+        return PricedQueries(self.facts, self.neighbours, records)
 
     def fits(self, solver: Solver, records: int, allowance: Allowance, draws: int, *, first: int = 0) -> list[Array]:
         """Models of the real curator: the rows at hand stand for `records` rows, and means over them have those rows' noise.
@@ -59,12 +64,8 @@ class Case:
         problem = self.problem(records)
         plan: Any = solver.plan(problem, self.prices(records), allowance)
         queries = [query.resized(len(self.y)) for query in plan.queries]
-        return [
-            solver.run(
-                problem, plan, Curator(Rows(self.X, self.y[:, None]), queries, key=TestKey(bytes(32)).derive(draw))
-            ).theta[:, 0]
-            for draw in range(first, first + draws)
-        ]
+        rows, keys = Rows(self.X, self.y[:, None]), map(TestKey(bytes(32)).derive, range(first, first + draws))
+        return [solver.run(problem, plan, Curator(rows, queries, key=key)).theta[:, 0] for key in keys]
 
 
 def linear(direction: Array, signal: float, body: ConvexSet, *, penalty: Penalty | None = None) -> Case:
@@ -76,6 +77,7 @@ def linear(direction: Array, signal: float, body: ConvexSet, *, penalty: Penalty
 def linear_excess(case: Case, theta: Array) -> float:
     """Excess of the linear loss: the signal times what the model falls short of the set's support function."""
     slope = STEEP * case.X[0]
+    assert case.constraint is not None
     return case.constraint.support(slope) - float(slope @ theta)
 
 
@@ -128,9 +130,8 @@ def entropy_risk(columns: int, records: int, given: Allowance, draws: int, *, fi
     """The mean risk of composite mirror descent for a linear loss and its potential, `Σ θ_j ln θ_j` up to scale, over a simplex; signal 0.3."""
     case = linear(np.eye(1, columns)[0], 0.3, Simplex(0.5))
     mirror, slope = Simplex(0.5).mirror_map(columns), -STEEP * case.X[0]
-    best = mirror.step(
-        mirror.start(), slope
-    )  # ∇Ψ is constant at the start, so that this is the least of ⟨slope, ·⟩ + Ψ
+    # ∇Ψ is constant at the start, so that this is the least of ⟨slope, ·⟩ + Ψ.
+    best = mirror.step(mirror.start(), slope)
     fits = case.fits(MirrorDescentSolver(composite=1.0), records, given, draws, first=first)
     losses = [float(slope @ theta) + mirror.value(theta) for theta in (best, *fits)]
     return float(np.mean(losses[1:])) - losses[0]

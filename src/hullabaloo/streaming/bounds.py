@@ -213,15 +213,8 @@ def sketched(
     reach = radius * norm
     trivial = 0.5 * at * (1.0 + reach) ** 2
     delta = distortion(width, size, failure)
-    noise = incremental(
-        sigma,
-        at,
-        columns=size,
-        radius=(1.0 + delta) * reach,
-        target_scale=target_scale,
-        lift=lift,
-        failure=failure,
-    )
+    about = {"target_scale": target_scale, "lift": lift, "failure": failure}
+    noise = incremental(sigma, at, columns=size, radius=(1.0 + delta) * reach, **about)
     moved = delta * (3.0 + 1.5 * delta) * reach * math.sqrt(at)
     best = math.sqrt(2.0 * least)
     found = 0.5 * ((math.sqrt((best + moved) ** 2 + 2.0 * noise) + moved) ** 2 - best**2)

@@ -5,8 +5,9 @@ subgradients (Theorem 3.1), sums without the ridge that is added to them (Theore
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hullabaloo.curation.prefixes import Refits
@@ -55,24 +56,8 @@ def of_sums(way: str, problem: Problem, query: Any, schedule: Schedule, looks: S
 
     Source: 003, Theorem 4.2.
     """
-    body = problem.feasible
-    if body is None:
-        return []
-    radius = body.max_norm(2.0, problem.dimension)
-    found = [
-        incremental(
-            query.sigma * query.error(schedule.completed(at)),
-            at,
-            columns=problem.dimension,
-            radius=radius,
-            norm=problem.norm_l2,
-            target_scale=TARGET_SCALE,
-            failure=FAILURE,
-        )
-        for at in looks
-    ]
-    holds = "with probability 0.99, without the ridge that is added"
-    return _made(way, False, found, looks, _squared(problem, radius), holds, "Theorem 4.2")
+    bound = partial(incremental, columns=problem.dimension)
+    return _of_noise(way, problem, query, schedule, dict.fromkeys(looks, bound), "0.99", "Theorem 4.2")
 
 
 def of_sketch(
@@ -82,26 +67,26 @@ def of_sketch(
 
     Source: 003, Theorem 5.7.
     """
-    body = problem.feasible
-    if body is None:
+    bound = partial(sketched, width=width, size=query.moments.facts.width)
+    bounds = {at: partial(bound, least=0.5 * at) for at in looks}
+    return _of_noise(way, problem, query, schedule, bounds, "0.98", "Theorem 5.7")
+
+
+def _of_noise(
+    way: str, problem: Problem, query: Any, schedule: Schedule, bounds: Mapping[int, Any], chance: str, source: str
+) -> list[StreamBound]:
+    """A bound of noisy sums at each position; none without a bounded set."""
+    if problem.feasible is None:
         return []
-    radius = body.max_norm(2.0, problem.dimension)
-    found = [
-        sketched(
-            query.sigma * query.error(schedule.completed(at)),
-            at,
-            width=width,
-            size=query.moments.facts.width,
-            radius=radius,
-            least=0.5 * at,
-            norm=problem.norm_l2,
-            target_scale=TARGET_SCALE,
-            failure=FAILURE,
-        )
-        for at in looks
-    ]
-    holds = "with probability 0.98, without the ridge that is added"
-    return _made(way, False, found, looks, _squared(problem, radius), holds, "Theorem 5.7")
+    radius = problem.feasible.max_norm(2.0, problem.dimension)
+    about = {"radius": radius, "norm": problem.norm_l2, "target_scale": TARGET_SCALE, "failure": FAILURE}
+    noise = {at: query.sigma * query.error(schedule.completed(at)) for at in bounds}
+    found = [bound(noise[at], at, **about) for at, bound in bounds.items()]
+    holds, most = (
+        f"with probability {chance}, without the ridge that is added",
+        0.5 * (1.0 + radius * problem.norm_l2) ** 2,
+    )
+    return _made(way, False, found, list(bounds), most, holds, source)
 
 
 def of_fits(
@@ -140,7 +125,3 @@ def _made(
     values = tuple(min(one / at, most) for one, at in zip(found, looks, strict=True))
     paper = f"Kasiviswanathan, Nissim, Jin 2017, {source}"
     return [StreamBound(way, proved, values, most, holds, paper)] if min(values) < most else []
-
-
-def _squared(problem: Problem, radius: float) -> float:
-    return 0.5 * (1.0 + radius * problem.norm_l2) ** 2

@@ -188,18 +188,9 @@ def plan(
         raise InvalidParameter(
             f"A stream is planned for losses of one prediction, and {loss.name!r} has several. Pass a loss such as hb.Squared()."
         )
-    task, encoding = planned_task(
-        "hb.streaming.plan",
-        horizon,
-        budget=budget,
-        p=p,
-        domain=domain,
-        loss=loss,
-        set=set,
-        penalty=penalty,
-        neighbours=neighbours,
-        fit_intercept=fit_intercept,
-    )
+    about: dict[str, Any] = {"budget": budget, "p": p, "domain": domain, "loss": loss, "set": set, "penalty": penalty}
+    about |= {"neighbours": neighbours, "fit_intercept": fit_intercept}
+    task, encoding = planned_task("hb.streaming.plan", horizon, **about)
     schedule = Schedule.of(horizon, every)
     looks = _looks(schedule)
     ways = [
@@ -307,30 +298,17 @@ def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
 
 def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
     """Sums of sketched rows: the moments' formula in as many dimensions, what the sketch distorts left out."""
-    stream = SketchedRegression(
-        budget=task.budget,
-        domain=task.domain,
-        horizon=schedule.horizon,
-        every=schedule.every,
-        constraint=task.constraint,
-        fit_intercept=task.fit_intercept,
-        neighbours=task.neighbours,
-    )
+    shared = {name: getattr(task, name) for name in ("budget", "domain", "constraint", "fit_intercept", "neighbours")}
+    stream = SketchedRegression(horizon=schedule.horizon, every=schedule.every, **shared)
     query = stream._open(encoding).query
     found, facts = [], query.moments.facts
     if facts.width >= encoding.facts.width:
         raise InvalidParameter(
             f"A sketch that tells such rows and models apart keeps all of their {facts.width} columns, and adds nothing to running sums."
         )
+    norms: dict[str, Any] = {name: getattr(facts, name) for name in ("norm_l1", "norm_l2", "norm_linf")}
     for position in looks:
-        small = replace(
-            _posed(task, encoding, position)[0],
-            dimension=facts.width,
-            norm_l1=facts.norm_l1,
-            norm_l2=facts.norm_l2,
-            norm_linf=facts.norm_linf,
-            constraint=None,
-        )
+        small = replace(_posed(task, encoding, position)[0], dimension=facts.width, constraint=None, **norms)
         sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
         found.append((Forecast(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))

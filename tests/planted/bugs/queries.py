@@ -10,8 +10,8 @@ QUERIES = (
         "noise times 0.9",
         "Answers get nine tenths of the noise that their event states.",
         "curator.query",
-        old="return gaussian(exact, sigma, bound=self.bound, key=key)",
-        new="return gaussian(exact, 0.9 * sigma, bound=self.bound, key=key)",
+        old="return gaussian(exact, self.sigma, bound=self.bound, key=key)",
+        new="return gaussian(exact, 0.9 * self.sigma, bound=self.bound, key=key)",
         caught_by=("tests/curator/test_curator.py::test_answers_carry_the_noise_of_their_query",),
     ),
     Bug(

@@ -7,7 +7,7 @@ is handed (`packed`) holds no key, no budget and no noise. These are drawn and c
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, final
@@ -19,7 +19,7 @@ from hullabaloo._version import __version__
 from hullabaloo.data import schema
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.source import Rows
-from hullabaloo.data.table import Table
+from hullabaloo.data.table import Table, TableSchema
 
 View = Callable[[Rows], Rows]
 """A public map of single rows: a function of a module, or `functools.partial` of one, so that it can be sent."""
@@ -126,6 +126,20 @@ class Task:
     def _both(self, one: Tally, other: Tally) -> Tally:
         state = self.asked.merge([one.state, other.state])
         return Tally(state, one.count + other.count, (one.checksum + other.checksum) & _MASK, one.size + other.size)
+
+
+class Parts(Protocol):
+    """What can be read in parts."""
+
+    schema: TableSchema
+    quoted_line_breaks: bool | None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records; may take a pass."""
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """The parts, of at most so many records, from the beginning; only columns of these names where that is possible."""
 
 
 class Engine(Protocol):

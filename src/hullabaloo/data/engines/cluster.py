@@ -6,13 +6,13 @@ into the logs of the cluster, with its arguments, and sent to whoever asked.
 
 import pickle
 import struct
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, TypeVar
 
 from hullabaloo._version import __version__
-from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Reading, Tally, Task, packed, unpacked
+from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
 from hullabaloo.errors import CapabilityError
@@ -49,20 +49,10 @@ class OtherLibrary(TornTable):
 FAULTS = {b"!columns": TornPart, b"!version": OtherLibrary, b"!failed": TornCluster}
 
 
-class Remote(ABC):
-    """A table in parts that are read, and asked, by the workers of a cluster."""
+class Remote(Parts):
+    """A table in parts that are read, and asked, by the workers of a cluster; counted there, or brought here one after the other."""
 
-    schema: TableSchema
-    quoted_line_breaks: bool | None = None
-
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """The number of records, counted there."""
-
-    @abstractmethod
-    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
-        """The parts, one after the other, brought here."""
+    quoted_line_breaks = None
 
     @abstractmethod
     def engine(self, reading: Reading, keep_bytes: int) -> Engine:
@@ -113,14 +103,7 @@ def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:
 
 def ask(task: bytes, part: Part | bytes) -> bytes:
     """What one part adds up to. PRIVATE."""
-    if isinstance(part, bytes):
-        return part
-
-    def tally() -> bytes:
-        own: Task = unpacked(task)[0]
-        return dumped(own, own.tally(part))
-
-    return said(tally)
+    return part if isinstance(part, bytes) else total(task, lambda: iter([part]))
 
 
 def total(task: bytes, parts: Callable[[], Iterator[Part]]) -> bytes:

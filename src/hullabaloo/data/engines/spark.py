@@ -6,7 +6,7 @@ What fits is kept encoded, one binary cell a record, in the executors' memory al
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -24,6 +24,8 @@ LARGE = 1 << 20
 FEW = 8
 """so many of them, before they are sent to the driver."""
 _SAID, _ROW = "said binary", "row binary"
+Parts = Callable[[Iterator[Any]], Iterator[Part]]
+"""From record batches to parts of the table, on an executor."""
 
 
 @final
@@ -87,7 +89,7 @@ class SparkEngine:
     def __init__(self, frame: Any, shape: cluster.Shape, reading: Reading, keep: int) -> None:
         self._frame, self._shape, self._reading, self._keep = frame, shape, reading, keep
         self._sent, self._fits = cluster.sent(reading), False
-        self._parts: Callable[[Iterator[Any]], Iterator[Part]] = _Read(self._sent, shape)
+        self._parts: Parts = partial(_read, self._sent, shape)
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -100,19 +102,19 @@ class SparkEngine:
         return tally
 
     def _question(self, task: bytes, *, large: bool) -> list[bytes]:
-        asked = self._frame.mapInArrow(_Ask(task, self._parts), _SAID)
+        asked = self._frame.mapInArrow(partial(_ask, task, self._parts), _SAID)
         if large:
-            asked = asked.repartition(FEW).mapInArrow(_Add(task), _SAID)
+            asked = asked.repartition(FEW).mapInArrow(partial(_add, task), _SAID)
         return [bytes(row[0]) for row in asked.collect()]
 
     def _keep_encoded(self) -> None:
         from pyspark import StorageLevel
 
         def keep() -> Any:
-            return self._frame.mapInArrow(_Encode(self._parts), _ROW).persist(StorageLevel.MEMORY_ONLY)
+            return self._frame.mapInArrow(partial(_encode, self._parts), _ROW).persist(StorageLevel.MEMORY_ONLY)
 
         self._frame = unheard(keep)
-        self._parts, self._fits, self._keep = _Kept(self._sent), False, -1
+        self._parts, self._fits, self._keep = partial(_kept, self._sent), False, -1
         weakref.finalize(self, _forget, self._frame)
 
 
@@ -121,7 +123,7 @@ def _forget(frame: Any) -> None:
         frame.unpersist()
 
 
-# ---- on an executor: functions of record batches, pickled by value of their fields ------------------------------------
+# ---- on an executor: functions of record batches, pickled with what they are given ------------------------------------
 
 
 def _cells(cells: list[bytes], name: str = "said") -> Any:
@@ -145,83 +147,51 @@ def _as_file(batches: Iterator[Any]) -> Iterator[Any]:
         yield _cells([sink.getvalue().to_pybytes()])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Read:
+def _read(reading: bytes, shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Part]:
     """Parts of the table as it is. PRIVATE."""
-
-    reading: bytes
-    shape: cluster.Shape
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Part]:
-        reading: Reading = unpacked(self.reading)[0]
-        return (reading.part(cluster.opened(batch, self.shape)) for batch in batches)
+    own: Reading = unpacked(reading)[0]
+    return (own.part(cluster.opened(batch, shape)) for batch in batches)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """Parts of the table as `_Encode` wrote it. PRIVATE."""
+def _kept(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
+    """Parts of the table as `_encode` wrote it. PRIVATE."""
+    import pyarrow.compute as pc
 
-    reading: bytes
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Part]:
-        import pyarrow.compute as pc
-
-        nothing = unpacked(self.reading)[0].nothing().rows
-        width, several = nothing.X.shape[1], nothing.Y.shape[1]
-        ends = np.cumsum([width, several, nothing.weight is not None, nothing.offset is not None])
-        for batch in batches:
-            cells = batch.column(0)
-            if not pc.all(pc.equal(pc.binary_length(cells), 8 * int(ends[-1]))).as_py():
-                raise cluster.FAULTS.get(cells[0].as_py(), cluster.TornCluster)
-            table = np.frombuffer(b"".join(cells.to_pylist())).reshape(-1, ends[-1])
-            X, Y, weight, offset, _ = (np.ascontiguousarray(part) for part in np.split(table, ends, axis=1))
-            yield part_of(Rows(X, Y, weight[:, 0] if weight.size else None, offset[:, 0] if offset.size else None))
+    nothing = unpacked(reading)[0].nothing().rows
+    width, several = nothing.X.shape[1], nothing.Y.shape[1]
+    ends = np.cumsum([width, several, nothing.weight is not None, nothing.offset is not None])
+    for batch in batches:
+        cells = batch.column(0)
+        if not pc.all(pc.equal(pc.binary_length(cells), 8 * int(ends[-1]))).as_py():
+            raise cluster.FAULTS.get(cells[0].as_py(), cluster.TornCluster)
+        table = np.frombuffer(b"".join(cells.to_pylist())).reshape(-1, ends[-1])
+        X, Y, weight, offset, _ = (np.ascontiguousarray(part) for part in np.split(table, ends, axis=1))
+        yield part_of(Rows(X, Y, weight[:, 0] if weight.size else None, offset[:, 0] if offset.size else None))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Encode:
+def _encode(parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
     """Encoded records, one cell each: columns, targets, weight and offset. PRIVATE."""
-
-    parts: Callable[[Iterator[Any]], Iterator[Part]]
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        found = self.parts(batches)
-        while (part := cluster.said(lambda: next(found, None))) is not None:
-            if isinstance(part, bytes):
-                yield _cells([part], "row")
-                return
-            rows = part.rows
-            extra = [one[:, None] for one in (rows.weight, rows.offset) if one is not None]
-            words = np.hstack([rows.X, rows.Y, *extra])
-            cells = words.view(f"V{8 * words.shape[1]}").ravel()
-            yield _cells([cell.tobytes() for cell in cells], "row")
+    found = parts(batches)
+    while (part := cluster.said(lambda: next(found, None))) is not None:
+        if isinstance(part, bytes):
+            yield _cells([part], "row")
+            return
+        rows = part.rows
+        extra = [one[:, None] for one in (rows.weight, rows.offset) if one is not None]
+        words = np.hstack([rows.X, rows.Y, *extra])
+        cells = words.view(f"V{8 * words.shape[1]}").ravel()
+        yield _cells([cell.tobytes() for cell in cells], "row")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Ask:
+def _ask(task: bytes, parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
     """What the parts on this executor add up to: one cell, or none where there is no part. PRIVATE."""
-
-    task: bytes
-    parts: Callable[[Iterator[Any]], Iterator[Part]]
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        word = cluster.total(self.task, lambda: self.parts(batches))
-        if word:
-            yield _cells([word])
+    word = cluster.total(task, lambda: parts(batches))
+    if word:
+        yield _cells([word])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Add:
+def _add(task: bytes, batches: Iterator[Any]) -> Iterator[Any]:
     """What several of them add up to. PRIVATE."""
-
-    task: bytes
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        words = [cell for batch in batches for cell in batch.column(0).to_pylist()]
-        if words:
-            yield _cells([cluster.add(self.task, words)])
+    words = [cell for batch in batches for cell in batch.column(0).to_pylist()]
+    if words:
+        yield _cells([cluster.add(task, words)])

@@ -19,6 +19,7 @@ from hullabaloo.data.table import Table
 
 _BUCKETS = 512
 _SPILL = 1 << 17  # bytes of a bucket that are held in memory
+_ROOM = 1 << 10  # that a few rows take beside their numbers
 _ROWS = 1 << 16
 
 
@@ -79,13 +80,13 @@ class Shuffle:
     def _put(self, bucket: int, rows: Rows) -> None:
         held = self._held[bucket]
         held += [rows] if len(rows.Y) else []
-        if sum(one.X.nbytes for one in held) >= _SPILL:
+        if sum(one.X.nbytes + _ROOM for one in held) >= _SPILL:
             self._sealed[bucket].append(self._cache.held(Part(_together(held), 0, 0, 0)))
             held.clear()
 
     def _taken(self, bucket: int, before: int) -> list[Rows]:
         """The rows of a bucket that count, their units numbered from `before`."""
-        found = [*(_copied(one.opened().rows) for one in self._sealed[bucket]), *self._held[bucket]]
+        found = [*(_together([one.opened().rows]) for one in self._sealed[bucket]), *self._held[bucket]]
         self._held[bucket], self._sealed[bucket] = [], []
         if not found:
             return []
@@ -99,10 +100,6 @@ class Shuffle:
 def _some(rows: Rows, places: NDArray[np.intp], unit: NDArray[np.int64]) -> Rows:
     weight = np.ones(len(places)) if rows.weight is None else rows.weight[places]
     return Rows(rows.X[places], rows.Y[places], weight, None if rows.offset is None else rows.offset[places], unit)
-
-
-def _copied(rows: Rows) -> Rows:
-    return _together([rows])
 
 
 def _together(found: list[Rows]) -> Rows:

@@ -92,7 +92,5 @@ def cell_of(row: Any, column: int) -> Any:
         return row if column == 0 else None
     try:
         return row[column]
-    except (
-        Exception
-    ):  # reason: a row may be too short, and a hostile one raises anything; what cannot be read is missing
+    except Exception:  # reason: a row may be too short, and a hostile one raises anything; such a cell is missing
         return None

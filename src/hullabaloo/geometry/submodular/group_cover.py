@@ -96,15 +96,8 @@ class GroupCover(Written, SetFunction, HasProximalForm):
             )
         lists = Lists.of(np.fromiter(map(len, groups), np.int64), np.fromiter(chain.from_iterable(groups), np.int64))
         p = int(lists.entry.max()) + 1
-        settle(
-            self,
-            groups=groups,
-            weights=weights,
-            lists=lists,
-            holders=lists.turned(p),
-            charges=np.array(weights),
-            forest=_forest(lists, np.array(weights), p),
-        )
+        settle(self, groups=groups, weights=weights, lists=lists, holders=lists.turned(p))
+        settle(self, charges=np.array(weights), forest=_forest(lists, np.array(weights), p))
 
     def __repr__(self) -> str:
         """Short, however many groups there are."""

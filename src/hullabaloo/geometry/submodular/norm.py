@@ -284,8 +284,7 @@ def _along(function: SetFunction, size: Vector, order: NDArray[np.int64], radius
     from hullabaloo.geometry.submodular.isotonic_kernels import falling_projection
 
     u, gains = np.empty(size.size), function.gains(order)
-    unit = 2.0 ** math.floor(
-        math.log2(gains.max())
-    )  # exact, and the multiplier is looked for on the scale of the vector
+    # Exact, and the multiplier is looked for on the scale of the vector.
+    unit = 2.0 ** math.floor(math.log2(gains.max()))
     u[order], tau = falling_projection(size[order], gains / unit, radius / unit)
     return u, max(tau / unit, 0.0)  # at the boundary a root within rounding of 0

@@ -155,15 +155,8 @@ class TreeCover(Written, SetFunction, HasProximalForm):
             )
         place = np.empty(p + 1, dtype=np.int64)
         place[rank], place[-1] = np.arange(p), -1  # the parent −1 of a root is the last place
-        settle(
-            self,
-            parents=parents,
-            weights=weights,
-            above=above,
-            charges=charges,
-            rank=rank,
-            forest=Forest(place[above[rank]], charges[rank], Lists(np.arange(p + 1), rank)),
-        )
+        forest = Forest(place[above[rank]], charges[rank], Lists(np.arange(p + 1), rank))
+        settle(self, parents=parents, weights=weights, above=above, charges=charges, rank=rank, forest=forest)
 
     def __repr__(self) -> str:
         """Short, however many columns there are."""

@@ -7,6 +7,7 @@ is n's share of the mean: under replace-one it moves a sum of gradients of norm 
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet
@@ -196,17 +197,8 @@ def lasso_bound(records: int, columns: int, epsilon: float, delta: float, *, nei
 
     Source: 002, Corollary 5.7; 000, Theorem 1.1.
     """
-    return frank_wolfe_bound(
-        records,
-        epsilon,
-        delta,
-        curvature=4.0,
-        vertices=2 * columns,
-        lipschitz=2.0,
-        size=1.0,
-        start=0.5,
-        neighbours=neighbours,
-    )
+    sizes: dict[str, Any] = {"curvature": 4.0, "lipschitz": 2.0, "size": 1.0, "start": 0.5}
+    return frank_wolfe_bound(records, epsilon, delta, vertices=2 * columns, neighbours=neighbours, **sizes)
 
 
 def curvature_bound(

@@ -183,11 +183,8 @@ def reaches(loss: Loss, noise: float) -> tuple[float, float]:
     bend, variance = typical(loss)
     usual = math.sqrt(variance if is_smooth(loss) else 0.5 * variance / bend)  # the latter shrinks with the curvature
     at_most = max(1.0, loss.constants(1.0, 1.0).lipschitz)
-    residuals = loss.kernel_code in (
-        KernelCode.SQUARED,
-        KernelCode.HUBER,
-        KernelCode.RESIDUAL_TABLE,
-    )  # of which clipping leaves a location
+    # Of which clipping leaves a location.
+    residuals = loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.RESIDUAL_TABLE)
     cut = CLIP * quiet**WIDER if residuals else CLIP_SKEWED * quiet**WIDER_SKEWED
     return min(cut * usual, 50.0 * at_most), min(MIDDLE * math.sqrt(quiet), at_most)
 

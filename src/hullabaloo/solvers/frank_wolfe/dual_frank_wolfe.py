@@ -116,16 +116,9 @@ class DualFrankWolfeSolver(Solver):
     def _planned(self, problem: Problem, about: Polyhedron, rule: Rule, query: Any, reason: str) -> Plan:
         gamma = weights(rule.steps, rule.peak)
         sigma = query.sigma * math.sqrt(float(gamma @ gamma))
-        settings = {
-            "steps": rule.steps,
-            "peak": rule.peak,
-            "ridge": rule.ridge,
-            "clip": rule.clip if math.isfinite(rule.clip) else None,
-            "sigma": query.sigma,
-            "averaged_sigma": sigma,
-            "shrinkage": _shrinkage(problem, about, rule.ridge, sigma),
-            "curvature": about.curvature(rule.ridge),
-        }
+        clip, moved = rule.clip if math.isfinite(rule.clip) else None, _shrinkage(problem, about, rule.ridge, sigma)
+        settings = {"steps": rule.steps, "peak": rule.peak, "ridge": rule.ridge, "clip": clip, "sigma": query.sigma}
+        settings |= {"averaged_sigma": sigma, "shrinkage": moved, "curvature": about.curvature(rule.ridge)}
         return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:

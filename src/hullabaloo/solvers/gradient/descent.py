@@ -53,25 +53,16 @@ class Descent:
     def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
         """One noisy gradient over w̄, of records whose constant column weighs so much."""
         weight = self.view.intercept_weight if weight is None else weight
-        found: Array = self.records.answer(
-            "centred_gradient",
-            self.view.asked(point),
-            centre=self.view.asked_centre,
-            intercept_weight=weight,
-            clip_norm=clip_norm,
-        )
+        about = {"centre": self.view.asked_centre, "intercept_weight": weight, "clip_norm": clip_norm}
+        found: Array = self.records.answer("centred_gradient", self.view.asked(point), **about)
         return found / self.view.mean_weight
 
     def shares(self, point: Array | None, grid: Array) -> Array:
         """A noisy histogram of gradients' lengths at a point, of records' without one."""
         weight = self.view.intercept_weight if point is not None or not self.view.intercept else TINY
-        found: Array = self.records.answer(
-            "norm_histogram",
-            None if point is None else self.view.asked(point),
-            centre=self.view.asked_centre,
-            intercept_weight=weight,
-            edges=grid,
-        )
+        about = {"centre": self.view.asked_centre, "intercept_weight": weight, "edges": grid}
+        asked = None if point is None else self.view.asked(point)
+        found: Array = self.records.answer("norm_histogram", asked, **about)
         return found / self.view.counted
 
     def opened(self) -> tuple["Descent", float]:
@@ -141,9 +132,8 @@ class Descent:
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
         if view.intercept:
             clip = min(clip_norm / view.length, 2.0, self.loss.constants(math.inf, 1.0).lipschitz)
-            step = (
-                0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5
-            )  # a quantile's h is its residuals' density
+            # A quantile's h is its residuals' density.
+            step = 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5
             moved = self.intercept_alone(start, schedule.LEVEL_LATE, clip, step)
             start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(schedule.LATE_SHARES[0] / 2.0))
         gradient = self.gradient(start, clip_norm)[:q]

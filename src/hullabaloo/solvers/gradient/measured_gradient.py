@@ -246,16 +246,9 @@ def _located(
     problem: Problem, path: GradientSchedule, curator: Answers, typical: float, uneven: bool = False
 ) -> PrivateLocationScale:
     """Buy means and the first histogram."""
-    return PrivateLocationScale.bought(
-        problem,
-        curator,
-        bins=BINS,
-        bound=path.bound,
-        likely=typical * path.bound,
-        mean_noise=path.mean_noise,
-        share_noise=path.share_noise,
-        uneven=uneven,
-    )
+    lengths: dict[str, Any] = {"bins": BINS, "bound": path.bound, "likely": typical * path.bound, "uneven": uneven}
+    lengths |= {"mean_noise": path.mean_noise, "share_noise": path.share_noise}
+    return PrivateLocationScale.bought(problem, curator, **lengths)
 
 
 def _expected_plain(problem: Problem, path: GradientSchedule) -> tuple[float, float, float]:

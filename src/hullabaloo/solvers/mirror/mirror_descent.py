@@ -182,8 +182,7 @@ class MirrorDescentSolver(Solver):
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The theorem's bound, of the clipped loss, or that of staying at the start where it is smaller."""
-        descent = Descent(**plan.settings)
-        return descent.risk
+        return Descent(**plan.settings).risk
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
         """Noise of the mean point where φ'' = 1 and no face of the set is met, at most the set's largest coordinate.

@@ -24,7 +24,7 @@ moving nothing by more than noise of that size did. It keeps zeros: no magnitude
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -112,17 +112,9 @@ class ObjectivePerturbationSolver(Solver):
             multiplier = objective_noise_multiplier(allowance, curvature, problem.neighbours, output=output_event)
             how = f"derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
             reason = f"one perturbed minimiser, {how}"
-        query = prices.price(
-            "objective_perturbation",
-            loss=problem.loss,
-            clip=clip,
-            ridge=ridge,
-            feasible=problem.feasible,
-            penalty=problem.regulariser,
-            noise_multiplier=multiplier,
-            curvature=curvature,
-            output_multiplier=output,
-        )
+        asked: dict[str, Any] = {"loss": problem.loss, "clip": clip, "ridge": ridge, "feasible": problem.feasible}
+        asked |= {"penalty": problem.regulariser, "noise_multiplier": multiplier, "curvature": curvature}
+        query = prices.price("objective_perturbation", output_multiplier=output, **asked)
         settings = {"clip": clip, "ridge": ridge, "sigma": query.sigma, "output_sigma": query.output_sigma}
         return Plan(self.name, (query,), settings, reason)
 

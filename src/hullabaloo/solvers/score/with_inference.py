@@ -369,15 +369,9 @@ class _Scores:
             return known
         if known is None:
             bound = reach(problem)
-            seen = PrivateLocationScale.bought(
-                problem,
-                self.curator,
-                bins=COARSE,
-                bound=bound,
-                likely=0.4 * bound,
-                mean_noise=settings["mean_noise"],
-                share_noise=settings["share_noise"],
-            )
+            noise: dict[str, Any] = {name: settings[name] for name in ("mean_noise", "share_noise")}
+            about: dict[str, Any] = {"bins": COARSE, "bound": bound, "likely": 0.4 * bound}
+            seen = PrivateLocationScale.bought(problem, self.curator, **about, **noise)
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
