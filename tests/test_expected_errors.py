@@ -66,12 +66,30 @@ def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
         assert np.all((found[:, 0] <= errors) & (errors <= found[:, 2]))
 
 
-@pytest.mark.parametrize("known", [{"x": 1.0}, {"age": -1.0}, {"age": True}, {"age": math.inf}, 3])
+TABLE = pd.DataFrame({"age": ["SECRET"]})
+
+
+@pytest.mark.parametrize(
+    "known",
+    [{"x": 1.0}, {"age": -1.0}, {"age": True}, {"age": math.inf}, 3, TABLE, {"age": TABLE}, {"age": TABLE.to_numpy()}],
+)
 def test_what_is_no_standard_deviation_is_refused(known: Any) -> None:
-    with pytest.raises(InvalidParameter, match="known"):
+    with pytest.raises(InvalidParameter, match="known") as caught:
         posed(hb.LinearRegression).price(N, known=known)
+    assert "SECRET" not in str(caught.value)
 
 
-def test_nothing_is_told_of_a_loss_without_errors() -> None:
-    assert posed(hb.QuantileRegressor, quantile=0.5).price(N).errors == ()
+def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
+    """A loss without errors, too few records for any, none asked for: noise alone is forecast of squares, and it follows ε."""
+    for model, n in (
+        (posed(hb.QuantileRegressor, quantile=0.5), N),
+        (posed(hb.LinearRegression, solver="auto"), 60),
+        (posed(hb.LogisticRegression, inference=False), N),
+    ):
+        assert model.price(n).errors == ()
+        assert "expected standard error" not in str(model.price(n))
+    assert "known after the fit alone" in str(posed(hb.LogisticRegression).price(N))
+    assert "known after the fit alone" not in str(posed(hb.LinearRegression).price(N))
+    noise = [posed(hb.LinearRegression, epsilon, inference=False).price(N).privacy_errors for epsilon in (1.0, 3.0)]
+    assert noise[0][0] > 2.0 * noise[1][0]
     assert ExpectedError("age", 1.0, 2.0, 4.0).range == "1 to 4, about 2"

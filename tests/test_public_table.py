@@ -45,7 +45,7 @@ def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp
     assert loaded.public is None
     assert loaded.statement_.public == said.statement_.public
     assert "declared public" in str(loaded.statement_)
-    assert "declared public" in loaded.card().html if hasattr(loaded, "card") else True
+    assert "declared public" in hb.report.card(loaded).to_html()
     assert "public" not in hb.LinearRegression(domain=DOMAIN, budget=BUDGET).fit(PRIVATE).statement_.to_dict()
     assert said.price(3_000).epsilon <= 0.3 * (1.0 + 1e-9)
 
@@ -59,6 +59,9 @@ def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp
         (PUBLIC.assign(c="w"), "mostly something else than the levels"),
         (PUBLIC.drop(columns="y"), "'y' is declared in the domain"),
         (PUBLIC[:10], "at least 20"),
+        (PUBLIC[:0], "0 rows that count"),
+        (PUBLIC.assign(y=np.nan), "target 'y' is mostly .* or is missing"),
+        (PUBLIC.assign(y=1e3 + PUBLIC["y"]), "target 'y' is mostly something else than numbers within"),
         (7, "no reader opens"),
     ],
 )

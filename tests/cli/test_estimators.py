@@ -72,6 +72,12 @@ def test_a_file_is_fitted_in_parts(run: Run, tmp_path: Path) -> None:
     refused = run("fit", "table.csv", *words, "--out", "other.json", "--solver", "objective-perturbation")
     assert refused.code == 1
     assert "read in parts" in refused.err
+    (tmp_path / "scratch").mkdir()
+    watched = run("fit", "table.csv", *words[:-1], "--cache", "scratch", "--verbose", "--out", "watched.json")
+    assert watched.code == 0, watched.err
+    assert "read in parts" in watched.out
+    assert not list((tmp_path / "scratch").iterdir())
+    assert run("fit", "table.csv", *words, "--cache", "nowhere", "--out", "third.json").code == 1
 
 
 def test_probabilities_stand_beside_the_label(run: Run, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import fsspec
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -91,12 +94,38 @@ def test_every_source_gives_the_bits_of_memory(kind: str, table: pa.Table, sourc
         assert theta(source if isinstance(source, hb.data.Table) else hb.scan(source, keep_bytes=0)) == whole, name
 
 
+@pytest.mark.parametrize("cell", [2, 2.5, True, None, b"2", (1, 2), date(2020, 1, 1), Decimal("1.50"), 2**70, "\ud800"])
+def test_a_cell_of_pandas_decides_about_its_own_row_alone(cell: Any) -> None:
+    """Arrow takes the types of objects from cells, and an index for a column where a row was left out: neither is asked of it."""
+    frame = pd.DataFrame({"a": pd.Series([0.5, "1", cell, "u", "v"], dtype=object), "y": np.linspace(-1, 1, 5)})[1:]
+    domain = hb.Domain({"a": ["u", "v", "1", "2"]}, target={"y": (-2, 2)})
+    for encoding in (domain.encoding(), hb.Domain(row_norm=("l2", 1.0)).encoding(n_features=2)):
+        parts = [encoding.encode(part).X for part in hb.scan(frame, batch_rows=2).parts()]
+        assert np.array_equal(np.vstack(parts), encoding.encode(frame).X)
+    with pytest.raises(SchemaError, match="a cell would decide"):
+        hb.scan(lambda: iter([frame]))
+
+
 def test_a_partition_that_is_missing_is_a_missing_cell(tmp_path: Path, table: pa.Table) -> None:
     for folder in ("year=2020", "year=__HIVE_DEFAULT_PARTITION__"):
         (tmp_path / folder).mkdir()
         parquet.write_table(table.drop_columns(["year"]), tmp_path / folder / "1.parquet")
     cells = [cell for part in hb.scan(tmp_path).parts(["year"]) for cell in part.cells(part.schema.named("year")[0])]
     assert cells == ["2020"] * N + [None] * N
+
+
+def test_which_folders_there_are_is_not_told(tmp_path: Path, table: pa.Table) -> None:
+    """Records decide it, so a refusal has the same words of one that has a level more."""
+    said = set()
+    for number, folders in enumerate((["year=2020", "else"], ["year=2019", "year=SECRET", "else"])):
+        for folder in folders:
+            (tmp_path / str(number) / folder).mkdir(parents=True)
+            parquet.write_table(table.drop_columns(["year"]), tmp_path / str(number) / folder / "1.parquet")
+        with pytest.raises(SchemaError) as caught:
+            theta(hb.scan(tmp_path / str(number)))
+        said.add(str(caught.value))
+    assert len(said) == 1
+    assert "no such column in some files, string in some files" in said.pop()
 
 
 @pytest.mark.parametrize(

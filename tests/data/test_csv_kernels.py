@@ -1,8 +1,10 @@
 """The compiled CSV decoder finds, in any bytes, the cells and numbers of the one grammar."""
 
+import io
 import itertools
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,6 +50,15 @@ def test_cells_of_any_bytes_are_those_of_the_grammar(
         parts = [part.cells(0) for part in table.parts_of(None, 4)]
         assert [*itertools.chain(*parts)] == [row[0] for row in expected]
         assert max(map(len, parts), default=0) <= 4
+
+
+def test_a_store_may_give_less_than_was_asked_for() -> None:
+    class Drops(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(min(size or 0, 5))
+
+    place = SimpleNamespace(suffix=".csv", open=lambda _: Drops(b"a,b\n" + b"1,22222222\n" * 9 + b"3,4"))
+    assert CsvTable(place).numbers([0, 1]).tolist() == [[1.0, 22222222.0]] * 9 + [[3.0, 4.0]]
 
 
 def assert_same(found: float, expected: float) -> None:

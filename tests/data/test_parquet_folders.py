@@ -124,7 +124,7 @@ def test_files_that_disagree_are_counted_not_quoted_and_nothing_is_charged(tmp_p
     model = hb.LinearRegression(
         budget=hb.Budget(1.0, 1e-6), domain=DOMAIN, ledger=ledger, dataset="ward", solver="moments"
     )
-    with pytest.raises(SchemaError, match=r"'a' has the declared type int64 in 2 files, .* in 1 file,") as refused:
+    with pytest.raises(SchemaError, match=r"'a' has the declared type .*int64 in some files.*,") as refused:
         model.fit(path)
     assert "SECRET" not in str(refused.value)
     assert not ledger.charges("ward")

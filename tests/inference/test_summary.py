@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import t as student
 
@@ -150,3 +151,32 @@ def test_narrow_intervals_far_from_zero_show_both_ends() -> None:
     row = Row("y", "x", 1.0, 1.0000021, 1e-7, 1e-7, 0.0, 21.0, 0.0, 1.000002, 1.0000022)
     assert len({f"{one:.{row.digits}g}" for one in (row.low, row.estimate, row.high)}) == 3
     assert replace(row, estimate=0.5, low=0.2, high=0.8).digits == 4 == replace(row, low=math.nan).digits
+
+
+def test_levels_without_a_baseline_are_said_to_mean_differences_alone() -> None:
+    rng = np.random.default_rng(1)
+    ward, age = rng.choice(["a", "b"], 4_000), rng.uniform(0, 1, 4_000)
+    y = age + (ward == "a") + rng.normal(0, 0.5, 4_000)
+    for declared, said in ((["a", "b"], True), (hb.Categorical(["a", "b"], baseline="b"), False)):
+        domain = hb.Domain(features={"ward": declared, "age": (0, 1)}, target=(-2, 4), indicators=False)
+        frame = pd.DataFrame({"ward": ward, "age": age})
+        for budget in (hb.Budget(2.0, 1e-6), hb.Budget(0.01, 1e-6)):
+            model = hb.LinearRegression(domain=domain, budget=budget, test_key=KEY).fit(frame, y)
+            assert ("only differences between levels are determined" in model.summary().note) == said
+            assert ("least norm" in model.summary().note) == (said and "estimate" in model.summary().cells()[0])
+
+
+def test_a_long_table_prints_what_is_not_0_and_says_what_it_leaves_out() -> None:
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 300))
+    domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(300)}, target=(-4, 4), indicators=False)
+    zero = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-6), solver="constant", test_key=KEY).fit(
+        X, X[:, 0]
+    )
+    assert [row.name for row in zero.summary().shown] == ["(intercept)"]
+    assert "Of 301 rows 300 are not printed" in str(zero.summary())
+    full = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-6), solver="gradient", test_key=KEY).fit(
+        X, X[:, 0]
+    )
+    assert len(full.summary().cells()[1]) == 200
+    assert full.summary().shown[-1].name == "(intercept)"
+    assert len(full.summary().to_dataframe()) == len(full.summary().to_dict()["rows"]) == 301

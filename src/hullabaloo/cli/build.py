@@ -191,14 +191,17 @@ def places(*paths: Path | None) -> None:
             )
 
 
-def in_parts(path: str | Path, domain: "Domain", engine: str | None, address: str | None) -> "ScannedTable":
+def in_parts(
+    path: str | Path, domain: "Domain", engine: str | None, address: str | None, **more: Any
+) -> "ScannedTable":
     """The table in a file, to be read in parts, here or by the workers of a cluster."""
     from hullabaloo.data.scan import scan
 
     if engine is None and address is None:
-        return scan(path, quoted_line_breaks=domain.quoted_line_breaks)
+        return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:
-        raise InvalidParameter("An address is that of a cluster of --engine dask or --engine spark. Name one of them.")
+        asked = "--address was given alone" if engine is None else f"--engine {engine} was given"
+        raise InvalidParameter(f"{asked}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
     if not (Path(path).is_dir() or Path(path).suffix.lower() in {".parquet", ".pq"}):
         raise InvalidParameter(
             f"{path} is no Parquet file or folder. Clusters guess types of other files from records, so one record could change how others are read. "
@@ -207,13 +210,13 @@ def in_parts(path: str | Path, domain: "Domain", engine: str | None, address: st
     if engine == "dask":
         from dask import dataframe
 
-        return scan(dataframe.read_parquet(str(path), dtype_backend="pyarrow"), client=address)
+        return scan(dataframe.read_parquet(str(path), dtype_backend="pyarrow"), client=address, **more)
     from pyspark.sql import SparkSession
 
     given: dict[str, Any] = (
         {"spark.remote" if address.startswith("sc://") else "spark.master": address} if address else {}
     )
-    return scan(SparkSession.builder.config(map=given).getOrCreate().read.parquet(str(Path(path).absolute())))
+    return scan(SparkSession.builder.config(map=given).getOrCreate().read.parquet(str(Path(path).absolute())), **more)
 
 
 def existing(path: Path, what: str) -> str:

@@ -30,6 +30,8 @@ def fit(
     ledger: LedgerOptions,
     confidence: float = 0.95,
     in_parts: bool = False,
+    cache: Path | None = None,
+    verbose: bool = False,
     engine: str | None = None,
     address: str | None = None,
     overwrite: bool = False,
@@ -45,6 +47,8 @@ def fit(
         out FILE: Where the released model is saved (JSON).
         confidence LEVEL: Level of the intervals that are shown.
         in_parts: Read the file (Parquet, a folder of them, or CSV) in parts, anew for each question: for files larger than memory.
+        cache DIR: Read in parts, and keep encoded rows beyond 1 GiB sealed in a folder on a local disk, so that the table is not read anew; a domain with a unit needs one.
+        verbose: Read in parts, and say on standard error how many of the plan's questions have been asked, and for how long.
         engine NAME: Read a Parquet file or folder in parts by the workers of a cluster, which must find it under the same path: dask or spark.
         address URL: Of the cluster: tcp://host:8786 of Dask; sc://host:15002 (Spark Connect), spark://host:7077 or local[2] of Spark.
     """
@@ -55,7 +59,8 @@ def fit(
     made = build.estimator(model, declared, **terms)
     path = build.existing(source, "table")
     output = Output("fit", json_)
-    rows: Any = build.in_parts(path, declared, engine, address) if in_parts or engine or address else path
+    parted = in_parts or cache is not None or verbose or engine or address
+    rows: Any = build.in_parts(path, declared, engine, address, cache=cache, verbose=verbose) if parted else path
     with output.working(ORDER):
         made.fit(rows, build.target(declared, target))
     save(out, made.save, "The release was made", "fitting")
@@ -167,7 +172,7 @@ def coefficients(summary: "Summary") -> Any:
 
     head, body = summary.cells()
     lines = []
-    for row, cells in zip(summary.rows, body, strict=True):
+    for row, cells in zip(summary.shown, body, strict=True):
         clear = row.p_value < 1.0 - summary.confidence and row.name != INTERCEPT
         lines.append([Text(cell, style="bold" if clear else "") for cell in cells])
     made = table(head, lines, left=1 + (head[0] == "target"))

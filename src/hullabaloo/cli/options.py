@@ -38,7 +38,7 @@ class Shared:
     """What several commands ask.
 
     Args:
-        source TABLE: A Parquet or CSV file.
+        source TABLE: A Parquet or CSV file, or a folder of Parquet files.
         model MODEL: A model saved by `hullabaloo fit` or `hullabaloo stream`.
         domain FILE: The declared domain, TOML or JSON (see `domain template`).
         target COLUMN: The column to predict; not needed where the domain names it.

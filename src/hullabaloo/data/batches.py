@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, final
 
 import narwhals as nw
+from narwhals.dependencies import is_pandas_like_dataframe
 
 from hullabaloo.data.readers.arrow import ArrowTable, schema_of
 from hullabaloo.data.table import MEMORY, Table, TornTable
@@ -48,7 +49,8 @@ class Batches:
         if declared is None:
             raise SchemaError(
                 "A function was to give Arrow record batches whenever it is called, and gave something else. Return a pyarrow.RecordBatchReader, a "
-                "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call."
+                "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call. Of pandas, "
+                "pyarrow.Table.from_pandas(frame, schema=schema): without a schema a cell would decide about types."
             )
         self._arrow, self.schema = declared, schema_of(declared)
 
@@ -117,17 +119,22 @@ def _stream(source: Any) -> Any:
     """What can be streamed as a reader of batches; everything else as it is."""
     import pyarrow as pa
 
-    known = isinstance(source, pa.RecordBatchReader) or not hasattr(source, "__arrow_c_stream__")
+    known = isinstance(source, pa.RecordBatchReader) or not _declares(source)
     return source if known else pa.RecordBatchReader.from_stream(source)
 
 
 def _arrow(batch: Any) -> Any:
-    """An Arrow table or batch; that of a dataframe; None for anything else."""
+    """An Arrow table or batch; that of a dataframe that declares its types; None for anything else."""
     import pyarrow as pa
 
     if batch is END or isinstance(batch, pa.RecordBatch | pa.Table):
         return batch
-    return pa.table(batch) if hasattr(batch, "__arrow_c_stream__") else None
+    return pa.table(batch) if _declares(batch) else None
+
+
+def _declares(given: Any) -> bool:
+    """Whether it gives Arrow's C stream of types that it declares; those of pandas are taken from cells, so that one would decide whether a table is read."""
+    return hasattr(given, "__arrow_c_stream__") and not is_pandas_like_dataframe(given)
 
 
 def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:

@@ -71,6 +71,7 @@ class Categorical:
         self, levels: Iterable[Level], *, baseline: Level | None = None, indicator: bool | None = None
     ) -> None:
         levels = level_tuple(levels, "A categorical feature")
+        baseline = own_level(baseline) if isinstance(baseline, str) else baseline
         settle(self, levels=levels, baseline=baseline, indicator=flag(indicator, "indicator", unsaid=True))
         known = isinstance(baseline, str | bool) or is_number(baseline)
         if baseline is not None and not (known and any(same_level(baseline, level) for level in levels)):
@@ -203,14 +204,17 @@ def level_tuple(levels: object, what: str) -> tuple[Level, ...]:
             raise DomainError(f"{what} has the level {level!r}; a level is a text, a finite number, or true or false.")
     if not out:
         raise DomainError(f"{what} needs at least one level; leave the column out if it has none.")
-    known = tuple(level if isinstance(level, str | bool) else _python_number(level) for level in out)
+    known = tuple(map(own_level, out))
     LevelIndex(known)  # refuses two levels that a cell could not tell apart
     return known
 
 
-def _python_number(number: Any) -> int | float:
-    value = _own(number)
-    return int(value) if isinstance(value, int) else float(value)
+def own_level(level: Any) -> Level:
+    """A level as one of Python's own texts, numbers or truths: what is of a class of somebody's own has a name of its own, and no worker of a cluster has that class."""
+    if isinstance(level, str):
+        return str.__str__(level)
+    value = _own(level)
+    return value if isinstance(value, bool) else int(value) if isinstance(value, int) else float(value)
 
 
 def same_level(a: Level, b: Level) -> bool:
@@ -297,7 +301,7 @@ def column(value: object, what: str) -> str | None:
     """Read the name of a column."""
     if value is not None and (not isinstance(value, str) or not value or value.startswith(PLACEHOLDER)):
         raise DomainError(f"`{what}` is the name of a column, and {value!r} was found.")
-    return value
+    return None if value is None else str.__str__(value)
 
 
 def count(value: object, what: str, default: int | None = None) -> int | None:

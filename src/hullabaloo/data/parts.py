@@ -125,4 +125,6 @@ def rows_of(
         return encoding.encode(source, y, weight=weight)
     assert isinstance(source, ScannedTable)
     progress = Progress(questions) if source.verbose else None
-    return PartedRows(source.engine(Reading(encoding, y)), encoding.facts.width, counted, progress)
+    names = schema.target_columns(encoding.domain, y)
+    target = None if y is None else names[0] if isinstance(y, str) else names
+    return PartedRows(source.engine(Reading(encoding, target)), encoding.facts.width, counted, progress)

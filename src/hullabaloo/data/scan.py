@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
+from narwhals.dependencies import is_pandas_like_dataframe
+
 from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
 from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
@@ -12,6 +14,7 @@ from hullabaloo.data.engines.cluster import Remote
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
+from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
 from hullabaloo.data.table import Table
@@ -72,7 +75,8 @@ def scan(
 
     A fit by the same solver gives the same bits as of the table in memory, whatever the parts are and in whichever order they come. Methods that are sums over
     records can be fitted so: moments and the gradient methods; "auto" chooses among them. What the library cannot see, such as joins,
-    windows, limits or de-duplication in a query, lies outside the guarantee: a record is a row of the *result*.
+    windows, limits, de-duplication, or types that a query takes from cells (of CSV or JSON files: declare them there, or pass the path here), lies outside the
+    guarantee: a record is a row of the *result*.
 
     Args:
         source: the path of a Parquet file, of a folder of them (of hive partitions, too: their keys are columns of text), of a CSV or of a JSON Lines file, or
@@ -115,17 +119,21 @@ def scan(
     return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), bool(verbose))
 
 
+def _lying(source: str | Path, quoted_line_breaks: bool, columns: Sequence[str] | None) -> Parts:
+    place = RemotePath(source) if isinstance(source, str) and "://" in source else Path(source)
+    if place.suffix.lower() in {".jsonl", ".ndjson"}:
+        return JsonLines(place, columns)
+    if isinstance(place, Path):
+        table = open_table(place, quoted_line_breaks=quoted_line_breaks)
+        assert isinstance(table, ParquetTable | CsvTable)
+        return table
+    lines = place.suffix.lower() in {".csv", ".tsv", ".txt"}
+    return CsvTable(place, quoted_line_breaks=quoted_line_breaks) if lines else ParquetTable(place)
+
+
 def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None, client: Any) -> Parts:
     if isinstance(source, str | Path):
-        place = RemotePath(source) if isinstance(source, str) and "://" in source else Path(source)
-        if place.suffix.lower() in {".jsonl", ".ndjson"}:
-            return JsonLines(place, columns)
-        if isinstance(place, Path):
-            table = open_table(place, quoted_line_breaks=quoted_line_breaks)
-            assert isinstance(table, ParquetTable | CsvTable)
-            return table
-        lines = place.suffix.lower() in {".csv", ".tsv", ".txt"}
-        return CsvTable(place, quoted_line_breaks=quoted_line_breaks) if lines else ParquetTable(place)
+        return _lying(source, quoted_line_breaks, columns)
     if type(source).__module__.startswith("dask."):
         from hullabaloo.data.engines.dask import DaskFrame
 
@@ -134,10 +142,14 @@ def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None
         from hullabaloo.data.engines.spark import SparkFrame
 
         return SparkFrame(source)
+    if is_pandas_like_dataframe(source):
+        frame = open_table(source)
+        assert isinstance(frame, FrameTable)
+        return frame
     giver = giver_of(source)
     if giver is None:
         raise SchemaError(
-            f"A {type(source).__name__} cannot be read in parts again and again. Pass the path of a Parquet, CSV or JSON Lines file, a pyarrow dataset, a "
+            f"A source of type {type(source).__name__} cannot be read in parts again and again. Pass the path of a Parquet, CSV or JSON Lines file or of a folder of Parquet files, a pyarrow dataset, a "
             "query of DuckDB, a lazy frame of Polars, or a function that returns Arrow record batches whenever it is called."
         )
     return Batches(giver)

@@ -91,10 +91,10 @@ def target_columns(domain: Domain, y: Any) -> tuple[str, ...]:
     if y is None:
         return tuple(str(t.column) for t in domain.targets) if domain.targets_named else ()
     if isinstance(y, str):
-        return (y,)
+        return (str.__str__(y),)
     several = len(domain.targets) > 1  # with one target a list of texts is the target itself
     if several and isinstance(y, list | tuple) and len(y) == len(domain.targets):
-        names = tuple(name for name in y if issubclass(type(name), str))
+        names = tuple(str.__str__(name) for name in y if issubclass(type(name), str))
         return names if len(names) == len(y) else ()
     return ()
 

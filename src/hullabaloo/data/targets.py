@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.declarations import Level, bounds_pair, finite, level_tuple, refuse_unfilled, same_level
+from hullabaloo.data.declarations import Level, bounds_pair, finite, level_tuple, own_level, refuse_unfilled, same_level
 from hullabaloo.data.labels import LevelIndex
 from hullabaloo.errors import DomainError
 
@@ -155,6 +155,7 @@ def _class_target(classes: object, fill: object) -> ClassTarget:
     levels = level_tuple(classes, "The target's `classes`")
     if len(levels) < 2:
         raise DomainError(f"The target's `classes` needs at least two classes, and {list(levels)!r} was found.")
+    fill = own_level(fill) if isinstance(fill, str) else fill
     if fill is not None and not any(same_level(level, fill) for level in levels):  # type: ignore[arg-type]
         raise DomainError(f"The `target_fill` {fill!r} is not one of the declared classes {list(levels)!r}.")
     return ClassTarget(name, levels, fill)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import numpy as np
 from hullabaloo.codec import arguments
 from hullabaloo.data import ClassTarget, Encoding
 from hullabaloo.data.encoding import INTERCEPT
+from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
 from hullabaloo.inference.fit_quality import quality
@@ -24,7 +25,8 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
 from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
 
-WIDEST = 100
+WIDEST, LONGEST = 100, 200
+"""Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
 TOO_FAR = "the coefficients are too far from their estimates"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
@@ -100,8 +102,16 @@ class Summary(Printed):
         rows = [*map(arguments, self.rows)]
         return {**said, "exponentiated": self.exponentiated, "adjust": self.adjust, "rows": rows}
 
+    @property
+    def shown(self) -> tuple[Row, ...]:
+        """The rows that are printed: of more than `LONGEST` the first that are not just 0, and the last."""
+        if len(self.rows) <= LONGEST:
+            return self.rows
+        some = [row for row in self.rows if row.coefficient != 0.0 or not math.isnan(row.low)]
+        return tuple(some if len(some) <= LONGEST else [*some[: LONGEST - 1], some[-1]])
+
     def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Head and body of the table; without any error, estimates and tests are left out."""
+        """Head and body of the printed table; without any error, estimates and tests are left out."""
         told = any(row.reason or not math.isnan(row.low) for row in self.rows)
         coef = ("exp(coef)", "exp(estimate)") if self.exponentiated else ("coef", "estimate")
         tail = 0.5 - self.confidence / 2.0
@@ -109,7 +119,7 @@ class Summary(Printed):
         p = "P>|z|" + (f" ({self.adjust})" if self.adjust else "")
         head = ["target", "", *coef, "std err", "z", p, *ends, "privacy s.e."]
         body = []
-        for row in self.rows:
+        for row in self.shown:
             estimate, low, high = (f"{one:.{row.digits}g}" for one in (row.estimate, row.low, row.high))
             numbers = [estimate, f"{row.std_error:.3g}", f"{row.statistic:.2f}", probability(row.p_value)]
             found = [*numbers, low, high] if not row.reason else ["not identified", *[""] * 5]
@@ -150,10 +160,16 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
     if adjust is not None:
         left = iter(map(float, p))
         rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
-    words = [model.meaning, ratio, _zeros(model), *_words(model, known, rows), ADJUSTED * (adjust is not None)]
+    words = [model.meaning, ratio, _zeros(model), _levels(model, bool(known.told)), *_words(model, known, rows)]
+    words.append(ADJUSTED * (adjust is not None))
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
     header = tuple(_header(model, known, any(map(math.isfinite, compress((row.low for row in rows), single)))))
-    return Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
+    made = Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
+    unseen = len(rows) - len(made.shown)
+    told = (
+        f"Of {len(rows):,} rows {unseen:,} are not printed, those that are 0 before others: to_dataframe() holds them."
+    )
+    return replace(made, note=f"{told} {note}") if unseen else made
 
 
 def contrast(
@@ -285,6 +301,19 @@ def _zeros(model: FittedModel) -> str:
     if any(query["name"] == "select" for query in model.release.plan["queries"]):
         return "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
     return ""
+
+
+def _levels(model: FittedModel, told: bool) -> str:
+    """What coefficients of levels mean where each level has a column."""
+    names = undetermined(model.encoding)
+    if not names:
+        return ""
+    shown = ", ".join(names[:5]) + " and others" * (len(names) > 5)
+    least = ", and of all estimates that agree in them those of least norm are shown" * told
+    return (
+        f"Every level of {shown} has a column beside the intercept, so only differences between levels are determined{least}: one level's coefficient says "
+        "nothing by itself. With a baseline, hb.Categorical([...], baseline=...), a row is the difference from it."
+    )
 
 
 def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[str]:

@@ -6,8 +6,7 @@ the target; of chances and counts σ is replaced by its inverse, as `Eφ'²/(Eφ
     r = (1 + nq (USUAL σ_g)²)^½,
 
 σ_g the noise of a score of gradients of length 1 in each of q directions, USUAL the length over their root mean square that has the same effect as the clip and
-all the rest that widens intervals together; moments add their own noise to it, and another release
-without inference multiplies it by r = `PLAIN`, as its coefficients vary. Of s_j, σ, VIF_j and r logarithms are taken as independent and normal
+all the rest that widens intervals together; moments add their own noise to it. Of s_j, σ, VIF_j and r logarithms are taken as independent and normal
 around what is usual (`USUALLY`), a given s_j or σ as known; a range holds nine tenths.
 """
 
@@ -25,7 +24,7 @@ from hullabaloo.release.parameters import positive
 from hullabaloo.release.planned import PlannedFit, mean_weight
 from hullabaloo.solvers import MomentsSolver, WithInference
 
-USUAL, PLAIN = 5.5, 2.1
+USUAL = 5.5
 USUALLY = {
     "number": (-0.95, 0.85),
     "level": (-0.3, 0.6),
@@ -60,7 +59,7 @@ class ExpectedError:
 
 
 def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[ExpectedError, ...]:
-    """Of the slopes of a fit of one target, but for levels that no table tells apart; none where nothing is known of the loss.
+    """Of the slopes of a fit of one target, but for levels that no table tells apart; none where the fit tells none.
 
     Raises:
         InvalidParameter: `known` names no column or target, or is no positive number.
@@ -68,7 +67,12 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     encoding, problem = prepared.encoding, prepared.problem
     names, target, loss = encoding.feature_names_out, next(iter(encoding.facts.targets)), problem.loss
     _check(known, names, target)
-    if problem.targets > 1 or not isinstance(loss, Squared | Huber | Logistic | Poisson) or len(names) > WIDEST:
+    if (
+        prepared.without
+        or problem.targets > 1
+        or not isinstance(loss, Squared | Huber | Logistic | Poisson)
+        or len(names) > WIDEST
+    ):
         return ()
     linear = isinstance(loss, Squared | Huber)
     untold = {place for feature in undetermined(encoding) for place in columns_of(encoding, feature)}
@@ -101,10 +105,8 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
 
 
 def _ratio(prepared: PlannedFit) -> float:
-    if not prepared.allowance.is_private:
-        return 1.0
     if not isinstance(prepared.solver, WithInference):
-        return PLAIN
+        return 1.0
     noise = USUAL * float(prepared.plan.settings["score_noise"]) / mean_weight(prepared)
     return math.sqrt(1.0 + prepared.problem.records * prepared.problem.dimension * noise**2)
 
@@ -120,7 +122,7 @@ def _levels(encoding: Encoding) -> set[int]:
 def _check(known: Mapping[str, float], names: Sequence[str], target: str) -> None:
     if not isinstance(known, Mapping):
         raise InvalidParameter(
-            f"known={known!r} was given, and must map names to standard deviations, such as {{{target!r}: 2.5}}."
+            f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{target!r}: 2.5}}."
         )
     for name, value in known.items():
         if name not in (*names, target):

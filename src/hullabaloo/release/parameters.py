@@ -132,7 +132,9 @@ def whole(value: Any) -> Any:
 
 
 def shown(value: object) -> str:
-    """What was given, as it is written, cut off where it is long: Python refuses to write very large numbers."""
+    """What was given, as it is written, cut off where it is long: Python refuses to write very large numbers. A table is not written."""
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return found(value)
     try:
         text = repr(value)
     except ValueError:

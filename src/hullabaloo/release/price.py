@@ -11,7 +11,7 @@ import numpy as np
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import reference_gram, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
-from hullabaloo.losses import KernelCode, Squared, SquaredTargets
+from hullabaloo.losses import Huber, KernelCode, Squared, SquaredTargets
 from hullabaloo.planning.choose import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
@@ -77,7 +77,7 @@ class Price(Printed):
         privacy_errors: expected privacy noise (standard error) of each of their coefficients, in the user's units, for a
             table whose features are spread evenly over their declared ranges.
         errors: standard errors that the unpenalised coefficients can be expected to have, sampling and privacy together, as ranges
-            (`release/expected_errors.py`); empty where nothing is known.
+            (`release/expected_errors.py`); empty where the fit tells none.
         expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
         reason: why this solver and these settings.
         notes: sentences on what should be changed before the fit, if anything.
@@ -136,6 +136,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
     names, errors = _errors(prepared)
+    expected = expected_errors(prepared, known)
     pair = task.budget.pair if private else None
     return Price(
         solver=plan.solver,
@@ -147,10 +148,10 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         privacy_errors=errors,
         expectation=_expectation(prepared),
         reason=plan.reason,
-        notes=_notes(prepared, named=bool(names)),
+        notes=_notes(prepared, named=bool(names), expected=bool(expected)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
-        errors=expected_errors(prepared, known),
+        errors=expected,
     )
 
 
@@ -169,16 +170,21 @@ def _errors(prepared: PlannedFit) -> tuple[tuple[str, ...], tuple[float, ...]]:
     return names, tuple(float(error) for error in errors[: len(names)])
 
 
-def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
+def _notes(prepared: PlannedFit, named: bool, expected: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = []
-    if not named:
+    if not named and not expected:
         why = ": it depends on where the records' predictions lie" if encoding.facts.width <= WIDEST else ""
         notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown{why}")
     if named and any(query.name == "select" for query in prepared.plan.queries):
         notes.append(
             "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
             "one column at a time end short of the optimum; all other coefficients are 0"
+        )
+    if expected and task.budget.is_private and not isinstance(prepared.problem.loss, Squared | Huber):
+        notes.append(
+            "errors are told where the released coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare "
+            "class may hold them apart"
         )
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
@@ -192,12 +198,11 @@ def _notes(prepared: PlannedFit, named: bool) -> tuple[str, ...]:
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)
-    if named and features and task.budget.is_private:
+    if (named or expected) and features and task.budget.is_private:
         names = ", ".join(repr(name) for name in features[:5]) + (" and others" if len(features) > 5 else "")
         notes.append(
-            f"{names}: every level has a column beside the intercept, so what they share cannot be told apart, and the noise "
-            "of each says so. Predictions do not suffer; to read the coefficients, declare a baseline: "
-            "hb.Categorical([...], baseline=...)"
+            f"{names}: every level has a column beside the intercept, so only differences between levels are determined. Predictions do not suffer; "
+            "to read the coefficients, declare a baseline: hb.Categorical([...], baseline=...)"
         )
     return tuple(notes)
 

@@ -13,6 +13,9 @@ from scipy.optimize import minimize
 
 from hullabaloo.data import Encoding, Table
 from hullabaloo.data.declarations import Numeric
+from hullabaloo.data.labels import LevelIndex
+from hullabaloo.data.schema import check_roles
+from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.solvers.gradient.location_scale import WIDEST
@@ -51,16 +54,14 @@ def public_table(given: Any, encoding: Encoding, loss: AnyLoss) -> PublicTable:
     try:
         table = encoding.domain.open(X)
         rows = encoding.encode(table, y)
-        _refuse_other_units(encoding, table)
+        kept = np.flatnonzero(np.ones(rows.Y.shape[0], dtype=bool) if rows.weight is None else rows.weight > 0.0)
+        if kept.size < FEWEST:
+            raise SchemaError(
+                f"It has {kept.size} rows that count, and at least {FEWEST} are needed to learn from. Pass a longer one, or leave public out."
+            )
+        _refuse_other_units(encoding, table, y)
     except SchemaError as error:
         raise SchemaError(f"The public table cannot be used, and nothing was charged. {error}") from None
-    counted = np.ones(rows.Y.shape[0], dtype=bool) if rows.weight is None else rows.weight > 0.0
-    kept = np.flatnonzero(counted)
-    if kept.size < FEWEST:
-        raise SchemaError(
-            f"The public table has {kept.size} rows that count, and at least {FEWEST} are needed to learn from. Nothing was charged. Pass a longer "
-            "one, or leave public out."
-        )
     most = min(MOST_ROWS, max(MOST_CELLS // encoding.facts.width, FEWEST))
     kept = kept[np.linspace(0, kept.size - 1, min(kept.size, most)).astype(np.int64)]
     dense: Any = rows.X[kept]
@@ -78,30 +79,43 @@ def learned(loss: Loss, X: Array, Y: Array, offset: Array | None = None, *, inte
     return PublicTable(told.hexdigest()[:32], X, Y, offset, np.where(np.isfinite(theta), theta, 0.0))
 
 
-def _refuse_other_units(encoding: Encoding, table: Table) -> None:
-    """Columns most of whose values are not as declared: of another unit, or other words."""
-    domain = encoding.domain
-    names = encoding.feature_names_in
-    if not domain.features or names is None:
+def _refuse_other_units(encoding: Encoding, table: Table, y: Any) -> None:
+    """Columns most of whose values are not as declared: of another unit, or other words; of a target, missing ones, too."""
+    domain, names = encoding.domain, encoding.feature_names_in
+    if domain.features and names is not None:
+        places = {name: table.schema.named(name)[0] for name in names} if table.schema.names is not None else None
+        for number, (name, declared) in enumerate(domain.features):
+            place = number if places is None else places[name]
+            bounds = (declared.lo, declared.hi) if isinstance(declared, Numeric) else tuple(declared.levels)
+            _refuse(f"column {name!r}", table, place, bounds, numeric=isinstance(declared, Numeric))
+    target, *_ = check_roles(domain, table, y, None, None)
+    if target is None:
         return
-    places = {name: table.schema.named(name)[0] for name in names} if table.schema.names is not None else None
-    for number, (name, declared) in enumerate(domain.features):
-        place = number if places is None else places[name]
-        if isinstance(declared, Numeric):
-            values = table.numbers([place])[:, 0]
-            seen = values[np.isfinite(values)]
-            outside = np.mean((seen < declared.lo) | (seen > declared.hi)) if seen.size else 1.0
-            what = f"numbers within [{declared.lo:g}, {declared.hi:g}]"
-        else:
-            cells = table.cells(place)
-            levels = {str(level) for level in declared.levels}
-            outside = float(np.mean([str(cell) not in levels and cell is not None for cell in cells]))
-            what = f"the levels {', '.join(map(repr, declared.levels[:5]))}{' …' if len(declared.levels) > 5 else ''}"
-        if outside > OUTSIDE:
-            raise SchemaError(
-                f"Its column {name!r} is mostly something else than {what}, which the domain declares: it has another unit or other words. Convert it to those "
-                "of the private table."
-            )
+    for one in encoding.targets:
+        numeric = isinstance(one, BoundedTarget)
+        bounds = (one.lo, one.hi) if isinstance(one, BoundedTarget) else tuple(one.classes)
+        what = "target" if one.column is None else f"target {one.column!r}"
+        _refuse(what, target[0], target[1][domain.targets.index(one)], bounds, numeric=numeric, whole=True)
+
+
+def _refuse(
+    what: str, table: Table, place: int, declared: tuple[Any, ...], *, numeric: bool, whole: bool = False
+) -> None:
+    """Refuse a column most of whose cells (of those that are not missing, if not `whole`) are outside what is declared."""
+    if numeric:
+        values = table.numbers([place])[:, 0]
+        seen, known = np.isfinite(values), (values >= declared[0]) & (values <= declared[1])
+        said = f"numbers within [{declared[0]:g}, {declared[1]:g}]"
+    else:
+        cells = table.cells(place)
+        seen, known = np.array([cell is not None for cell in cells]), LevelIndex(declared).places(cells) >= 0
+        said = f"the levels {', '.join(map(repr, declared[:5]))}{' …' if len(declared) > 5 else ''}"
+    within = known if whole else known[seen]
+    if within.size == 0 or 1.0 - within.mean() > OUTSIDE:
+        raise SchemaError(
+            f"Its {what} is mostly something else than {said}, which the domain declares: it has another unit or other words{' or is missing' * whole}. "
+            "Convert it to those of the private table."
+        )
 
 
 def _model(loss: Loss, X: Array, y: Array, offset: Array | None, intercept: bool) -> Array:

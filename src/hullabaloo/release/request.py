@@ -89,7 +89,7 @@ class ReleaseRequest:
             )
         if count < 1:
             raise InvalidParameter(
-                f"At least one record is needed for {self._asked}: found 0 sample(s). Pass a table that has rows."
+                f"At least one record is needed for {self._asked}: found {count} sample(s). Pass a table that has rows."
             )
         return int(count)
 

@@ -122,6 +122,25 @@ def test_nothing_is_an_empty_part() -> None:
         assert (made.count, made.checksum) == (0, 0)
 
 
+class Word(str):
+    """Of a class that no worker has."""
+
+
+def test_names_and_levels_of_somebodys_own_class_are_sent_as_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker could not read them, and would say so after the charge."""
+    from hullabaloo.data.parts import rows_of
+    from hullabaloo.data.scan import ScannedTable
+
+    a, b, g, c, d, u, v = map(Word, "abgcduv")
+    features = {a: (0, 1), b: (0, 1), g: hb.Categorical([u, v], baseline=u)}
+    some = hb.Domain(features, classes={c: [u, v]}, target_fill=v, interactions=[(a, b)], weight=(d, 2.0))
+    others = hb.Domain({a: (0, 1)}, target={c: (0, 1), b: (0, 1)}, unit=d)
+    monkeypatch.setattr(ScannedTable, "engine", lambda self, reading: reading)
+    for domain, target in ((some, c), (some, None), (others, [c, b])):
+        rows: Any = rows_of(domain.encoding(), hb.scan(batches), target)
+        assert b"Word" not in packed(rows._engine)
+
+
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from hullabaloo.data.engines import base
 

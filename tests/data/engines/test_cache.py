@@ -38,7 +38,10 @@ def model(**more: Any) -> Any:
     )
 
 
-def test_parts_come_back_as_they_were(tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1, 100, 1 << 28])
+def test_parts_come_back_as_they_were(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of many columns is beyond what is sealed at once."""
+    monkeypatch.setattr(module, "_PIECE", piece)
     cache = Cache(tmp_path)
     held = [(part, cache.held(part)) for part in (part_of(rows(n, n)) for n in (50, 0, 1))]
     for part, sealed in reversed(held):

@@ -100,6 +100,23 @@ def test_a_unit_of_any_size_takes_the_memory_of_its_share(tmp_path: Path, monkey
     assert most[0] <= 2 * N // 250
 
 
+def test_rows_that_come_one_by_one_take_room_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query may give parts of few records, whose arrays take more than what they hold."""
+    most = [0]
+    plain = Shuffle._put
+
+    def watched(self: Shuffle, bucket: int, rows: Any) -> None:
+        plain(self, bucket, rows)
+        most[0] = max(most[0], *map(len, self._held))
+
+    monkeypatch.setattr(Shuffle, "_put", watched)
+    monkeypatch.setattr(module, "_BUCKETS", 1)
+    monkeypatch.setattr(module, "_SPILL", 8 * module._ROOM)
+    few = table(300)
+    assert shuffled(few, domain(2), tmp_path, 3) == shuffled(few, domain(2), tmp_path, 300)
+    assert 0 < most[0] < 8
+
+
 def test_an_empty_table_has_no_units(tmp_path: Path) -> None:
     assert shuffled(table().slice(0, 0), domain(2), tmp_path, 10) == []
     nobody = table().set_column(4, "who", pa.array([None] * N, pa.string()))

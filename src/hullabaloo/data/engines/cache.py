@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock, local
 from typing import Any, final
@@ -28,7 +29,7 @@ class TornCache(TornTable):
 
 @final
 class Cache:
-    """Parts in one file of a folder, each sealed by AES-256-GCM under its own number. PRIVATE.
+    """Parts in one file of a folder, each piece of them sealed by AES-256-GCM under its own number. PRIVATE.
 
     The file is readable by its owner alone and has no name (where the file system cannot have such files, a name for an instant), so that it is
     gone when it is closed, however the process ends. The key was never outside of the process's memory.
@@ -46,30 +47,41 @@ class Cache:
     def held(self, part: Part) -> "SealedPart":
         """The part, from now on in the file."""
         arrays = [np.ascontiguousarray(one) for one in _arrays(part.rows) if one is not None]
+        plain = memoryview(b"".join(one.data for one in arrays))
+        pieces = range(0, max(len(plain), 1), _PIECE)
+        size = len(plain) + _TAG * len(pieces)
         with self._lock:
-            number, self._count = self._count, self._count + 1
-        sealed = self._seal.encrypt(_nonce(number), b"".join(one.data for one in arrays), None)
-        with self._lock:
-            start, self._end = self._end, self._end + len(sealed)
-        written = _checked(lambda: os.pwrite(self._file.fileno(), sealed, start))
-        if written != len(sealed):
-            raise TornCache
+            number, self._count = self._count, self._count + len(pieces)
+            start, self._end = self._end, self._end + size
+        for place, first in enumerate(pieces):
+            sealed = self._seal.encrypt(_nonce(number + place), plain[first : first + _PIECE], None)
+            written = _checked(partial(os.pwrite, self._file.fileno(), sealed, start + first + _TAG * place))
+            if written != len(sealed):
+                raise TornCache
         shapes = tuple(None if one is None else (one.shape, one.dtype) for one in _arrays(part.rows))
-        return SealedPart(self, number, start, len(sealed), shapes, replace(part, rows=_NONE))
+        return SealedPart(self, number, start, size, shapes, replace(part, rows=_NONE))
 
     def opened(self, number: int, start: int, size: int) -> NDArray[np.uint8]:
         """What was sealed; in a thread's own memory, until the thread opens the next."""
-        if len(vars(self._room).get("sealed", ())) < size:
-            self._room.sealed, self._room.plain = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
-        sealed, plain = self._room.sealed[:size], self._room.plain[: size - _TAG]
-        read = _checked(lambda: os.preadv(self._file.fileno(), [sealed.data], start))
-        try:
-            if hasattr(self._seal, "decrypt_into"):
-                self._seal.decrypt_into(_nonce(number), sealed[:read].data, None, plain.data)
-            else:
-                plain[:] = np.frombuffer(self._seal.decrypt(_nonce(number), sealed[:read].data, None), dtype=np.uint8)
-        except (InvalidTag, ValueError):
-            raise TornCache from None
+        pieces = range(0, size, _PIECE + _TAG)
+        if len(vars(self._room).get("plain", ())) < size:
+            self._room.sealed, self._room.plain = (
+                np.empty(most, dtype=np.uint8) for most in (min(size, _PIECE + _TAG), size)
+            )
+        plain = self._room.plain[: size - _TAG * len(pieces)]
+        for place, first in enumerate(pieces):
+            part = plain[_PIECE * place : _PIECE * (place + 1)]
+            sealed = self._room.sealed[: len(part) + _TAG]
+            read = _checked(partial(os.preadv, self._file.fileno(), [sealed.data], start + first))
+            try:
+                if hasattr(self._seal, "decrypt_into"):
+                    self._seal.decrypt_into(_nonce(number + place), sealed[:read].data, None, part.data)
+                else:
+                    part[:] = np.frombuffer(
+                        self._seal.decrypt(_nonce(number + place), sealed[:read].data, None), dtype=np.uint8
+                    )
+            except (InvalidTag, ValueError):
+                raise TornCache from None
         return plain  # type: ignore[no-any-return]
 
 
@@ -102,7 +114,8 @@ class SealedPart:
         return replace(self.about, rows=Rows(*found))
 
 
-_TAG = 16
+_TAG, _PIECE = 16, 1 << 28
+"""Bytes of a seal, and those sealed at once at most: neither the cipher nor the operating system takes 2^31."""
 _NONE = Rows(np.zeros((0, 0)), np.zeros((0, 0)))
 
 

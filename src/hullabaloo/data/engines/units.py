@@ -19,6 +19,7 @@ from hullabaloo.data.table import Table
 
 _BUCKETS = 512
 _SPILL = 1 << 17  # bytes of a bucket that are held in memory
+_ROOM = 1 << 10  # that a few rows take beside their numbers
 _ROWS = 1 << 16
 
 
@@ -79,7 +80,7 @@ class Shuffle:
     def _put(self, bucket: int, rows: Rows) -> None:
         held = self._held[bucket]
         held += [rows] if len(rows.Y) else []
-        if sum(one.X.nbytes for one in held) >= _SPILL:
+        if sum(one.X.nbytes + _ROOM for one in held) >= _SPILL:
             self._sealed[bucket].append(self._cache.held(Part(_together(held), 0, 0, 0)))
             held.clear()
 

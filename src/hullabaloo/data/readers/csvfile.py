@@ -184,7 +184,7 @@ class CsvTable(Table):
         most = max(1, min(rows, _READ // width))
         while not last:
             more = file.read(size)
-            held, last = held + more, len(more) < size
+            held, last = held + more, not more  # a store may give less than was asked for
             text, start = np.frombuffer(held, dtype=np.uint8), 0
             while start < len(held):
                 spans = np.empty((most, width, 2), dtype=np.int64)

@@ -3,6 +3,7 @@
 Which way a column is read follows from its declared type, never from whether a faster way failed: that, a value decides.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -39,6 +40,11 @@ class FrameTable(Table):
             tuple(_type_name(dtype) for dtype in self._types.values()),
             tuple(self._kind(name, dtype) for name, dtype in self._types.items()),
         )
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator["FrameTable"]:
+        """Parts of at most so many records, of all columns."""
+        for start in range(0, self.n_rows, rows):
+            yield FrameTable(self._frame[start : start + rows])
 
     def _kind(self, name: Any, dtype: Any) -> str:
         native = self._native(name)

@@ -185,14 +185,14 @@ def _joint(schemas: Sequence[Any]) -> TableSchema:
 
 
 def _column(types: Sequence[Any]) -> tuple[str, str]:
-    """The declared type of a column and how it is read; None is the type in a file that lacks it."""
-    words = Counter("no such column" if dtype is None else type_name(dtype) for dtype in types)
+    """The declared type of a column and how it is read; None is the type in a file that lacks it. In how many files is not told: folders may be made by records."""
+    words = {"no such column" if dtype is None else type_name(dtype) for dtype in types}
     kinds = {REFUSED if dtype is None else kind_of(dtype) for dtype in types}
     alike = REFUSED not in kinds and len({_family(dtype) for dtype in types} - {"null"}) < 2
     kind = REFUSED if not alike else NUMBER if kinds == {NUMBER} else CELLS
     if len(words) == 1:
         return next(iter(words)), kind
-    return ", ".join(f"{word} in {count} file{'s' if count > 1 else ''}" for word, count in words.items()), kind
+    return ", ".join(f"{word} in some files" for word in sorted(words)), kind
 
 
 def _family(dtype: Any) -> str:
