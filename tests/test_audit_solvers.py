@@ -27,7 +27,6 @@ from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery, Predictions
 from hullabaloo.curator.shortened_moments import CovarianceQuery
 from hullabaloo.erm import objective_perturbation as perturbed_minimizer
-from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.privacy import delta_of
@@ -586,12 +585,12 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("coordinate descent", one_draw),
         ("coordinate descent", noise_reused),
         ("preconditioned gradient", halved(CovarianceQuery, "record_sensitivity")),
-        ("output perturbation", quieter(minimizer)),
+        ("output perturbation", quieter(room)),
         ("output perturbation", halved(Family, "lipschitz")),
-        ("output perturbation, structured", quieter(minimizer)),
+        ("output perturbation, structured", quieter(room)),
         ("output perturbation, structured", halved(Family, "lipschitz")),
-        ("output perturbation, structured set", quieter(minimizer)),
-        ("dual Frank–Wolfe", quieter(minimizer)),
+        ("output perturbation, structured set", quieter(room)),
+        ("dual Frank–Wolfe", quieter(room)),
         ("dual Frank–Wolfe", halved(Family, "lipschitz")),
         ("dual Frank–Wolfe, removed", noise_reused),
         ("dual Frank–Wolfe, removed", last_term),

@@ -21,7 +21,6 @@ from hullabaloo.curation.scoring import answer
 from hullabaloo.curator import Curator
 from hullabaloo.curator import query as room
 from hullabaloo.durable.sealed import from_bytes
-from hullabaloo.erm import output_perturbation as minimizer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import gdp_epsilon
 from hullabaloo.release.planned import PlannedFit, prepare
@@ -36,8 +35,7 @@ Array = np.ndarray
 def numpys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The noise of NumPy, of the right size, on the exact answers."""
     rng = np.random.default_rng(3)
-    for module in (room, minimizer):
-        monkeypatch.setattr(module, "gaussian", lambda x, sigma, **_: x + sigma * rng.standard_normal(np.shape(x)))
+    monkeypatch.setattr(room, "gaussian", lambda x, sigma, **_: x + sigma * rng.standard_normal(np.shape(x)))
 
 
 def prepared(width: int, mu: float, **model: Any) -> tuple[PlannedFit, list[Any]]:

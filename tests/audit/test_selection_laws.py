@@ -21,7 +21,7 @@ from hullabaloo.audit.neighbouring_tables import staged
 from hullabaloo.audit.privacy_loss import PrivacyLoss, exponential, flipped
 from hullabaloo.audit.probes import probe
 from hullabaloo.curator import Curator
-from hullabaloo.curator import second_moments as room
+from hullabaloo.curator import query as room
 from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.source import RowFacts
