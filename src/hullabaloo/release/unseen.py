@@ -37,11 +37,12 @@ def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Sol
         return solution
     theta = solution.theta.copy()
     once = problem.max_weight == 1.0 and problem.neighbours is Neighbours.REPLACE_ONE
+    free = isinstance(problem.penalty, NoPenalty)
     for k in range(theta.shape[1]):
         length, noise = float(np.linalg.norm(told.means[:, k])), told.noise
         whole = 0.5 * (length + math.sqrt(length**2 + 4.0 * len(told.means) * noise**2))  # before it was shrunk
         shares = told.means[:, k] * (whole / length if length > 0.0 else 0.0)
-        _hold(layout, theta[:, k], shares, noise, float(told.spread[k]), isinstance(problem.loss, Poisson), once)
+        _hold(layout, theta[:, k], shares, noise, float(told.spread[k]), isinstance(problem.loss, Poisson), once, free)
     return replace(solution, theta=theta)
 
 
@@ -56,15 +57,21 @@ def _of_score(solution: Solution, found: NoisyScore, problem: Problem) -> tuple[
     return found.centre, usual
 
 
-def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: float, counts: bool, once: bool) -> None:
+def _hold(
+    layout: Layout, theta: Array, shares: Array, noise: float, farthest: float, counts: bool, once: bool, free: bool
+) -> None:
     """θ (p,) of one target, in place; a count that is expected to be nearly 0 is not raised, which could blow up a total.
 
     Where records count `once` each, the slope of a number that is missing in all of them is held, too, and the intercept takes what its indicator has beyond.
+    Where every level has a column and no record is seen without one, the intercept is determined by nothing: unless a penalty says what it is (`free`), it takes the
+    average, and levels what they differ from it by, so that an undeclared level is predicted as the average. Of a missing value what stays of a share r is
+    (1 − (noise/r)²)₊, the variance of r that is not noise's (James and Stein 1961).
     """
 
     def hold(columns: list[int], far: float, average: float = 0.0) -> None:
         reach = far * farthest * np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
-        near = average + np.clip(theta[columns] - average, -math.inf if counts else -reach, reach)
+        real = 1.0 if counts or far > 1.0 else np.maximum(1.0 - (noise / np.maximum(shares[columns], noise)) ** 2, 0.0)
+        near = average + real * np.clip(theta[columns] - average, -math.inf if counts else -reach, reach)
         theta[columns] = np.where(shares[columns] < SEEN * noise, near, theta[columns])
 
     for block in layout.onehot:
@@ -73,7 +80,12 @@ def _hold(layout: Layout, theta: Array, shares: Array, noise: float, farthest: f
         least = 1.0 if len(columns) < len(block.all_levels) else 1e-300  # a record without a column is one of effect 0
         average = float(likely @ theta[columns]) / max(float(likely.sum()), least)
         hold(columns, FAR, average)
-        hold([block.missing] * (block.missing >= 0), 1.0, average)
+        unknown = [block.missing] * (block.missing >= 0)
+        hold(unknown, 1.0, average)
+        rest = 1.0 - float(shares[columns + unknown].sum())
+        if once and free and least < 1.0 and rest < SEEN * noise * math.sqrt(len(columns + unknown)):
+            theta[columns + unknown] -= average
+            theta[-1] += average
     for number in layout.numeric:
         hold([number.indicator] * (number.indicator >= 0), 1.0)
         if once and number.indicator >= 0 and shares[number.indicator] > 1.0 - ALL * noise:
