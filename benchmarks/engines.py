@@ -1,4 +1,4 @@
-"""One fit, any engine: the bits of thirteen fits in memory, from Parquet, by Dask and by Spark; seconds of a question; and what kills of workers do.
+"""One fit, any engine: the bits of thirteen fits in memory, from Parquet, by Dask and by Spark; and seconds of a question.
 
 Every cluster is on this machine, so that seconds are of calls and not of networks: what a question costs however small its table is. Spark takes its
 three parts from Parquet files whose rows are shuffled, Dask eleven parts of shuffled rows; both keep encoded parts.
@@ -15,7 +15,6 @@ import numpy as np
 
 SPEED = True
 WORKERS = (1, 2, 4)
-KILLS = 20
 
 
 def run() -> dict[str, Any]:
@@ -37,7 +36,7 @@ def run() -> dict[str, Any]:
                     "milliseconds of a question": round(1e3 * (time.perf_counter() - start) / questions(), 1),
                     "first fit": round(first, 1),
                 }
-    return {"questions": questions(), "engines": found, "kills": kills()}
+    return {"questions": questions(), "engines": found}
 
 
 def engines(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -88,12 +87,3 @@ def questions() -> int:
     finally:
         Sum.exact = plain  # type: ignore[method-assign]
     return asked[0]
-
-
-def kills() -> dict[str, int]:
-    """Workers of Dask killed at random instants of fits: every fit has the bits of memory, or fails in a sentence; no second charge, none takes a minute."""
-    from tests.data.engines import clusters
-    from tests.data.engines.test_dask import fits_among_kills
-
-    with tempfile.TemporaryDirectory() as folder, clusters.dask() as client:
-        return {"workers killed": KILLS, "fits that gave a model": fits_among_kills(client, KILLS, Path(folder))}
