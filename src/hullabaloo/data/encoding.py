@@ -47,7 +47,6 @@ class Encoding:
 
     # ---- private: touches records ---------------------------------------------------------------------------------
 
-    @np.errstate(all="ignore")
     def encode(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> Rows:
         """Clip, encode and scale the records, one by one. PRIVATE: the result is for the curator only.
 

@@ -262,8 +262,8 @@ RECORDS = (
         "a warning of overflow",
         "NumPy's own warnings of undefined cells reach the user.",
         "data.encoding",
-        old="""    @np.errstate(all="ignore")\n    def encode(""",
-        new="""    def encode(""",
+        old="""    @np.errstate(all="ignore")\n    def owned(""",
+        new="""    def owned(""",
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, objects]",),
     ),
     Bug(

@@ -154,11 +154,11 @@ READERS = (
         caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_entry_alone[0]",),
     ),
     Bug(
-        "types of the first file",
-        "All files of a Parquet folder are read under the first one's types, so that one value may not be cast and stops the reading.",
+        "types of another file",
+        "Files of a Parquet folder are read under other types than their own, so that one value may not be cast and stops the reading.",
         "data.readers.parquet",
-        old="    return tuple(found)",
-        new="    return tuple(ParquetFile(file.fragment, found[0].schema, file.sizes) for file in found)",
+        old="part.to_batches(schema=self.fragment.physical_schema, ",
+        new="part.to_batches(schema=pa.schema([pa.field(one.name, pa.int8()) for one in self.fragment.physical_schema]), ",
         caught_by=(
             "tests/data/test_parquet_folders.py::test_a_cell_depends_on_its_own_file_or_its_column_is_refused[int8-int64]",
         ),
