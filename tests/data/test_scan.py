@@ -92,7 +92,10 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+LONG = ("huber", "weights", "quantile")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])
 def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, folder: Path) -> None:
     """Without anything kept between questions; what is planned may differ from a table in memory under "auto" alone."""
     found = {}

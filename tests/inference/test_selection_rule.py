@@ -155,6 +155,7 @@ def test_a_search_compares_models_of_all_columns() -> None:
         search.price(n=1_000)
 
 
+@pytest.mark.slow
 def test_every_release_of_a_stream_of_fits_selects() -> None:
     rng = np.random.default_rng(4)
     X = rng.uniform(-1.0, 1.0, (4_000, P))

@@ -199,7 +199,7 @@ def test_a_pipeline_of_a_classifier_is_one() -> None:
     assert not hasattr(numbers, "predict_proba")
 
 
-@pytest.mark.parametrize("solver", ["auto", "gradient", "mirror_descent"])
+@pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "gradient", "mirror_descent"])
 def test_the_plain_hinge_is_learned_by_subgradients(solver: str) -> None:
     """smoothing=0: the mean of max(0, 1 − yz) comes within 0.04 of its least over the ball, with a fixed key (0.28 against 1 of the constant)."""
     rng = np.random.default_rng(0)

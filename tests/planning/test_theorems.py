@@ -121,6 +121,7 @@ def test_the_curvature_of_an_lp_ball_is_by_its_own_pair_of_norms() -> None:
     assert found == pytest.approx(4.0 * 0.1 ** (2 / 3))
 
 
+@pytest.mark.slow
 def test_from_some_number_of_records_privacy_is_free() -> None:
     """Tests: 000, Section 1, privacy for free; 002, Section 1, privacy for free."""
     p = 1000

@@ -45,7 +45,10 @@ CASES: dict[str, tuple[Any, Any, Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+LONG = ("mirror descent, ridge",)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in CASES])
 def test_runs_lose_less(name: str) -> None:
     """Mean of four runs; bounds are a multiple of what is lost here."""
     solver, loss, body, penalty = CASES[name]

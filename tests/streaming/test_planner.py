@@ -101,6 +101,7 @@ def test_many_columns_in_a_set_are_offered_a_sketch() -> None:
     assert all(way.risk for way in ways.values())
 
 
+@pytest.mark.slow
 def test_a_sketch_of_as_many_coordinates_as_columns_is_no_way() -> None:
     ways = {way.name: way for way in planned(p=700, set=hb.L1Ball(1.0)).ways}
     assert not ways["SketchedRegression"].able
