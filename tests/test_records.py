@@ -60,7 +60,7 @@ def test_every_result_has_its_benchmark() -> None:
     assert not left_over, f"benchmarks/results holds {left_over}, and no benchmark of that name exists; delete them"
 
 
-FEW = ("high_dimension", "second_order", "stream_risk")
+FEW = ("second_order", "stream_risk")
 QUIETER = named("noise times 0.9")
 QUIETER_STREAM = named("stream noise times 0.9")
 SHORTER = Bug(
