@@ -17,6 +17,7 @@ import pytest
 from pyarrow import csv, dataset, parquet
 
 import hullabaloo as hb
+from hullabaloo.data.batches import TornSource
 from hullabaloo.errors import SchemaError
 from hullabaloo.noise import TestKey
 
@@ -173,3 +174,20 @@ def test_stopping_a_fit_closes_what_gives_its_batches(table: pa.Table) -> None:
     with pytest.raises(KeyboardInterrupt):
         theta(source)
     assert len(ended) > before
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_what_a_store_says_while_it_is_read_is_not_heard(
+    sources: dict[str, Callable[[], Any]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store's errors are of any kind, and hold addresses with passwords, or what was read."""
+    scanned = sources["remote json"]() if name == "t.jsonl" else hb.scan(sources["remote csv"]())
+
+    def failing(self: Any, *size: Any) -> bytes:
+        raise RuntimeError("SECRET")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFile.read", failing)
+    with pytest.raises(TornSource) as caught:
+        hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=DOMAIN, test_key=TestKey(b"\1" * 32)).fit(scanned)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
