@@ -186,7 +186,8 @@ def test_what_a_store_says_while_it_is_read_is_not_heard(
     def failing(self: Any, *size: Any) -> bytes:
         raise RuntimeError("SECRET")
 
-    monkeypatch.setattr("fsspec.implementations.memory.MemoryFile.read", failing)
+    for method in ("read", "readline", "__next__"):
+        monkeypatch.setattr(f"fsspec.implementations.memory.MemoryFile.{method}", failing, raising=False)
     with pytest.raises(TornSource) as caught:
         hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=DOMAIN, test_key=TestKey(b"\1" * 32)).fit(scanned)
     assert "SECRET" not in str(caught.value)

@@ -1,12 +1,10 @@
 """Where files that are read in parts lie: JSON Lines by their path, and whatever `fsspec` opens by its address."""
 
 from collections.abc import Iterator, Sequence
-from io import BufferedReader, RawIOBase
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, final
 
-from hullabaloo.data.batches import unheard
 from hullabaloo.data.given import names_of
 from hullabaloo.data.table import Table, cells_schema
 from hullabaloo.errors import SchemaError
@@ -45,30 +43,9 @@ class RemotePath:
         """Whether it is a folder."""
         return bool(self._store.isdir(self._path))
 
-    def open(self, mode: str) -> BinaryIO:
-        """The file; a store that fails while it is read is not heard either."""
-        return BufferedReader(_Quiet(unheard(lambda: self._store.open(self._path, mode))))
-
-
-@final
-class _Quiet(RawIOBase):
-    """A file of a store."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = unheard(lambda: self._file.read(len(buffer)))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            unheard(self._file.close)
-        super().close()
+    def open(self, mode: str) -> Any:
+        """The file."""
+        return self._store.open(self._path, mode)
 
 
 @final
