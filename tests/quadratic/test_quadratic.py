@@ -23,7 +23,6 @@ from hullabaloo.geometry import (
     with_intercept,
 )
 from hullabaloo.quadratic import Status, minimise_quadratic
-from hullabaloo.quadratic.interior_point import interior_point
 
 SETS = {
     "l1": lambda theta: L1Ball(0.4 * float(np.abs(theta).sum())),
@@ -221,12 +220,6 @@ def test_singular_systems_give_the_solution_of_smallest_norm():
     assert solved.status is Status.EXACT
     ball = minimise_quadratic(*moments(X, y), feasible=L2Ball(1e3))
     assert ball.theta == pytest.approx(solved.theta, abs=1e-10)
-
-
-def test_an_interior_start_without_any_weight_is_least_squares():
-    gram, cross, _ = problem(12, 1e3, seed=3, rank=5)
-    theta = interior_point(gram, cross, np.zeros(12), 1.0)
-    assert gram @ theta == pytest.approx(cross, abs=1e-10)
 
 
 @pytest.mark.few(11)
