@@ -18,6 +18,7 @@ from hullabaloo.data.table import Table
 Floats = NDArray[np.float64]
 
 
+@np.errstate(all="ignore")
 def encoded_by_columns(encoding: Encoding, table: Table, target: Any) -> Rows | None:
     """What `Encoding.encode` makes of a part, to the last bit, X Fortran-contiguous; None where it is not only plain numbers. PRIVATE.
 

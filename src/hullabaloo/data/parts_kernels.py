@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
-_AT_ONCE = 1024
+_AT_ONCE = 4096
 
 
 @njit(cache=True, nogil=True)
