@@ -16,9 +16,9 @@ import numpy as np
 
 from hullabaloo.privacy.answers import Array
 
-SEEN, BACK, MIDDLE = 2.5, 5, 0.4
+SEEN, BACK, MIDDLE = 2.5, 3, 0.4
 """Standard deviations from which a share is seen; how many edges before the last such one x₀ lies, and the share above it at most that."""
-MISFIT = 0.1
+MISFIT = 0.3
 """Of a bin's share: how far no tail of the family may come to it. This, `BACK` and where the index stops were chosen on twelve lines of the development tables of
 `benchmarks/inference.py`; those of the report half had no part in it."""
 FLOOR = 1.4
