@@ -9,7 +9,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
   and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too: where a handful of records, too few for
-  noise to show, is a hundred times as long as usual ones, it does, and intervals of that column then cover far less than they say (docs/around-the-fit.md says why no private release can know);
+  noise to show, is fifty times as long as usual ones, it does, and intervals of that column then cover far less than they say (docs/around-the-fit.md says why no private release can know);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
