@@ -9,6 +9,7 @@ import numpy as np
 
 from hullabaloo.geometry import Face, HasFaces, L1Ball, Penalty, Projectable, prox_within
 from hullabaloo.geometry.numerics import increasing_root
+from hullabaloo.quadratic.interior_point import interior_point
 from hullabaloo.quadratic.kernels import coordinate_sweeps
 from hullabaloo.quadratic.linear_system import Array, Quadratic
 
@@ -126,6 +127,9 @@ class WithWeights(Shape):
 
     def face(self, theta: Array) -> tuple[Face, Array] | None:  # noqa: D102
         return Face((theta != 0.0) | (self.weight == 0.0), None), self.weight * np.sign(theta)
+
+    def jump(self, quadratic: Quadratic, theta: Array, minimise: Minimise) -> Array:  # noqa: D102
+        return interior_point(quadratic.gram, quadratic.cross, self.weight, quadratic.largest)
 
     def stationarity(self, quadratic: Quadratic, theta: Array) -> float:  # noqa: D102
         slope = quadratic.slope(theta)
