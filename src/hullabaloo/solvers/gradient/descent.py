@@ -176,7 +176,7 @@ class Descent:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
         path, view, q = self.path, self.view, self.view.slopes
         largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
-        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / 8.0))
+        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / path.memory))
         step = min(largest, travel * (1.0 - memory) / steps)
         middle = 1.0 / (path.smoothness * path.room)
         if steepest is None:

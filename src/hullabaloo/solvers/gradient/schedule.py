@@ -46,13 +46,18 @@ USUAL = 0.03
 """Noise s√q at which the first phase's constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
 TYPICAL, TYPICAL_WHITENED = 0.55, 0.4
 """Length of a usual centred record over its declared bound, before it is measured."""
-FEWEST, MOST, MOST_STEPS_LATE = 10, 300, 600
-"""Steps of a walk in plain coordinates, and most of the second phase's."""
+FEWEST, MOST, MOST_STEPS_LATE = 10, 300, 200
+"""Steps of a walk in plain coordinates, and most of the second phase's: on ten tables at ε = 3 to 30 three times as many kept no more."""
 SMALL, LARGE = 0.05, 0.35
 """Lengths of gradients that these are counted for, over `slope` times a record's typical length: residuals', and of classes."""
 FIRST, OPENING, LEVEL = 0.15, 0.04, 0.07
 """Steps of the first walk and for the intercept alone, over those of the second, in plain coordinates."""
 FIRST_WHITENED, SECOND_WHITENED, LEVEL_WHITENED = 12, 60, 8
+QUICK = 6, 24
+"""The first two before a second phase, which makes the result. Beside twice as many steps (`STEPS_LATE` 32, too) and the calmer memory these and `BRISK` lost at ε = 1 and
+3 nothing (+0.2 ± 0.3 points of share in the mean over 21 lines) and 0.05 ± 0.1 at ε = 10 and 30, on tables of `benchmarks/share_kept.py` of at most 20 000 rows."""
+CALM, BRISK = 8.0, 5.0
+"""Steps T over what is added to the greatest number of steps that a walk remembers, 1 + T/8; in whitened coordinates with a second phase 1 + T/5."""
 FLOOR = 1.4
 """λ over half the spectral radius of the covariance's noise, s√(2q)."""
 MOST_AROUND, QUIET = 3.0, 0.1
@@ -68,8 +73,10 @@ LEVEL_LATE = 8
 """Steps for the intercept alone at the beginning of the second phase."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
-STEPS_LATE = 32
+STEPS_LATE = 14
 """Steps of its walk in whitened coordinates where it takes half of the budget; T grows as the fourth root of 1/noise."""
+LEAST_STEPS_LATE = 32
+"""Fewest in plain coordinates."""
 ROOM = 1.5
 """How many times its estimate the curvature may be, of records of weight 1."""
 TINY = 1e-300
@@ -156,6 +163,11 @@ class GradientSchedule:
     def steps(self) -> int:
         """T of the first phase."""
         return self.opening + self.first + self.second + self.level
+
+    @property
+    def memory(self) -> float:
+        """What T is divided by for the number of steps that a walk of T remembers, but for 1."""
+        return BRISK if self.late and not self.ridge else CALM
 
     @property
     def result_noise(self) -> float:
@@ -303,7 +315,7 @@ def _plain(
         "first": max(3, round(FIRST * steps)),
         "second": steps,
         "level": max(6, round(LEVEL * steps)) if audible else 0,
-        "late": int(min(max(walk(late_reach, common["late_noise"]), STEPS_LATE), MOST_STEPS_LATE)),
+        "late": int(min(max(walk(late_reach, common["late_noise"]), LEAST_STEPS_LATE), MOST_STEPS_LATE)),
         "around": 1.0,
         "ridge": RIDGE,
         "reach": reach,
@@ -329,11 +341,12 @@ def _whitened(
     around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
     classes = not residual and not counts
     audible = counts or (residual and common["noise"] * common["slope"] < 0.006)
+    first, second = QUICK if common["late_noise"] else (FIRST_WHITENED, SECOND_WHITENED)
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 2 if centred(problem) and counts else 0,
-        "first": FIRST_WHITENED,
-        "second": SECOND_WHITENED,
+        "first": first,
+        "second": second,
         "level": LEVEL_WHITENED if centred(problem) and audible else 0,
         "late": math.ceil(STEPS_LATE * max(6.0 * LATE / late_level, 1.0) ** 0.25),
         "around": around,
