@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
+from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, propose, rehearsed
@@ -96,15 +96,15 @@ def choose(
                 f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
                 f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
             )
-        kept = {} if kept is None else kept
         solver, plan = choose(plain, prices, allowance, asked, perform, kept, floor=floor)
-        with suppress(CapabilityError, BudgetError):
+        with suppress(HullabalooError):
             known = solver.name in ADAPTIVE
             one = solver if known else _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)[0]
             taking = one.plan(problem, prices, allowance)
             if taking.settings["check_noise"]:
-                said = "from the public model as far as the records confirm it"
-                return one, replace(taking, reason=f"{taking.reason}, {said}")
+                return one, replace(
+                    taking, reason=f"{taking.reason}, from the public model as far as records confirm it"
+                )
         return solver, replace(plan, reason=f"{plan.reason}; nothing is taken from the public table")
     if asked != "auto":
         solver = solver_named(asked)

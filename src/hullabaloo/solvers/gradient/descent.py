@@ -98,10 +98,10 @@ class Descent:
         point = view.start(self.problem, level)
         if path.check_noise:
             found = confirmed(self.problem, self.curator, view, path.check_noise, path.check_clip, path.smoothness)
-            told = {"public model confirmed": found[0] if found else 0.0}
+            told = {"public model confirmed": 0.0 if found is None else found[0]}
             if found is not None:
                 known = view.public_slopes(self.problem, found[0])
-                point = np.append(known, [found[1]] * view.intercept) if known.size == view.slopes else known
+                point = np.append(known, found[1])[: point.size]
         if path.opening and schedule.is_residual(self.loss):
             point = self.intercept_alone(point, path.opening, path.slope)
         clip_norm = self.quantile(point, 0.2 * self.natural) if path.measured else 0.5 * self.natural

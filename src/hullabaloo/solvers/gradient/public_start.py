@@ -23,7 +23,7 @@ ASKED = 1 + MIDPOINTS.size
 SURE, ASSURED = 1.645, 3.0
 """Standard deviations of noise that the evidence has to exceed: a worthless model passes in one fit of twenty, which moves no median. And how many times that the
 public rows promise: records that confirm two thirds of it, as rows that the model was not fitted to usually do, pass in nineteen fits of twenty."""
-CHECK, MOST_CHECK = 0.05, 0.1
+CHECK, MOST_CHECK = 0.02, 0.1
 """Share of μ² up to which contributions are shortened less, and the most of either question: excess risk falls at most as 1/μ², so a share s costs at most s/(1 − s) of what is not kept."""
 NEARLY = 0.9
 """The start is the nearest point of the way where the loss has fallen by so much of its greatest fall: too sure a model costs more than too modest a one."""
@@ -141,10 +141,9 @@ def confirmed(
     matrix[:q, 0] = way.slopes / way.ruler
     if problem.intercept:
         matrix[-1] = (way.shift - way.middle) / way.ruler, 1.0
-    records, nowhere, middle = curator.projected(matrix), np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
+    records, nowhere, weight = curator.projected(matrix), np.zeros(matrix.shape[1]), TINY if problem.intercept else 1.0
+    middle, grid = nowhere.copy(), way.far / way.ruler * np.arange(1, BINS) / (BINS - 1)
     middle[0] = way.shift / way.ruler
-    grid = way.far / way.ruler * np.linspace(1.0 / (BINS - 1), 1.0, BINS - 1)
-    weight = TINY if problem.intercept else 1.0
     shares = records.answer("norm_histogram", None, centre=middle, intercept_weight=weight, edges=grid)
     if not float(shares[-1]) / view.counted < 0.5 * (FAR + FOREIGN):
         return None
@@ -156,8 +155,7 @@ def confirmed(
         seen.append((-float(answer[0]) * way.ruler / view.mean_weight, level))
     rates, levels = np.array(seen[1:]).T
     promised, fallen = way.promised(clip), np.cumsum(rates * np.diff(EDGES))
-    enough = way.threshold(noise, clip) * float(np.linalg.norm(promised))
-    if not float(rates @ promised) > enough or fallen.max() <= 0.0:
+    if not rates @ promised > way.threshold(noise, clip) * np.linalg.norm(promised) or fallen.max() <= 0.0:
         return None
     part = int(np.argmax(fallen >= NEARLY * fallen.max()))
     t, level = float(EDGES[part + 1]), float(levels[part])
