@@ -37,10 +37,10 @@ def dense_gradient(X, y, weight, offset, theta, clip, code, numbers, magic, unit
 
 
 @njit(cache=True, nogil=True)
-def sparse_slope(i, data, indices, indptr, y, weight, offset, theta, clip, code, numbers):  # type: ignore[no-untyped-def]
-    """`w clip(φ')` of a row in compressed sparse row form."""
+def sparse_slope(i, start, stop, data, indices, y, weight, offset, theta, clip, code, numbers):  # type: ignore[no-untyped-def]
+    """`w clip(φ')` of row i, whose cells are from `start` on."""
     z = 0.0
-    for at in range(indptr[i], indptr[i + 1]):
+    for at in range(start, stop):
         z += data[at] * theta[indices[at]]
     if offset.size > 0:
         z += offset[i]
@@ -52,7 +52,7 @@ def sparse_slope(i, data, indices, indptr, y, weight, offset, theta, clip, code,
 def sparse_gradient(data, indices, indptr, y, weight, offset, theta, clip, code, numbers, unit, cells):  # type: ignore[no-untyped-def]
     """Add the contributions of rows in compressed sparse row form to `cells`, in whole cells; those of absent ones are 0."""
     for i in range(y.size):
-        d = sparse_slope(i, data, indices, indptr, y, weight, offset, theta, clip, code, numbers)
+        d = sparse_slope(i, indptr[i], indptr[i + 1], data, indices, y, weight, offset, theta, clip, code, numbers)
         for at in range(indptr[i], indptr[i + 1]):
             cells[indices[at]] += np.int64(np.rint(d * data[at] * unit))
 

@@ -52,7 +52,7 @@ class Batches:
                 "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call. Of pandas, "
                 "pyarrow.Table.from_pandas(frame, schema=schema): without a schema a cell would decide about types."
             )
-        self._arrow, self.schema = declared, schema_of(declared)
+        self._arrow, self.schema, self.declared = declared, schema_of(declared), [declared]
 
     @property
     def n_rows(self) -> int:

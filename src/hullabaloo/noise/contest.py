@@ -78,8 +78,9 @@ class Contest:
         return found
 
     def _octaves(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
-        behind: NDArray[np.float64] = (math.ceil(self._reach) - found) * (self._rate / math.log(2) * (1 - 2.0**-45))
-        return np.minimum(behind, 2.0**60).astype(np.int64)
+        slope = self._rate / math.log(2) * (1 - 2.0**-45)
+        behind: NDArray[np.int64] = np.minimum((math.ceil(self._reach) - found) * slope, 2.0**60).astype(np.int64)
+        return behind
 
     def _places(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
         """Columns of the counts: 0 before the window, `_WINDOW + 1` behind it."""

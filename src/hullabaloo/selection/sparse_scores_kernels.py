@@ -10,7 +10,7 @@ from hullabaloo.curator.gradient_kernels import sparse_slope
 def replace(records, data, indices, indptr, record, unit, slopes, cells, moved):  # type: ignore[no-untyped-def]
     """Put what these records contribute now in the place of what they did, and mark the columns whose sum moved."""
     for i in records:
-        before, d = slopes[i], sparse_slope(i, data, indices, indptr, *record)
+        before, d = slopes[i], sparse_slope(i, indptr[i], indptr[i + 1], data, indices, *record)
         slopes[i] = d
         if d != before:
             for at in range(indptr[i], indptr[i + 1]):

@@ -172,17 +172,23 @@ class OtherVersion(Exception):
 
 def part_of(rows: Rows) -> Part:
     """The rows with what tells them from others. PRIVATE."""
-    return Part(rows, rows.Y.shape[0], hashed(rows), rows.X.nbytes + rows.Y.nbytes)
+    X = rows.X
+    size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return Part(rows, rows.Y.shape[0], hashed(rows), size + rows.Y.nbytes)
 
 
 def hashed(rows: Rows) -> int:
     """The sum of a hash of each row, modulo 2^64: the same for rows in any order. PRIVATE."""
     from hullabaloo.data.parts_kernels import add_hashes
 
-    n = rows.Y.shape[0]
+    n, X = rows.Y.shape[0], rows.X
     extra = [np.zeros(n) if found is None else found for found in (rows.weight, rows.offset)]
-    words: list[NDArray[np.float64]] = [rows.X, rows.Y, np.column_stack(extra)]
     hashes = np.zeros(n, dtype=np.uint64)
+    if not isinstance(X, np.ndarray):  # what the hashes of its cells add up to stands for a row
+        cells = np.zeros(X.data.size, dtype=np.uint64)
+        add_hashes(np.column_stack([X.indices.astype(np.uint64), X.data.view(np.uint64)]), np.uint64(7), cells)
+        X = np.diff(np.append(np.uint64(0), np.cumsum(cells))[X.indptr])[:, None].view(np.float64)
+    words: list[NDArray[np.float64]] = [X, rows.Y, np.column_stack(extra)]
     for number, part in enumerate(words):
         add_hashes(np.ascontiguousarray(part).view(np.uint64), np.uint64(2 * number + 1), hashes)
     return int(hashes.sum(dtype=np.uint64))

@@ -1,6 +1,7 @@
 """Arrow tables and record batches as tables. How a column is read follows from its declared type alone."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _is_text(dtype: Any) -> bool:
     return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
 
 
-def check_container(array: Any) -> None:
+def check_container(array: Any, *, full: bool = False) -> None:
     """Refuse an array whose buffers are too short, or whose offsets point outside of them: Arrow's own functions trust both.
 
     Whether bytes are text, and places lie in their dictionary, is a cell's: read by rule, never refused.
@@ -51,7 +52,7 @@ def check_container(array: Any) -> None:
                 chunk.indices.validate()
                 check_container(chunk.dictionary)
             else:
-                chunk.validate()
+                chunk.validate(full=full)
             if chunk.type in plain:
                 chunk.view(plain[chunk.type]).validate(full=True)
         except pa.ArrowException:  # its words hold numbers of the container's
@@ -78,12 +79,16 @@ class ArrowTable(Table):
         self._source, self.n_rows = source, int(source.num_rows)
         self.schema = schema_of(source.schema)
 
+    def arrow(self, column: int) -> Any:
+        """A column as Arrow holds it."""
+        return self._source.column(column)
+
     def _numbers(self, column: int) -> NDArray[np.float64]:
-        return floats(self._source.column(column))
+        return floats(self.arrow(column))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        return objects(self._source.column(column))
+        return objects(self.arrow(column))
 
 
 def floats(array: Any) -> NDArray[np.float64]:
@@ -101,6 +106,29 @@ def floats(array: Any) -> NDArray[np.float64]:
         array = pc.cast(array, pa.uint8())
     array = pc.cast(array, pa.float64(), safe=False)
     return _numpy(pc.fill_null(array, np.nan) if array.null_count else array)
+
+
+def are_lists(schemas: Any, names: Sequence[str]) -> bool:
+    """Whether columns of these names are lists of integers or floats in all these Arrow schemas."""
+    from pyarrow import types as are
+
+    found = [schema.field(name).type for schema in schemas for name in names]
+    inner = [one.value_type if are.is_list(one) or are.is_large_list(one) else one for one in found]
+    return not any(map(are.is_primitive, found)) and all(are.is_integer(one) or are.is_floating(one) for one in inner)
+
+
+def lists(array: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The numbers in an array of such lists, and how many each has; null is a list of none.
+
+    Raises:
+        SchemaError: the container is broken.
+    """
+    import pyarrow.compute as pc
+
+    found = array.combine_chunks() if hasattr(array, "chunks") else array
+    check_container(found, full=True)
+    lengths = _numpy(pc.fill_null(pc.list_value_length(found), 0)).astype(np.int64)
+    return floats(pc.list_flatten(found)), lengths
 
 
 def objects(array: Any) -> list[Any]:

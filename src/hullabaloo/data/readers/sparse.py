@@ -254,20 +254,24 @@ class SparseTable(Table):
         return list(self.numbers([column])[:, 0].tolist())
 
     def rows(self) -> Any:
-        """As a canonical ``csr_array`` of float64: columns rising in each row, each once, none of them outside, none 0.
+        """See `canonical_rows`."""
+        return canonical_rows(self._shape, *self._entries())
 
-        **Guarantee.** Each row is a function of that record's entries in their order, and of nothing else. A sum beyond
-        float64 is infinite, and one of infinities of both signs is not a number.
-        """
-        from scipy import sparse
 
-        from hullabaloo.data.readers.sparse_kernels import canonical
+def canonical_rows(shape: Shape, values: Values, columns: NDArray[Any], starts: Whole) -> Any:
+    """Entries as a canonical ``csr_array`` of float64: columns rising in each row, each once, none of them outside, none 0.
 
-        n, p = self._shape
-        values, columns, starts = self._entries()
-        index: Any = np.int32 if max(p, values.size) <= np.iinfo(np.int32).max else np.int64
-        data, indices = np.empty(values.size), np.empty(values.size, dtype=index)
-        indptr = np.zeros(n + 1, dtype=index)
-        canonical(values, columns, starts, p, data, indices, indptr)
-        size = int(indptr[-1])
-        return sparse.csr_array((data[:size], indices[:size], indptr), shape=(n, p))
+    **Guarantee.** Each row is a function of that record's entries in their order, and of nothing else. A sum beyond
+    float64 is infinite, and one of infinities of both signs is not a number.
+    """
+    from scipy import sparse
+
+    from hullabaloo.data.readers.sparse_kernels import canonical
+
+    n, p = shape
+    index: Any = np.int32 if max(p, values.size) <= np.iinfo(np.int32).max else np.int64
+    data, indices = np.empty(values.size), np.empty(values.size, dtype=index)
+    indptr = np.zeros(n + 1, dtype=index)
+    canonical(values, columns, starts, p, data, indices, indptr)
+    size = int(indptr[-1])
+    return sparse.csr_array((data[:size], indices[:size], indptr), shape=(n, p))
