@@ -93,7 +93,7 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-LONG = ("huber", "weights", "quantile")
+LONG = ("huber", "weights", "quantile", "frank-wolfe")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])

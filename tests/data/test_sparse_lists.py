@@ -14,7 +14,7 @@ from pyarrow import parquet
 import hullabaloo as hb
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.data.readers.arrow import ArrowTable
-from hullabaloo.data.readers.sparse_lists import SparseLists
+from hullabaloo.data.sparse_lists import SparseLists
 from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.noise import TestKey
 
@@ -90,7 +90,7 @@ KINDS = {
 
 
 def rows_of(batch: Any) -> sp.csr_array:
-    (part,) = SparseLists(Given(batch), P).parts_of(None, 10**6)
+    (part,) = SparseLists(Given(batch), [batch.schema], P).parts_of(None, 10**6)
     return part.rows()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -99,7 +99,7 @@ class Given:
 
     def __init__(self, batch: Any) -> None:
         self._part = ArrowTable(batch)
-        self.schema, self.declared = self._part.schema, [batch.schema]
+        self.schema = self._part.schema
 
     def parts_of(self, names: Any, rows: int) -> Any:
         yield self._part

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hullabaloo.noise import ReleaseKey, TestKey, contest
+from hullabaloo.noise import ReleaseKey, TestKey, contest, selection
 from hullabaloo.noise.contest import Contest
 from tests.noise.test_selection import ALARM, KEY, SCORES, exponential_law
 
@@ -30,7 +30,7 @@ def test_law(epsilon: float, bound: float) -> None:
 
 def test_law_of_the_last_octave(monkeypatch: pytest.MonkeyPatch) -> None:
     """With two octaves instead of 200, most candidates share the last bucket."""
-    monkeypatch.setattr(contest, "_LAST", 2)
+    monkeypatch.setattr(selection, "_LAST", 2)
     scores = -np.arange(12.0)
     found = Contest(scores, 1.0, 1.0, bound=20.0)
     assert stats.chisquare(drawn(found, 5_000, 12), 5_000 * exponential_law(scores, 1.0)).pvalue > ALARM
@@ -41,7 +41,7 @@ def test_choices_are_those_of_a_new_contest(monkeypatch: pytest.MonkeyPatch) -> 
     """Under the same key, after any moves: over several blocks, into and out of the window on both sides, whatever a score is."""
     monkeypatch.setattr(contest, "_WINDOW", 12)
     monkeypatch.setattr(contest, "_MARGIN", 3)
-    monkeypatch.setattr(contest, "_LAST", 6)
+    monkeypatch.setattr(selection, "_LAST", 6)
     rng, size = np.random.default_rng(2), 3 * 2**contest._BITS + 5
     scores = rng.normal(size=size)
     found = Contest(scores, 1.0, 2.0, bound=1e3)

@@ -18,7 +18,7 @@ from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
-from hullabaloo.data.readers.sparse_lists import SparseLists
+from hullabaloo.data.sparse_lists import SparseLists
 from hullabaloo.data.table import Table
 from hullabaloo.errors import InvalidParameter, SchemaError
 
@@ -39,7 +39,7 @@ class ScannedTable(Table):
         self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
-        self.sparse = source.width if isinstance(source, SparseLists) else None
+        self.sparse_columns = source.width if isinstance(source, SparseLists) else None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
@@ -131,10 +131,11 @@ def _sparse(opened: Any, width: Any, cache: Any) -> SparseLists:
     whole = isinstance(width, int) and not isinstance(width, bool) and 1 <= width <= WIDEST
     if not whole or not isinstance(opened, ParquetTable | Batches) or cache is not None:
         raise InvalidParameter(
-            f"sparse={width!r} was asked. It is the number of columns of sparse rows, from 1 to {WIDEST:,}, and these are read of Parquet files or Arrow batches, in this "
-            "process, and kept in memory (keep_bytes=) or read anew. Pass such a number and source, and no cache= or client=."
+            f"sparse={width!r} was asked. It is how many columns sparse rows have, from 1 to {WIDEST:,}; they are read of Parquet files or Arrow batches in this process, and "
+            "kept in memory (keep_bytes=) or read anew. Pass such a number and source, and no cache=."
         )
-    return SparseLists(opened, width)
+    schemas = [opened.declared] if isinstance(opened, Batches) else [file.schema for file in opened.files]
+    return SparseLists(opened, schemas, width)
 
 
 def _lying(source: str | Path, quoted_line_breaks: bool, columns: Sequence[str] | None) -> Parts:

@@ -7,11 +7,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import exact, kernels
+from . import kernels, selection
 from .keys import Key, Keystream, bound_to
-from .lattice import cells, lattice, positive
+from .lattice import lattice, positive
 
-_LAST = 200  # every candidate further than 200 octaves behind shares one bucket
 _WINDOW, _MARGIN = 512, 128  # octaves that are counted one by one, and how many of them lie before the first candidate
 _BITS = 12  # a block has 2^12 candidates
 _LN2 = math.nextafter(math.log(2), 0.0)
@@ -35,72 +34,62 @@ class Contest:
     """
 
     def __init__(self, scores: ArrayLike, sensitivity: float, epsilon: float, *, bound: float) -> None:
+        self._rate = selection.rate_of(sensitivity, positive("epsilon", epsilon), bound)
         self._scale = 1.0 / lattice(sensitivity, bound).pitch
         self._reach = bound * self._scale
-        rate = Fraction(positive("epsilon", epsilon)) / (2 * cells(sensitivity, bound))
-        self._rate = math.nextafter(float(rate), 0.0)
-        self._cells = self._rounded(scores)
+        self._gaps = self._behind(scores)
         self._count()
 
     def move(self, candidates: NDArray[np.int64], scores: ArrayLike) -> None:
         """Give distinct candidates other scores."""
-        new = self._rounded(scores)
-        for found, sign in ((self._cells[candidates], -1), (new, 1)):
-            places = self._places(found)
+        new = self._behind(scores)
+        for gaps, sign in ((self._gaps[candidates], -1), (new, 1)):
+            places = self._places(gaps)
             np.add.at(self._counts.reshape(-1), (candidates >> _BITS) * (_WINDOW + 2) + places, sign)
             np.add.at(self._total, places, sign)
-        self._cells[candidates] = new
+        self._gaps[candidates] = new
 
     def choose(self, key: Key | None = None) -> int:
         """The index of one candidate."""
-        if (low := int(np.flatnonzero(self._total)[0])) == 0 or low + _LAST > _WINDOW:
+        last = selection._LAST
+        if (low := int(np.flatnonzero(self._total)[0])) == 0 or low + last > _WINDOW:
             self._count()
             low = _MARGIN + 1
         best = self._first + low - 1
         nearer = math.floor(Fraction(best) * Fraction(_LN2) / Fraction(self._rate))
-        found = [int(number) for number in self._total[low : low + _LAST]]
-        weights = [number << (_LAST - b) for b, number in enumerate((*found, self._cells.size - sum(found)))]
-        words = iter(Keystream(bound_to(key, self._rate, self._cells)))
-        while True:
-            drawn, b = exact.below(sum(weights), words), 0
-            while drawn >= weights[b]:
-                drawn -= weights[b]
-                b += 1
-            winner = self._member(low, b, drawn >> (_LAST - b))
-            gap = math.ceil(self._reach) - int(self._cells[winner]) - nearer
-            if gap == 0 or exact.bernoulli_exp(Fraction(self._rate) * gap, words, doublings=b):
-                return winner
+        found = [int(number) for number in self._total[low : low + last]]
+        weights = [number << (last - b) for b, number in enumerate((*found, self._gaps.size - sum(found)))]
 
-    def _rounded(self, scores: ArrayLike) -> NDArray[np.int64]:
+        def member(b: int, number: int) -> int:
+            sizes = self._counts[:, low + b] if b < last else self._counts[:, low + last :].sum(1)
+            ends = np.cumsum(sizes)
+            block = int(np.searchsorted(ends, number, side="right"))
+            behind = np.minimum(self._octaves(self._gaps[block << _BITS : (block + 1) << _BITS]) - best, last)
+            return (block << _BITS) + int(np.flatnonzero(behind == b)[number - int(ends[block] - sizes[block])])
+
+        words = iter(Keystream(bound_to(key, self._rate, self._gaps)))
+        return selection.drawn(weights, member, self._gaps, self._rate, words, nearer)
+
+    def _behind(self, scores: ArrayLike) -> NDArray[np.int64]:
+        """How many cells scores are behind the bound."""
         values = np.ascontiguousarray(scores, np.float64)
         found = np.empty(values.size, np.int64)
         kernels.to_lattice(values, self._scale, self._reach, found)
-        return found
+        return math.ceil(self._reach) - found
 
-    def _octaves(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _octaves(self, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
         slope = self._rate / math.log(2) * (1 - 2.0**-45)
-        behind: NDArray[np.int64] = np.minimum((math.ceil(self._reach) - found) * slope, 2.0**60).astype(np.int64)
+        behind: NDArray[np.int64] = np.minimum(gaps * slope, 2.0**60).astype(np.int64)
         return behind
 
-    def _places(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _places(self, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
         """Columns of the counts: 0 before the window, `_WINDOW + 1` behind it."""
-        return np.clip(self._octaves(found) - self._first + 1, 0, _WINDOW + 1)
+        return np.clip(self._octaves(gaps) - self._first + 1, 0, _WINDOW + 1)
 
     def _count(self) -> None:
         """Begin the window a little before the best candidate, and count all by block and octave."""
-        self._first = int(self._octaves(self._cells.max(keepdims=True))[0]) - _MARGIN
-        blocks = np.arange(self._cells.size) >> _BITS
-        counts = np.bincount(
-            blocks * (_WINDOW + 2) + self._places(self._cells), minlength=(blocks[-1] + 1) * (_WINDOW + 2)
-        )
-        self._counts = counts.reshape(-1, _WINDOW + 2)
+        self._first = int(self._octaves(self._gaps.min(keepdims=True))[0]) - _MARGIN
+        places = (np.arange(self._gaps.size) >> _BITS) * (_WINDOW + 2) + self._places(self._gaps)
+        size = (-(-self._gaps.size >> _BITS)) * (_WINDOW + 2)
+        self._counts = np.bincount(places, minlength=size).reshape(-1, _WINDOW + 2)
         self._total = self._counts.sum(0)
-
-    def _member(self, low: int, b: int, number: int) -> int:
-        """The candidate of that number, by index, among those that are b octaves behind the best (200: or more)."""
-        sizes = self._counts[:, low + b] if b < _LAST else self._counts[:, low + _LAST :].sum(1)
-        ends = np.cumsum(sizes)
-        block = int(np.searchsorted(ends, number, side="right"))
-        part = self._cells[block << _BITS : (block + 1) << _BITS]
-        behind = np.minimum(self._octaves(part) - (self._first + low - 1), _LAST)
-        return (block << _BITS) + int(np.flatnonzero(behind == b)[number - int(ends[block] - sizes[block])])

@@ -131,10 +131,7 @@ class Choice(Query):
             most = self.gradient.bound
             lower, upper = (np.clip(self.records * end, -most, most) for end in within)
             g = np.maximum(np.maximum(g + lower, -g - upper), 0.0)
-        return self.clipped(self.scores(g))
-
-    def clipped(self, scores: Array) -> Array:
-        """Scores within the public bound of a private choice; PRIVATE."""
+        scores = self.scores(g)
         return scores if math.isinf(self.epsilon) else np.clip(scores, -self.bound, self.bound)
 
     def to_dict(self) -> dict[str, Any]:

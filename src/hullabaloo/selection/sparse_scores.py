@@ -56,4 +56,4 @@ class SparseScores:
         query, cells = self.of[0], self._cells[columns]
         total = ExactSum(cells.shape, query.gradient.exponent)
         total.high, total.low = cells >> 32, cells & _MASK
-        return query.clipped(query.scores(total.value(query.gradient.bound)))
+        return query.scores(total.value(query.gradient.bound))

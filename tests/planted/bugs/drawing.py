@@ -84,6 +84,7 @@ DRAWING = (
         caught_by=(
             "tests/noise/test_selection.py::test_the_rate_never_exceeds_half_epsilon_per_sensitivity_in_cells[37.0]",
             "tests/noise/test_selection.py::test_law[permute_and_flip-permute_and_flip_law-6.0]",
+            "tests/noise/test_contest.py::test_law[6.0-10000.0]",
         ),
     ),
     Bug(
@@ -104,17 +105,9 @@ DRAWING = (
         "contest: what is behind is not measured",
         "A candidate that changes octave is counted where it was, and chosen as often as before.",
         "noise.contest",
-        old="        for found, sign in ((self._cells[candidates], -1), (new, 1)):",
-        new="        for found, sign in ((self._cells[candidates], -1), (self._cells[candidates], 1)):",
+        old="        for gaps, sign in ((self._gaps[candidates], -1), (new, 1)):",
+        new="        for gaps, sign in ((self._gaps[candidates], -1), (self._gaps[candidates], 1)):",
         caught_by=("tests/noise/test_contest.py::test_choices_are_those_of_a_new_contest",),
-    ),
-    Bug(
-        "contest: half the sensitivity",
-        "The exponent is ε·score/Δ among many candidates: choices cost twice what is charged.",
-        "noise.contest",
-        old="/ (2 * cells(sensitivity, bound))",
-        new="/ cells(sensitivity, bound)",
-        caught_by=("tests/noise/test_contest.py::test_law[6.0-10000.0]",),
     ),
     Bug(
         "kept scores: a former part stays",

@@ -1,7 +1,6 @@
 """Arrow tables and record batches as tables. How a column is read follows from its declared type alone."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -106,29 +105,6 @@ def floats(array: Any) -> NDArray[np.float64]:
         array = pc.cast(array, pa.uint8())
     array = pc.cast(array, pa.float64(), safe=False)
     return _numpy(pc.fill_null(array, np.nan) if array.null_count else array)
-
-
-def are_lists(schemas: Any, names: Sequence[str]) -> bool:
-    """Whether columns of these names are lists of integers or floats in all these Arrow schemas."""
-    from pyarrow import types as are
-
-    found = [schema.field(name).type for schema in schemas for name in names]
-    inner = [one.value_type if are.is_list(one) or are.is_large_list(one) else one for one in found]
-    return not any(map(are.is_primitive, found)) and all(are.is_integer(one) or are.is_floating(one) for one in inner)
-
-
-def lists(array: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The numbers in an array of such lists, and how many each has; null is a list of none.
-
-    Raises:
-        SchemaError: the container is broken.
-    """
-    import pyarrow.compute as pc
-
-    found = array.combine_chunks() if hasattr(array, "chunks") else array
-    check_container(found, full=True)
-    lengths = _numpy(pc.fill_null(pc.list_value_length(found), 0)).astype(np.int64)
-    return floats(pc.list_flatten(found)), lengths
 
 
 def objects(array: Any) -> list[Any]:

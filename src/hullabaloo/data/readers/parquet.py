@@ -60,8 +60,7 @@ class ParquetTable(Table):
 
     def __init__(self, path: Any) -> None:
         self.files = _files(path)
-        self.declared = [file.schema for file in self.files]
-        self.schema = _joint(self.declared)
+        self.schema = _joint([file.schema for file in self.files])
         self.n_rows = sum(sum(file.sizes) for file in self.files)  # from the footers
 
     def _parts(self, columns: Sequence[int], most: int | None = None) -> Iterator["ParquetPart"]:

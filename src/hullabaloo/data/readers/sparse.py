@@ -239,6 +239,8 @@ def _index(place: Any) -> int:
 class SparseTable(Table):
     """A two-dimensional sparse matrix of numbers; raises ``SchemaError`` for a broken container."""
 
+    sparse = True
+
     def __init__(self, matrix: Any) -> None:
         self._shape, dtype, self._entries = reader(matrix)
         self.n_rows, width = self._shape
@@ -254,24 +256,20 @@ class SparseTable(Table):
         return list(self.numbers([column])[:, 0].tolist())
 
     def rows(self) -> Any:
-        """See `canonical_rows`."""
-        return canonical_rows(self._shape, *self._entries())
+        """As a canonical ``csr_array`` of float64: columns rising in each row, each once, none of them outside, none 0.
 
+        **Guarantee.** Each row is a function of that record's entries in their order, and of nothing else. A sum beyond
+        float64 is infinite, and one of infinities of both signs is not a number.
+        """
+        from scipy import sparse
 
-def canonical_rows(shape: Shape, values: Values, columns: NDArray[Any], starts: Whole) -> Any:
-    """Entries as a canonical ``csr_array`` of float64: columns rising in each row, each once, none of them outside, none 0.
+        from hullabaloo.data.readers.sparse_kernels import canonical
 
-    **Guarantee.** Each row is a function of that record's entries in their order, and of nothing else. A sum beyond
-    float64 is infinite, and one of infinities of both signs is not a number.
-    """
-    from scipy import sparse
-
-    from hullabaloo.data.readers.sparse_kernels import canonical
-
-    n, p = shape
-    index: Any = np.int32 if max(p, values.size) <= np.iinfo(np.int32).max else np.int64
-    data, indices = np.empty(values.size), np.empty(values.size, dtype=index)
-    indptr = np.zeros(n + 1, dtype=index)
-    canonical(values, columns, starts, p, data, indices, indptr)
-    size = int(indptr[-1])
-    return sparse.csr_array((data[:size], indices[:size], indptr), shape=(n, p))
+        n, p = self._shape
+        values, columns, starts = self._entries()
+        index: Any = np.int32 if max(p, values.size) <= np.iinfo(np.int32).max else np.int64
+        data, indices = np.empty(values.size), np.empty(values.size, dtype=index)
+        indptr = np.zeros(n + 1, dtype=index)
+        canonical(values, columns, starts, p, data, indices, indptr)
+        size = int(indptr[-1])
+        return sparse.csr_array((data[:size], indices[:size], indptr), shape=(n, p))

@@ -6,9 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.readers.arrow import ArrowTable, are_lists, lists
+from hullabaloo.data.readers.arrow import ArrowTable, check_container, floats
 from hullabaloo.data.readers.parquet import ParquetPart
-from hullabaloo.data.readers.sparse import canonical_rows
+from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.data.table import NUMBER, Table, TableSchema, hidden
 from hullabaloo.errors import SchemaError
 
@@ -19,16 +19,21 @@ NAMES = ("indices", "values")
 class SparseLists:
     """Parts whose columns `indices` and `values` are lists, as sparse tables with columns x0, x1, … in their place.
 
+    Args:
+        source: the parts.
+        schemas: the Arrow schemas that they declare.
+        width: how many columns sparse rows have.
+
     Raises:
         SchemaError: there are no such columns, or not of lists of numbers.
     """
 
     quoted_line_breaks: bool | None = None
 
-    def __init__(self, source: Any, width: int) -> None:
+    def __init__(self, source: Any, schemas: Sequence[Any], width: int) -> None:
         self._source, declared = source, source.schema
         places = [place for name in NAMES for place in declared.named(name)]
-        if len(places) != len(NAMES) or not are_lists(source.declared, NAMES):
+        if len(places) != len(NAMES) or not _are_lists(schemas):
             raise SchemaError(
                 "A table of sparse rows has one column 'indices', lists of the numbers of columns from 0 on, and one column 'values', lists of "
                 "as many numbers. This one has not, so its rows cannot be read. Write them so, or leave out sparse=."
@@ -55,8 +60,10 @@ class SparseLists:
 class SparsePart(Table):
     """A part of such a table; columns beside the lists are read one by one.
 
-    A list that is longer than the other one of its record is cut to its length: an entry lacks a place or a value. Of entries see `sparse.py`.
+    A list that is longer than the other one of its record is cut to its length: an entry lacks a place or a value. Of entries see `readers/sparse.py`.
     """
+
+    sparse = True
 
     def __init__(
         self, part: ArrowTable | ParquetPart, schema: TableSchema, width: int, places: list[int], rest: dict[int, int]
@@ -73,13 +80,34 @@ class SparsePart(Table):
 
     @np.errstate(all="ignore")
     def rows(self) -> Any:
-        """See `canonical_rows`."""
-        found, lengths = zip(*(lists(self._part.arrow(place)) for place in self._places), strict=True)
+        """See `SparseTable.rows`."""
+        from scipy import sparse
+
+        found, lengths = zip(*(_lists(self._part.arrow(place)) for place in self._places), strict=True)
         common = np.minimum(*lengths)
         columns, values = (_cut(one, many, common) for one, many in zip(found, lengths, strict=True))
         inside = np.where((columns >= 0.0) & (columns < self._width) & (columns == np.floor(columns)), columns, -1.0)
-        starts = np.append(0, np.cumsum(common))
-        return canonical_rows((self.n_rows, self._width), values, inside.astype(np.int64), starts)
+        made = sparse.csr_array((self.n_rows, self._width))
+        made.data, made.indices, made.indptr = values, inside.astype(np.int64), np.append(0, np.cumsum(common))
+        return SparseTable(made).rows()
+
+
+def _are_lists(schemas: Sequence[Any]) -> bool:
+    """Whether both columns are lists of integers or floats in all these Arrow schemas."""
+    from pyarrow import types as are
+
+    found = [schema.field(name).type for schema in schemas for name in NAMES]
+    lists = all(are.is_list(one) or are.is_large_list(one) for one in found)
+    return lists and all(are.is_integer(one.value_type) or are.is_floating(one.value_type) for one in found)
+
+
+def _lists(array: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The numbers in such a column, and how many each list has; null is a list of none."""
+    import pyarrow.compute as pc
+
+    found = array.combine_chunks() if hasattr(array, "chunks") else array
+    check_container(found, full=True)
+    return floats(pc.list_flatten(found)), np.asarray(pc.fill_null(pc.list_value_length(found), 0)).astype(np.int64)
 
 
 def _cut(found: NDArray[np.float64], lengths: NDArray[np.int64], common: NDArray[np.int64]) -> NDArray[np.float64]:
