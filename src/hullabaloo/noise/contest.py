@@ -12,6 +12,7 @@ from .keys import Key, Keystream, bound_to
 from .lattice import lattice, positive
 
 _WINDOW, _MARGIN = 512, 128  # octaves that are counted one by one, and how many of them lie before the first candidate
+_SOME = 8  # beyond this part of all candidates it is quicker to count all anew
 _BITS = 12  # a block has 2^12 candidates
 _LN2 = math.nextafter(math.log(2), 0.0)
 
@@ -43,6 +44,9 @@ class Contest:
     def move(self, candidates: NDArray[np.int64], scores: ArrayLike) -> None:
         """Give distinct candidates other scores."""
         new = self._behind(scores)
+        if _SOME * candidates.size > self._gaps.size:
+            self._gaps[candidates] = new
+            return self._count()
         for gaps, sign in ((self._gaps[candidates], -1), (new, 1)):
             places = self._places(gaps)
             np.add.at(self._counts.reshape(-1), (candidates >> _BITS) * (_WINDOW + 2) + places, sign)
