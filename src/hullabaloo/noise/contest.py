@@ -44,14 +44,14 @@ class Contest:
     def move(self, candidates: NDArray[np.int64], scores: ArrayLike) -> None:
         """Give distinct candidates other scores."""
         new = self._behind(scores)
+        before, self._gaps[candidates] = self._gaps[candidates], new
         if _SOME * candidates.size > self._gaps.size:
-            self._gaps[candidates] = new
-            return self._count()
-        for gaps, sign in ((self._gaps[candidates], -1), (new, 1)):
-            places = self._places(gaps)
-            np.add.at(self._counts.reshape(-1), (candidates >> _BITS) * (_WINDOW + 2) + places, sign)
-            np.add.at(self._total, places, sign)
-        self._gaps[candidates] = new
+            self._count()
+        else:
+            for gaps, sign in ((before, -1), (new, 1)):
+                places = self._places(gaps)
+                np.add.at(self._counts.reshape(-1), (candidates >> _BITS) * (_WINDOW + 2) + places, sign)
+                np.add.at(self._total, places, sign)
 
     def choose(self, key: Key | None = None) -> int:
         """The index of one candidate."""

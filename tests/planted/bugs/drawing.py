@@ -105,8 +105,8 @@ DRAWING = (
         "contest: what is behind is not measured",
         "A candidate that changes octave is counted where it was, and chosen as often as before.",
         "noise.contest",
-        old="        for gaps, sign in ((self._gaps[candidates], -1), (new, 1)):",
-        new="        for gaps, sign in ((self._gaps[candidates], -1), (self._gaps[candidates], 1)):",
+        old="in ((before, -1), (new, 1)):",
+        new="in ((before, -1), (before, 1)):",
         caught_by=("tests/noise/test_contest.py::test_choices_are_those_of_a_new_contest",),
     ),
     Bug(
