@@ -75,12 +75,8 @@ class ArrowTable(Table):
         for column in source.columns:
             if kind_of(column.type) != REFUSED:
                 check_container(column)
-        self._source, self.n_rows = source, int(source.num_rows)
+        self.arrow, self.n_rows = source.column, int(source.num_rows)
         self.schema = schema_of(source.schema)
-
-    def arrow(self, column: int) -> Any:
-        """A column as Arrow holds it."""
-        return self._source.column(column)
 
     def _numbers(self, column: int) -> NDArray[np.float64]:
         return floats(self.arrow(column))
@@ -99,6 +95,8 @@ def floats(array: Any) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if array.type == pa.float64() and not array.null_count:
+        return _numpy(array)
     if kind_of(array.type) != NUMBER or pa.types.is_decimal(array.type):
         return numbers_of(objects(array))
     if pa.types.is_boolean(array.type):
