@@ -82,6 +82,7 @@ FITS: dict[str, Callable[[], Any]] = {
     "auto": lambda: hb.LinearRegression(domain=NUMBERS),
     "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
     "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
+    "frank-wolfe": lambda: hb.LinearRegression(domain=NUMBERS, solver="frank_wolfe", constraint=hb.L1Ball(1.0)),
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
     "auto, classes": lambda: hb.LogisticRegression(domain=CLASSES),
     "auto, counts": lambda: hb.PoissonRegressor(domain=COUNTS),
@@ -92,7 +93,7 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-LONG = ("huber", "weights", "quantile")
+LONG = ("huber", "weights", "quantile", "frank-wolfe")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])
@@ -315,11 +316,8 @@ def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.T
         "output_perturbation",
         "coordinate_descent",
         "greedy_selection",
-        "frank_wolfe",
     ):
-        model = hb.LinearRegression(
-            domain=NUMBERS, solver=solver, constraint=hb.L1Ball(1.0) if solver == "frank_wolfe" else None, **terms
-        )
+        model = hb.LinearRegression(domain=NUMBERS, solver=solver, **terms)
         with pytest.raises(CapabilityError, match="read in parts"):
             model.fit(source)
     apart = hb.LinearRegression(domain=hb.Domain(FEATURES, target=(-2, 2)), **terms)
@@ -344,11 +342,12 @@ def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.T
     assert not ledger.charges("records")
 
 
-def test_every_sum_and_nothing_else_can_be_asked_of_parts() -> None:
+def test_every_sum_and_choice_by_one_and_nothing_else_can_be_asked_of_parts() -> None:
     from hullabaloo.curator.query import Sum
+    from hullabaloo.selection.choice import Choice
 
     assert {name for name, kind in QUERIES.items() if kind.in_parts} == {
-        name for name, kind in QUERIES.items() if issubclass(kind, Sum)
+        name for name, kind in QUERIES.items() if issubclass(kind, Sum | Choice)
     } - {"coordinate_gradient"}
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.labels import MISSING, LevelIndex
 from hullabaloo.data.layout import Layout, OneHot
-from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
@@ -77,7 +76,7 @@ def clip_rows(norm: tuple[str, float], table: Table, columns: list[int], interce
     from hullabaloo.data.kernels import clip_dense
 
     kind, radius = _NORMS[norm[0]], norm[1]
-    if isinstance(table, SparseTable):
+    if table.sparse:
         return _clip_sparse(kind, radius, table, intercept)
     values = table.numbers(columns)
     X = np.ones((values.shape[0], values.shape[1] + intercept))
@@ -85,7 +84,7 @@ def clip_rows(norm: tuple[str, float], table: Table, columns: list[int], interce
     return X
 
 
-def _clip_sparse(kind: int, radius: float, table: SparseTable, intercept: bool) -> Any:
+def _clip_sparse(kind: int, radius: float, table: Any, intercept: bool) -> Any:
     from scipy import sparse
 
     from hullabaloo.data.kernels import clip_sparse
