@@ -56,7 +56,7 @@ def check_container(array: Any, *, full: bool = False) -> None:
                 chunk.view(plain[chunk.type]).validate(full=True)
         except pa.ArrowException:  # its words hold numbers of the container's
             raise SchemaError(
-                "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing was read or charged. "
+                "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing is released; a charge that was made stays. "
                 "Build it again with PyArrow's own functions; its validate(full=True) finds such faults."
             ) from None
 
