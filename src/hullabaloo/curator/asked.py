@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.curator.exact import ExactSum
 
 if TYPE_CHECKING:
-    from hullabaloo.curator.query import State, Sum
+    from hullabaloo.curator.query import State
     from hullabaloo.data.source import Rows
 
 
@@ -20,15 +20,15 @@ class Asked:
     """A query and what is asked; no key, no budget, no noise.
 
     Attributes:
-        query: a record of its own, of its fields alone; its price is 1, or ∞ where no noise is drawn.
+        query: a `Sum`, or a choice by counts; a record of its own, of its fields alone; its price is 1, or ∞ where no noise is drawn.
         question: plain numbers, as `Query.question` gives them.
     """
 
-    query: "Sum"
+    query: Any
     question: tuple[Any, ...]
 
     @classmethod
-    def of(cls, query: "Sum", question: tuple[Any, ...]) -> "Asked":
+    def of(cls, query: Any, question: tuple[Any, ...]) -> "Asked":
         """What is sent of a query: all that exact sums depend on."""
         sent = query.afresh()
         if query.is_private:
@@ -37,11 +37,13 @@ class Asked:
 
     def state(self, rows: "Rows") -> "State":
         """What the rows of a part add up to, exactly. PRIVATE."""
-        return self.query.partial(rows, *self.question)
+        found: State = self.query.partial(rows, *self.question)
+        return found
 
     def merge(self, states: "Sequence[State]") -> "State":
         """What all of them add up to. PRIVATE."""
-        return self.query.merge(states)
+        found: State = self.query.merge(states)
+        return found
 
     def dump(self, state: "State") -> bytes:
         """The sum as bytes. PRIVATE."""

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from hullabaloo.data.engines import cluster
 from hullabaloo.data.engines.base import Reading, Tally, Task
-from hullabaloo.data.engines.cluster import Remote, TornCluster, unheard
+from hullabaloo.data.engines.cluster import RemoteFrame, TornCluster, unheard
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import Table
 from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError
@@ -23,7 +23,7 @@ _POLL = 2.0
 
 
 @final
-class DaskFrame(Remote):
+class DaskFrame(RemoteFrame):
     """A Dask dataframe, by the workers of a client."""
 
     def __init__(self, frame: Any, client: Any = None) -> None:
@@ -58,6 +58,15 @@ class DaskFrame(Remote):
         parts = self._delayed(reading.columns)
         return DaskEngine(self._client, parts, self.shape(reading.columns), reading, keep_bytes)
 
+    def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
+        """See `RemoteFrame`."""
+        frame, given = self._chosen(names), (cluster.sent(work), self.shape(names), list(keep))
+        return frame.map_partitions(_mapped, *given, meta=_mapped(frame._meta, *given))
+
+    def write(self, frame: Any, place: str) -> None:
+        """See `RemoteFrame`."""
+        unheard(lambda: result(self._client, frame.to_parquet(place, write_index=False, compute=False)))
+
     def _delayed(self, names: Sequence[str] | None) -> list[Any]:
         return unheard(lambda: list(self._chosen(names).to_delayed()))
 
@@ -68,6 +77,10 @@ class DaskFrame(Remote):
         """What each part has to have."""
         schema = unheard(lambda: open_table(self._chosen(names)._meta).schema)
         return (None if schema.names is None or names is None else tuple(names)), cluster.kinds_of(schema)
+
+
+def _mapped(frame: Any, work: bytes, shape: cluster.Shape, keep: list[str]) -> Any:
+    return frame[keep].assign(**cluster.applied(work, frame, shape))
 
 
 @final
