@@ -1,7 +1,7 @@
 """Fits among deaths: workers of Dask, executors of Spark and drivers, killed at random instants; which fits had the bits of memory, which failed in a sentence.
 
-Clusters of two workers on this machine; a worker comes again when it is killed. No fit may be charged twice, give other bits or take a minute, and no release be without
-its charge: then nothing is recorded (`tests/data/engines/faults.py`).
+Clusters of two workers on this machine; a worker comes again when it is killed. No fit may be charged twice or give other bits, and no release be without its charge: then
+nothing is recorded (`tests/data/engines/faults.py`). Seconds are beside whatever else the machine does: those of a fit without a kill stand beside them.
 """
 
 import tempfile

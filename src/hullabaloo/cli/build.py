@@ -202,27 +202,20 @@ def places(*paths: Path | None) -> None:
 def table(
     source: str, domain: "Domain", asked: PartsOptions, *, cache: Path | None = None, verbose: bool = False
 ) -> "str | ScannedTable":
-    """The path of a table; where it is to be read in parts, or lies at an address, the table."""
-    far = "://" in source
-    if not (any(asked) or cache is not None or verbose or far):
-        return existing(Path(source), "table")
+    """The path of a table; where it is to be read in parts, here or by the workers of a cluster, or lies at an address, the table."""
+    far, engine, address = "://" in source, asked.engine, asked.address
     path = source if far else existing(Path(source), "table")
-    columns = None if asked.columns is None else [name.strip() for name in asked.columns.split(",")]
-    return in_parts(path, domain, asked.engine, asked.address, columns=columns, cache=cache, verbose=verbose)
-
-
-def in_parts(
-    path: str | Path, domain: "Domain", engine: str | None, address: str | None, **more: Any
-) -> "ScannedTable":
-    """The table in a file, to be read in parts, here or by the workers of a cluster."""
+    if not (far or any(asked) or cache is not None or verbose):
+        return path
     from hullabaloo.data.scan import scan
 
+    columns = None if asked.columns is None else [name.strip() for name in asked.columns.split(",")]
+    more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose}
     if engine is None and address is None:
         return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:
-        asked = "--address was given alone" if engine is None else f"--engine {engine} was given"
-        raise InvalidParameter(f"{asked}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
-    far = "://" in str(path)
+        given = "--address was given alone" if engine is None else f"--engine {engine} was given"
+        raise InvalidParameter(f"{given}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
     if not (far or Path(path).is_dir() or Path(path).suffix.lower() in {".parquet", ".pq"}):
         raise InvalidParameter(
             f"{path} is no Parquet file or folder. Clusters guess types of other files from records, so one record could change how others are read. "
@@ -233,7 +226,7 @@ def in_parts(
             "--engine dask was given without --address, so whose workers are to read the table is not said. Pass that of the scheduler, --address tcp://host:8786 "
             "(`dask scheduler` starts one, `dask worker tcp://host:8786` its workers), or leave --engine out and pass --in-parts. Nothing was charged or read."
         )
-    place = str(path) if far else str(Path(path).absolute())
+    place = path if far else str(Path(path).absolute())
     return scan(_frame(engine, place, address), client=address, **more)
 
 

@@ -221,10 +221,9 @@ def _write(made: Any, far: Any, out: Path) -> None:
     from pyarrow import parquet
 
     with TemporaryDirectory(prefix=".", dir=out.parent) as folder:
-        draft = Path(folder) / out.name
-        if not out.suffix:
-            draft.mkdir()
-        with parquet.ParquetWriter(draft if out.suffix else draft / "0.parquet", made.schema) as written:
+        draft = Path(folder) / out.stem
+        draft.mkdir()
+        with parquet.ParquetWriter(draft / "0.parquet", made.schema) as written:
             for batch in made:
                 written.write_batch(batch)
-        draft.replace(out)
+        (draft / "0.parquet" if out.suffix else draft).replace(out)

@@ -96,25 +96,36 @@ def test_predictions_are_a_lazy_dataframe_that_workers_make(client: Any, tmp_pat
 def test_a_parquet_folder_is_read_by_the_command_line(client: Any, tmp_path: Path) -> None:
     """By a cluster's address; integers with holes and other files than Parquet do not depend on other records."""
     from hullabaloo.cli import build
+    from hullabaloo.cli.options import PartsOptions
 
     for number in range(2):
         part = table().iloc[number * 750 : (number + 1) * 750]
         part.astype({"unused": "Int64"}).to_parquet(tmp_path / f"{number}.parquet", index=False)
-    source = build.in_parts(tmp_path, NUMBERS, "dask", client.scheduler.address)
+    source = build.table(str(tmp_path), NUMBERS, PartsOptions(engine="dask", address=client.scheduler.address))
     assert fitted("moments", source) == fitted("moments", table())
-    for given in ((tmp_path, "ray", None), (tmp_path, None, "tcp://host:1"), (tmp_path / "table.csv", "dask", None)):
+    (tmp_path / "table.csv").touch()
+    for place, engine, address in (
+        ("", "ray", None),
+        ("", None, "tcp://host:1"),
+        ("", "dask", None),
+        ("table.csv", "dask", "tcp://host:1"),
+    ):
         with pytest.raises(InvalidParameter):
-            build.in_parts(given[0], NUMBERS, *given[1:])
+            build.table(str(tmp_path / place), NUMBERS, PartsOptions(engine=engine, address=address))
 
 
 def test_killed_workers_change_no_bit_and_charge_nothing_twice(client: Any, tmp_path: Path) -> None:
-    assert faults.of_dask(client, frame, 2, tmp_path)["same bits"]
+    found = faults.of_dask(client, frame, 2, tmp_path)
+    assert found["same bits"]
+    assert found["longest seconds"] < faults.LONGEST
 
 
 @pytest.mark.slow
 def test_many_killed_workers(tmp_path: Path) -> None:
     with clusters.dask() as client:
-        assert faults.of_dask(client, frame, 30, tmp_path)["same bits"] > 15
+        found = faults.of_dask(client, frame, 30, tmp_path)
+    assert found["same bits"] > 15
+    assert found["longest seconds"] < faults.LONGEST
 
 
 @pytest.mark.slow

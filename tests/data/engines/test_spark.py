@@ -60,8 +60,9 @@ def test_every_question_is_answered_as_in_memory(
 
 def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path) -> None:
     from hullabaloo.cli import build
+    from hullabaloo.cli.options import PartsOptions
 
-    assert build.in_parts(folder, NUMBERS, "spark", None).n_rows == N
+    assert build.table(str(folder), NUMBERS, PartsOptions(engine="spark")).frame.n_rows == N
 
 
 def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:
@@ -137,4 +138,6 @@ def test_killed_executors_change_no_bit(folder: Path) -> None:
     active = SparkSession.getActiveSession()
     if active is not None:
         active.stop()  # this is the last test here
-    assert faults.of_spark(folder, 6)["same bits"] > 3
+    found = faults.of_spark(folder, 6)
+    assert found["same bits"] > 3
+    assert found["longest seconds"] < 2 * faults.LONGEST
