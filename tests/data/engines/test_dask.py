@@ -198,6 +198,27 @@ def test_a_cluster_without_workers_is_given_up(client: Any, monkeypatch: pytest.
         cluster.unheard(lambda: dask.result(client, delayed(time.sleep)(2.0)))
 
 
+def test_a_scheduler_that_never_answers_is_given_up(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits without an end hung a fit whose workers had all died."""
+    import asyncio
+
+    from dask import delayed
+
+    class Silent:
+        async def identity(self, **_: Any) -> Any:
+            await asyncio.sleep(3600)
+
+    monkeypatch.setattr(dask, "PATIENCE", 1.0)
+    monkeypatch.setattr(dask, "_POLL", 0.1)
+    monkeypatch.setattr(client, "scheduler", Silent(), raising=False)
+    start = time.monotonic()
+    with pytest.raises(CapabilityError, match="could not be asked"):
+        hb.scan(frame(), client=client)
+    with pytest.raises(HullabalooError, match="lost too many of its workers"):
+        cluster.unheard(lambda: dask.result(client, delayed(time.sleep)(5.0)))
+    assert time.monotonic() - start < 20.0
+
+
 def test_what_cannot_be_asked_is_refused_before_the_charge(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dask import array
 

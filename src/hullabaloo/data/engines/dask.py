@@ -136,12 +136,21 @@ def result(client: Any, wanted: Any) -> Any:
             except TimeoutError:
                 if future.done():
                     return future.result(timeout=PATIENCE)
-                if client.status == "running" and client.sync(client.scheduler.identity, n_workers=1)["workers"]:
+                if client.status == "running" and _working(client):
                     seen = time.monotonic()
         raise TornCluster
     except BaseException:
         future.cancel()
         raise
+
+
+def _working(client: Any) -> bool:
+    """Whether there is a worker; each wait has an end, also where the scheduler never answers.
+
+    Raises:
+        TimeoutError: it did not answer.
+    """
+    return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=PATIENCE / 5)["workers"])
 
 
 def connected(client: Any) -> Any:
@@ -169,8 +178,12 @@ def connected(client: Any) -> Any:
                 timeout=PATIENCE / 5,
             )
         client = distributed.get_client() if client is None else client
-        client.wait_for_workers(1, timeout=PATIENCE / 5)
-        found = list(client.run(cluster.version).values())
+        late = time.monotonic() + PATIENCE / 5
+        while not _working(client):
+            if time.monotonic() > late:
+                raise TimeoutError
+            time.sleep(0.1)
+        found = list(client.run(cluster.version, callback_timeout=PATIENCE / 2).values())
     except ValueError:
         why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
     except Exception as error:
