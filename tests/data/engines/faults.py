@@ -31,9 +31,13 @@ def ledger_of(folder: Path, **terms: Any) -> Any:
 
 
 def among_kills(
-    kills: int, latest: float, victims: Callable[[], list[int]], fits: Iterator[Callable[[], bool]]
+    kills: int,
+    latest: float,
+    victims: Callable[[], list[int]],
+    fits: Iterator[Callable[[], bool]],
+    ready: Callable[[], object] = bool,
 ) -> dict[str, Any]:
-    """One kill during each fit, at a random instant; a fit says whether it has the bits of memory."""
+    """One kill during each fit, at a random instant; a fit says whether it has the bits of memory. `ready` waits until there is somebody to kill."""
     rng, seconds = np.random.default_rng(kills), list[float]()
     found: dict[str, Any] = {"kills": 0, "same bits": 0, "failed in a sentence": 0}
 
@@ -47,6 +51,7 @@ def among_kills(
     assert next(fits)()
     found["seconds without a kill"] = round(time.monotonic() - start, 1)
     for fit in (next(fits) for _ in range(kills)):
+        ready()
         killer = threading.Thread(target=kill, args=(float(rng.uniform(0.0, latest)),))
         killer.start()
         start = time.monotonic()
@@ -85,10 +90,18 @@ def of_dask(client: Any, frame: Callable[[int], Any], kills: int, folder: Path) 
             yield lambda: fitted("weights", hb.scan(frame(6), client=client)) == wanted
             yield charged
 
-    found = among_kills(kills, 1.5, lambda: workers_of(client), fits())
+    found = among_kills(kills, 1.5, lambda: workers_of(client), fits(), lambda: complete(client))
     charges = len(ledger.charges("records"))
     assert charges <= paid[0]
     return {**found, "charged fits": paid[0], "charges": charges}
+
+
+def complete(client: Any) -> None:
+    """Wait for two workers: where one is killed while it starts, its nanny goes, too."""
+    client.cluster.scale(2)
+    late = time.monotonic() + 2 * LONGEST
+    while len(client.cluster.scheduler.workers) < 2 and time.monotonic() < late:
+        time.sleep(0.1)
 
 
 def workers_of(client: Any) -> list[int]:
