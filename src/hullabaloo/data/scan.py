@@ -11,7 +11,7 @@ from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
 from hullabaloo.data.encoding import WIDEST
 from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
-from hullabaloo.data.engines.cluster import Remote
+from hullabaloo.data.engines.cluster import Remote, RemoteFrame
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
@@ -51,6 +51,11 @@ class ScannedTable(Table):
         parts = self._source.parts_of(names, self._batch)
         while (part := unheard(lambda: next(parts, END))) is not END:
             yield part
+
+    @property
+    def frame(self) -> RemoteFrame | None:
+        """The dataframe of a cluster; None of a table that is none."""
+        return self._source if isinstance(self._source, RemoteFrame) else None
 
     def engine(self, reading: Reading) -> Engine:
         """What reads the parts and asks them, for one fit."""
@@ -118,6 +123,10 @@ def scan(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
+    if columns is not None and not isinstance(opened, JsonLines):
+        raise InvalidParameter(
+            "columns= are the keys that are read of a JSON Lines file, and another source was given. Leave it out."
+        )
     if sparse is not None:
         opened = _sparse(opened, sparse, cache)
     if cache is not None and isinstance(opened, Remote):

@@ -7,7 +7,7 @@ into the logs of the cluster, with its arguments, and sent to whoever asked.
 import pickle
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -57,6 +57,18 @@ class Remote(Parts):
     @abstractmethod
     def engine(self, reading: Reading, keep_bytes: int) -> Engine:
         """What asks its parts, for one fit."""
+
+
+class RemoteFrame(Remote):
+    """A dataframe of an engine, from which workers can make others."""
+
+    @abstractmethod
+    def mapped(self, work: Callable[[Table], dict[str, Any]], names: Sequence[str] | None, keep: Sequence[str]) -> Any:
+        """A dataframe of the engine, lazily: of each part's columns of these names, those to keep beside what a public function makes of its rows."""
+
+    @abstractmethod
+    def write(self, frame: Any, place: str) -> None:
+        """Have workers write such a dataframe as a folder of Parquet files."""
 
 
 # ---- on a worker: no error leaves -----------------------------------------------------------------------------------
@@ -130,6 +142,18 @@ def add(task: bytes, tallies: Iterable[bytes]) -> bytes:
         return dumped(own, own.merged(loaded(own, word) for word in words))
 
     return said(merged)
+
+
+def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
+    """What a public function makes of a part, by names.
+
+    Raises:
+        TornTable: it failed; nothing that it said is left. Dask writes a failed task's arguments into its logs, as with any other map over a frame.
+    """
+    made = said(lambda: unpacked(work)[0](opened(frame, shape)))
+    if isinstance(made, bytes):
+        raise FAULTS.get(made, TornCluster)
+    return dict(made)
 
 
 def version() -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hullabaloo.data.engines import cluster
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task, part_of, unpacked
-from hullabaloo.data.engines.cluster import Remote, unheard
+from hullabaloo.data.engines.cluster import RemoteFrame, unheard
 from hullabaloo.data.readers.arrow import ArrowTable, schema_of
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
@@ -29,7 +29,7 @@ Parts = Callable[[Iterator[Any]], Iterator[Part]]
 
 
 @final
-class SparkFrame(Remote):
+class SparkFrame(RemoteFrame):
     """A Spark dataframe, by the executors of its session."""
 
     def __init__(self, frame: Any) -> None:
@@ -71,6 +71,23 @@ class SparkFrame(Remote):
         names = reading.columns
         shape = names, cluster.kinds_of(schema_of(self._arrow(names)))
         return SparkEngine(self._chosen(names), shape, reading, keep_bytes)
+
+    def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
+        """See `RemoteFrame`."""
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import from_arrow_type
+        from pyspark.sql.types import StructField, StructType
+
+        frame, declared = self._chosen(names), self._arrow(names)
+        shape = None if names is None else tuple(names), cluster.kinds_of(schema_of(declared))
+        mapped = partial(_mapped, cluster.sent(work), shape, list(keep))
+        (empty,) = mapped(iter([pa.RecordBatch.from_pylist([], declared)]))
+        made = [StructField(one.name, from_arrow_type(one.type)) for one in list(empty.schema)[len(keep) :]]
+        return frame.mapInArrow(mapped, StructType([*(frame.schema[name] for name in keep), *made]))
+
+    def write(self, frame: Any, place: str) -> None:
+        """See `RemoteFrame`."""
+        unheard(lambda: frame.write.parquet(place))
 
     def _arrow(self, names: Sequence[str] | None) -> Any:
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -130,6 +147,15 @@ def _cells(cells: list[bytes], name: str = "said") -> Any:
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], [name])
+
+
+def _mapped(work: bytes, shape: cluster.Shape, keep: list[str], batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for batch in batches:
+        made = cluster.applied(work, batch, shape)
+        columns = [*map(batch.column, keep), *map(pa.array, made.values())]
+        yield pa.RecordBatch.from_arrays(columns, [*keep, *made])
 
 
 def _version(batches: Iterator[Any]) -> Iterator[Any]:
