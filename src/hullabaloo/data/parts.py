@@ -101,7 +101,7 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
     source, domain = encoding.domain.open(table, parts=True), encoding.domain
     if not source.parted:
         return
-    if domain.unit is not None and getattr(source, "cache", None) is None:
+    if domain.unit is not None and not getattr(source, "brings_units", False):
         raise SchemaError(
             f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass "
             "hb.scan(…, cache='folder'), where they are brought together, or a table in memory. Nothing was charged."

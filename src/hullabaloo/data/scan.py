@@ -37,6 +37,7 @@ class ScannedTable(Table):
         self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
+        self.brings_units = source.brings_units if isinstance(source, Remote) else cache is not None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
