@@ -153,13 +153,9 @@ def _dealt(reading: Reading, table: Table, buckets: int) -> tuple[int, list[Word
     """How many records there are, and the words of each bucket."""
     rows, owners = reading.encoding.owned(table, reading.target)
     assert owners is not None
-    units = numbered(owners)
-    known = b"".join(
-        blake2b(str(one).encode(errors="surrogatepass"), digest_size=32).digest() for one in dict.fromkeys(owners)
-    )
-    named = np.array([one is not None for one in owners], dtype=bool)
-    places = np.flatnonzero(named & within_share(rows, units, reading.encoding.domain.records_per_unit))
-    hashes = np.frombuffer(known, dtype="<u8").reshape(-1, 4).astype(np.uint64)[units[places]]
+    units, names = numbered(owners), hashes_of(owners)
+    places = np.flatnonzero(names.any(axis=1) & within_share(rows, units, reading.encoding.domain.records_per_unit))
+    hashes = names[places]
     places_of = hashes[:, 0] % np.uint64(buckets)
     order = np.argsort(places_of, kind="stable")
     extra = [np.ones(len(owners)) if one is None else one for one in (rows.weight, rows.offset)]
@@ -167,6 +163,15 @@ def _dealt(reading: Reading, table: Table, buckets: int) -> tuple[int, list[Word
     words = np.hstack([hashes[order], found])
     ends = np.searchsorted(places_of[order], np.arange(buckets + 1))
     return len(owners), [words[start:stop] for start, stop in pairwise(ends.tolist())]
+
+
+def hashes_of(owners: list[str | None]) -> Words:
+    """(n, 4) the BLAKE2b of whose each record is; 0 where it is nobody's. PRIVATE."""
+    known = [
+        bytes(32) if one is None else blake2b(one.encode(errors="surrogatepass"), digest_size=32).digest()
+        for one in dict.fromkeys(owners)
+    ]
+    return np.frombuffer(b"".join(known), dtype="<u8").reshape(-1, 4).astype(np.uint64)[numbered(owners)]
 
 
 def _nothing(reading: Reading) -> Words:
