@@ -21,7 +21,7 @@ from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from tests.data.engines import clusters
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 
-QUICK = ("moments", "several", "units", "units by gradients")
+QUICK = ("moments", "several", "units by gradients")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from tests.data.engines import clusters
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
-QUICK = ("several", "units", "units by gradients")
+QUICK = ("several", "units by gradients")
 
 
 @pytest.fixture(scope="module")

@@ -178,11 +178,10 @@ def _kept(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
 
 
 def _deal(reading: bytes, shape: cluster.Shape, buckets: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """What may count of a table with units, a piece for each bucket; one where there is a fault. PRIVATE."""
+    """What may count of a table with units, a piece for each bucket that has any. PRIVATE."""
     for batch in batches:
-        for bucket, piece in enumerate(cluster.deal(reading, batch, shape, buckets)):
-            if not bucket or len(piece) > units.EMPTY:
-                yield _pieces(bucket, piece)
+        dealt = enumerate(cluster.deal(reading, batch, shape, buckets))
+        yield _pieces([(bucket, piece) for bucket, piece in dealt if not bucket or len(piece) > units.EMPTY])
 
 
 def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
@@ -195,18 +194,19 @@ def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
 
 def _gather(reading: bytes, batches: Iterator[Any]) -> Iterator[Any]:
     """The same as one piece. PRIVATE."""
-    yield _pieces(0, cluster.gather(reading, _found(batches)))
+    yield _pieces([(0, cluster.gather(reading, _found(batches)))])
 
 
 def _found(batches: Iterator[Any]) -> Iterator[bytes]:
     return (piece for batch in batches for piece in batch.column("piece").to_pylist())
 
 
-def _pieces(bucket: int, piece: bytes) -> Any:
+def _pieces(found: list[tuple[int, bytes]]) -> Any:
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays(
-        [pa.array([bucket], pa.int64()), pa.array([piece], pa.binary())], ["bucket", "piece"]
+        [pa.array([bucket for bucket, _ in found], pa.int64()), pa.array([piece for _, piece in found], pa.binary())],
+        ["bucket", "piece"],
     )
 
 
