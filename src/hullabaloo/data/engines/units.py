@@ -27,9 +27,9 @@ Words = NDArray[np.uint64]
 EMPTY = 9
 """Bytes of a piece without rows."""
 _BUCKETS = 512
-_SPILL = 1 << 17
+_SPILL = 1 << 16
 """Bytes of a bucket that are held in memory before they are sealed,"""
-_LIMIT = 1 << 25
+_LIMIT = 1 << 24
 """of rows that are brought together at once, unless one unit's share is larger,"""
 _ROWS = 1 << 16
 """and rows of a part at least."""
@@ -155,13 +155,12 @@ def _dealt(reading: Reading, table: Table, buckets: int) -> tuple[int, list[Word
     assert owners is not None
     units, names = numbered(owners), hashes_of(owners)
     places = np.flatnonzero(names.any(axis=1) & within_share(rows, units, reading.encoding.domain.records_per_unit))
-    hashes = names[places]
-    places_of = hashes[:, 0] % np.uint64(buckets)
-    order = np.argsort(places_of, kind="stable")
+    dealt_to = names[places, 0] % np.uint64(buckets)
+    places = places[np.argsort(dealt_to, kind="stable")]
     extra = [np.ones(len(owners)) if one is None else one for one in (rows.weight, rows.offset)]
-    found = np.column_stack([one[places[order]] for one in (rows.X, rows.Y, *extra)]).view(np.uint64)
-    words = np.hstack([hashes[order], found])
-    ends = np.searchsorted(places_of[order], np.arange(buckets + 1))
+    every = names.view(np.float64), rows.X, rows.Y, *extra
+    words = np.column_stack([one[places] for one in every]).view(np.uint64)
+    ends = np.searchsorted(np.sort(dealt_to), np.arange(buckets + 1))
     return len(owners), [words[start:stop] for start, stop in pairwise(ends.tolist())]
 
 
