@@ -103,7 +103,6 @@ class _Liar(Solver):
     name = "gradient"
     run = GradientSolver.run  # type: ignore[assignment]
     predicted_risk = GradientSolver.predicted_risk  # type: ignore[assignment]
-    predicted_noise = GradientSolver.predicted_noise  # type: ignore[assignment]
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         plan = GradientSolver().plan(problem, prices, allowance)

@@ -322,9 +322,6 @@ class Misshapen(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         return 0.0
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: np.ndarray) -> np.ndarray:
-        return np.zeros(problem.dimension)
-
 
 @pytest.mark.parametrize(
     "found",

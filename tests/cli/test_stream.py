@@ -180,7 +180,7 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
         assert said in done.out
     found = run("stream", "-", *KEPT, *RECORDED, "--dry-run", "--json").json
     assert [one["records"] for one in found["prices"]] == [50, 200, 1000]
-    errors = [one["privacy_errors"][0] for one in found["prices"]]
+    errors = [one["errors"][0]["likely"] for one in found["prices"]]
     assert errors == sorted(errors, reverse=True)
     for method in (("sketched", "--set", "l1:1"), ("periodic", "--estimator", "lasso")):
         asked = ("--horizon", 100, "--method", *method, "--price")

@@ -60,4 +60,4 @@ def of_model(model: Any) -> Parts:
 def of_price(price: Any) -> Parts:
     """Of a price: the solver and the numbers."""
     told = [price.epsilon, price.delta, math.nan if price.mu is None else price.mu, price.records]
-    return {"solver": price.solver, "price": numbers(told), "errors": numbers(price.privacy_errors)}
+    return {"solver": price.solver, "price": numbers(told)}

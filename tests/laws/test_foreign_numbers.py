@@ -222,9 +222,6 @@ class Writer(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         return 1.0
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Any) -> Any:
-        return np.ones(problem.dimension)
-
 
 @dataclass(eq=False)
 class Honest(Writer):

@@ -191,7 +191,6 @@ class Nosy(Solver):
             self.heard.append(list(_told(error)))
 
     predicted_risk = GradientSolver.predicted_risk  # type: ignore[assignment]
-    predicted_noise = GradientSolver.predicted_noise  # type: ignore[assignment]
 
 
 def _told(error: BaseException | None) -> Any:

@@ -112,9 +112,6 @@ class Signs(Solver):
     def predicted_risk(self, problem: Any, plan: Plan) -> float:
         return 0.1
 
-    def predicted_noise(self, problem: Any, plan: Plan, gram: Any) -> Any:
-        return np.full(problem.dimension, plan.settings["sigma"] / problem.records)
-
 
 CASES: dict[str, tuple[type, dict[str, Any]]] = {
     "set": (Diamond, {"constraint": Diamond(1.0), "solver": "gradient"}),

@@ -67,13 +67,11 @@ def test_predictions_fall_as_the_budget_grows() -> None:
     data = table(5_000, 6, intercept=True)
     asked = problem(data)
     solver = AdaptiveGradientSolver()
-    risks, noises = [], []
+    risks = []
     for mu in (0.01, 0.1, 1.0):
         plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
         risks.append(solver.predicted_risk(asked, plan))
-        noises.append(float(np.linalg.norm(solver.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
     assert risks[0] > risks[1] > risks[2] > 0.0
-    assert noises[0] > noises[1] > noises[2] > 0.0
 
 
 @pytest.mark.parametrize("usual", [-0.7, 0.1])

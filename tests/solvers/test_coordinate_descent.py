@@ -412,21 +412,16 @@ def test_the_posters_calibration_is_its_noise_at_its_real_price() -> None:
         solver.plan(asked, prices(data, asked), Allowance(Budget.gdp(1.0), calibration=Calibration.PAPER))
 
 
-def test_predictions_fall_as_the_budget_grows_and_the_noise_is_of_the_size_that_is_predicted() -> None:
+def test_predictions_fall_as_the_budget_grows() -> None:
     data = scaled_table(np.geomspace(1.0, 0.2, 6))
     asked, solver = problem(data), CoordinateDescentSolver()
-    gram = data.X.T @ data.X / len(data.Y)
     risks = []
     for mu in (0.02, 0.2, 2.0):
         plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))
         risks.append(solver.predicted_risk(asked, plan))
-        expected = solver.predicted_noise(asked, plan, gram)
-        drawn = np.std([solve(solver, data, asked, mu, seed).theta[:, 0] for seed in range(60)], axis=0)
-        assert np.all((expected > 0.3 * drawn) & (expected < 3.0 * drawn)), (mu, expected / drawn)
     assert risks[0] > risks[1] > risks[2] > 0.0
     exact = solver.plan(asked, prices(data, asked), Allowance.gdp(math.inf))
     assert solver.predicted_risk(asked, exact) == 0.0
-    assert np.all(solver.predicted_noise(asked, exact, gram) == 0.0)
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))

@@ -120,16 +120,12 @@ def test_the_law_of_the_path_is_what_simulation_shows() -> None:
         assert total.std() == pytest.approx(math.sqrt(law.variance(values)[0]), rel=0.4)
 
 
-def test_predictions_of_risk_and_noise_fall_with_the_budget() -> None:
+def test_predictions_of_risk_fall_with_the_budget() -> None:
     data = table(5000, 4, intercept=True)
     asked, solver = problem(data), GradientSolver()
     plans = [solver.plan(asked, prices(data, asked), Allowance.gdp(mu)) for mu in (0.03, 0.3, 3.0, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
-    noise = solver.predicted_noise(asked, plans[2], data.X.T @ data.X / data.records)
-    assert noise.shape == (5,)
-    assert np.all(noise > 0.0)
-    assert not solver.predicted_noise(asked, plans[3], np.eye(5)).any()
 
 
 def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:

@@ -320,29 +320,12 @@ def test_private_models_are_feasible_and_within_the_bound(body, mu):
     assert excess <= solver.predicted_risk(asked, plan)
 
 
-def test_a_larger_budget_gives_a_smaller_bound_and_less_noise():
+def test_a_larger_budget_gives_a_smaller_bound():
     data = table(5000, 4, intercept=True)
     asked, solver = problem(data, constraint=L1Ball(0.5)), MirrorDescentSolver()
     plans = [solver.plan(asked, prices(data, asked), Allowance.gdp(mu)) for mu in (0.003, 0.03, 0.3, math.inf)]
     risks = [solver.predicted_risk(asked, plan) for plan in plans]
     assert risks == sorted(risks, reverse=True)
-    gram = data.X.T @ data.X / data.records
-    assert not solver.predicted_noise(asked, plans[-1], gram).any()
-    assert solver.predicted_noise(asked, plans[0], gram).max() <= 1.0
-
-
-def test_the_predicted_noise_is_the_noise_of_many_runs():
-    """200 runs far from the set's boundary; a variance of 200 draws is off by a factor 1.7 once in 1e6 each."""
-    data = table(4000, 4)
-    asked, solver = problem(data, constraint=L2Ball(3.0)), MirrorDescentSolver(clip=5.0)
-    plan = solver.plan(asked, prices(data, asked), Allowance.gdp(0.3))
-    found = [
-        solver.run(asked, plan, NumpyAnswers(data.X, data.Y, Squared(), 5.0, plan.settings["sigma"], seed)).theta[:, 0]
-        for seed in range(200)
-    ]
-    wanted = solver.predicted_noise(asked, plan, data.X.T @ data.X / data.records)
-    ratio = np.var(found, axis=0) / wanted**2
-    assert np.all((ratio > 1 / 1.7) & (ratio < 1.7))
 
 
 def test_steps_end_where_optimisation_meets_noise():

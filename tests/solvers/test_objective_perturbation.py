@@ -14,6 +14,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedH
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.solvers import ObjectivePerturbationSolver, Plan, Problem
+from hullabaloo.solvers.perturbation.objective_perturbation import curvature_at
 from tests.solvers.tables import Table, prices, problem, table
 
 SOLVER = ObjectivePerturbationSolver()
@@ -95,13 +96,15 @@ def test_zeros_of_an_l1_penalty_are_zeros() -> None:
     assert 0 < np.count_nonzero(theta) < 6
 
 
-def test_the_noise_is_what_was_predicted() -> None:
+def test_the_noise_is_what_the_curvature_makes_of_it() -> None:
     """Repeated answers around their mean: each of 3 standard deviations from 60 draws, false alarm below 1e-6."""
     data = table(4000, 3)
     asked, allowance = problem(data), Allowance(Budget(2.0, 1e-6))
     answers = np.array([solved(data, asked, allowance, draw)[1] for draw in range(60)])
     plan, _ = solved(data, asked, allowance)
-    predicted = SOLVER.predicted_noise(asked, plan, data.X.T @ data.X / data.records)
+    curved = data.X.T @ data.X * curvature_at(asked) + plan.settings["ridge"] * np.eye(3)
+    spread = np.linalg.inv(curved) * plan.settings["sigma"]
+    predicted = np.sqrt(np.diag(spread @ spread) + plan.settings["output_sigma"] ** 2)
     ratio = answers.std(axis=0, ddof=1) / predicted
     assert np.all((ratio > 0.6) & (ratio < 1.6))
     assert SOLVER.predicted_risk(asked, plan) > 0.0

@@ -189,13 +189,11 @@ def test_it_refuses_what_it_cannot_do() -> None:
 def test_predictions_fall_as_the_budget_grows() -> None:
     data = table(5_000, 6, intercept=True)
     asked = problem(data)
-    risks, noises = [], []
+    risks = []
     for mu in (0.01, 0.1, 1.0):
         plan = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(mu))
         risks.append(SOLVER.predicted_risk(asked, plan))
-        noises.append(float(np.linalg.norm(SOLVER.predicted_noise(asked, plan, np.eye(asked.dimension) / 3.0))))
     assert risks[0] > risks[1] > risks[2] > 0.0
-    assert noises[0] > noises[1] > noises[2] > 0.0
 
 
 def test_quiet_tables_get_a_second_phase_more_room_and_more_travel() -> None:

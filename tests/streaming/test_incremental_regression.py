@@ -294,7 +294,7 @@ def test_a_price_costs_nothing_and_falls_as_records_come(tmp_path: Path) -> None
     early, late = model.price(1_000), model.price()
     assert (early.records, late.records) == (1_000, 10_000)
     assert early.epsilon == late.epsilon <= 1.0
-    assert late.privacy_errors[0] < early.privacy_errors[0] / 3
+    assert late.errors[0].likely < early.errors[0].likely / 3
     assert "all releases together" in str(early)
     assert ledger.charges("clinic") == ()
     assert model._intake is None
@@ -312,13 +312,15 @@ def test_a_price_costs_nothing_and_falls_as_records_come(tmp_path: Path) -> None
     assert 0.0 < late < early / 5  # the sum's bound hardly grows, and this is a record's
 
 
-def test_a_price_tells_the_noise_that_the_release_has() -> None:
+def test_a_price_tells_the_errors_that_the_release_has() -> None:
     rng = np.random.default_rng(5)
     X = rng.uniform(size=(10_000, 3))
     model = stream(budget=ONE, horizon=10_000, every=100).fit(X, rng.normal(0, 1, 10_000))
-    told = np.array(model.price().privacy_errors)
-    real = np.array([row.privacy_error for row in model.summary().rows])
-    assert np.all((told < 1.5 * real) & (real < 1.5 * told))
+    rows = {row.name: row.std_error for row in model.summary().rows}
+    assert model.price().errors
+    assert all(one.low < rows[one.name] < one.high for one in model.price().errors)
+    (known,) = (one for one in model.price(known={"a": 0.29}).errors if one.name == "a")
+    assert known.high / known.low < 0.7 * model.price().errors[0].high / model.price().errors[0].low
 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])

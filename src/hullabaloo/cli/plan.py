@@ -111,8 +111,6 @@ def price(
     build.width(declared, columns, f" {domain}")
     made = build.estimator(model, declared, **build.terms(budget, ledger))
     found = made.price(n=records, n_features=columns, known=dict(map(_deviation, known or ())))
-    lines = [(one.name, one.range) for one in found.errors]
-    lines = lines or [(name, f"± {error:.3g}") for name, error in zip(found.columns, found.privacy_errors, strict=True)]
     about = {
         "spend": spend(found),
         "records": f"{found.records:,}",
@@ -120,9 +118,7 @@ def price(
         "gain": found.expectation,
     }
     notes = [f"Note: {note}." for note in found.notes]
-    said = noises("", ["column", "noise"], lines)
-    if found.errors:
-        said = ["", EXPECTED, table(["column", "standard error"], lines)]
+    said = expected("", ["column", "standard error"], [(one.name, one.range) for one in found.errors])
     shown = [facts(about), *said, *notes, NOTHING]
     Output("price", json_).result({"price": found.to_dict()}, *shown)
 
@@ -195,12 +191,6 @@ def spend(found: Any) -> str:
     return f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
 
 
-EXPECTED = (
-    "Expected standard error of each coefficient, sampling and privacy, in the units of the table: nine tables of ten are within the range; what is publicly "
-    "known narrows it (--known NAME=STANDARD_DEVIATION):"
-)
-
-
 def _deviation(text: str) -> tuple[str, float]:
     name, _, number = text.rpartition("=")
     try:
@@ -211,13 +201,11 @@ def _deviation(text: str) -> tuple[str, float]:
         ) from None
 
 
-def noises(when: str, head: list[str], lines: list[Any]) -> list[Any]:
-    """A table of the noise of coefficients, with what it is; an empty line where it cannot be told."""
-    said = (
-        f"Expected privacy noise (standard error) of each coefficient{when}, in the units of the table, were {{}}features spread "
-        "evenly over their bounds (seldom so, and the noise is then larger):"
-    )
-    return ["", said.format("" if when else "its "), table(head, lines)] if lines else [""]
+def expected(when: str, head: list[str], lines: list[Any]) -> list[Any]:
+    """A table of the errors to expect, with what they are; an empty line where none are told."""
+    said = f"Expected standard error of each coefficient{when}, sampling and privacy, in the units of the table: nine tables of ten are within the range"
+    narrower = "" if when else "; what is publicly known narrows it (--known NAME=STANDARD_DEVIATION)"
+    return ["", f"{said}{narrower}:", table(head, lines)] if lines else [""]
 
 
 def loss_from_text(text: str) -> "AnyLoss":

@@ -19,7 +19,7 @@ from hullabaloo.cli.options import (
     flag,
 )
 from hullabaloo.cli.output import NOTHING, Output, facts, guarantee
-from hullabaloo.cli.plan import noises, spend
+from hullabaloo.cli.plan import expected, spend
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -189,10 +189,10 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
     else:
         places = _looked_at(stream._schedule)
         prices = [stream.price(position, n_features=columns) for position in places]
-        errors = zip(*(one.privacy_errors for one in prices), strict=True)
-        lines = [[name, *(f"± {e:.3g}" for e in es)] for name, es in zip(prices[-1].columns, errors, strict=True)]
+        errors = zip(*(one.errors for one in prices), strict=True)
+        lines = [[each[0].name, *(one.range for one in each)] for each in errors]
         cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
-        said = noises(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
+        said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
         said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
         said += [f"Note: {note}." for note in prices[-1].notes[1:]]  # the first says of which release this is
     schedule = stream._schedule

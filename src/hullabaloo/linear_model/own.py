@@ -69,7 +69,7 @@ class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
 class SolverNotLoaded(NotLoaded, Solver):
     """In place of a solver."""
 
-    plan = run = predicted_risk = predicted_noise = NotLoaded.refuse
+    plan = run = predicted_risk = NotLoaded.refuse
 
 
 def own_to_dict(thing: Any, otherwise: Callable[[], Any]) -> Any:

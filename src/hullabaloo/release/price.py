@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from hullabaloo.codec import arguments
-from hullabaloo.data.reference import reference_gram, undetermined
+from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
-from hullabaloo.losses import Huber, KernelCode, Squared, SquaredTargets
+from hullabaloo.losses import Huber, KernelCode, Squared
 from hullabaloo.planning.choose import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
@@ -21,7 +19,7 @@ from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import epsilon_of
 from hullabaloo.release import large_delta
-from hullabaloo.release.expected_errors import WIDEST, ExpectedError, expected_errors
+from hullabaloo.release.expected_errors import ExpectedError, expected_errors
 from hullabaloo.release.planned import PlannedFit, fewer, mean_weight, replanned, tried_out
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
@@ -73,9 +71,6 @@ class Price(Printed):
         epsilon: ε at `delta` that the plan costs.
         delta: the δ at which ε is quoted.
         mu: its Gaussian-DP parameter (None when it has none; ∞ when no noise is drawn).
-        columns: names of the encoded columns; empty where there are too many to show.
-        privacy_errors: expected privacy noise (standard error) of each of their coefficients, in the user's units, for a
-            table whose features are spread evenly over their declared ranges.
         errors: standard errors that the unpenalised coefficients can be expected to have, sampling and privacy together, as ranges
             (`release/expected_errors.py`); empty where the fit tells none.
         expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
@@ -90,8 +85,6 @@ class Price(Printed):
     delta: float
     mu: float | None
     records: int
-    columns: tuple[str, ...]
-    privacy_errors: tuple[float, ...]
     expectation: str
     reason: str
     notes: tuple[str, ...] = ()
@@ -108,20 +101,13 @@ class Price(Printed):
             f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
             f"gain:  {self.expectation}",
         ]
-        rows = [(one.name, one.range) for one in self.errors]
-        if rows:
+        if self.errors:
             lines.append(
                 "expected standard error of each coefficient, in the units of the table (nine tables of ten are within the range; standard deviations "
                 "that are publicly known narrow it, price(known={name: ...})):"
             )
-        elif self.columns:
-            lines.append(
-                "expected privacy noise (standard error) of each coefficient, in the units of the table, were its features "
-                "spread evenly over their bounds (seldom so, and the noise is then larger):"
-            )
-            rows = [(name, f"±{one:.3g}") for name, one in zip(self.columns, self.privacy_errors, strict=True)]
-        width = max((len(name) for name, _ in rows), default=0)
-        lines += [f"  {name.ljust(width)}  {told}" for name, told in rows]
+        width = max((len(one.name) for one in self.errors), default=0)
+        lines += [f"  {one.name.ljust(width)}  {one.range}" for one in self.errors]
         bounds = bound_lines(self.lower_bounds, self.upper_bounds)
         return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in self.notes)])
 
@@ -135,7 +121,6 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
-    names, errors = _errors(prepared)
     expected = expected_errors(prepared, known)
     pair = task.budget.pair if private else None
     return Price(
@@ -144,42 +129,21 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         delta=delta,
         mu=plan.event.gdp_mu() if private else math.inf,
         records=prepared.problem.records,
-        columns=names,
-        privacy_errors=errors,
         expectation=_expectation(prepared),
         reason=plan.reason,
-        notes=_notes(prepared, named=bool(names), expected=bool(expected)),
+        notes=_notes(prepared, expected=bool(expected)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
     )
 
 
-def _errors(prepared: PlannedFit) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Names and expected noise of the coefficients on the reference table; nothing for a very wide one.
-
-    Nothing either for losses that are not squared: the noise follows the curvature where the predictions lie, which no
-    declaration tells (twenty times the noise of a flat prediction has been seen).
-    """
-    encoding = prepared.encoding
-    if encoding.facts.width > WIDEST or not isinstance(prepared.problem.loss, Squared | SquaredTargets):
-        return (), ()
-    noise = prepared.solver.predicted_noise(prepared.problem, prepared.plan, reference_gram(encoding))
-    errors = np.sqrt(encoding.user_matrix(0) ** 2 @ noise**2)
-    names = (*encoding.feature_names_out, *(["(intercept)"] if encoding.facts.intercept else []))
-    return names, tuple(float(error) for error in errors[: len(names)])
-
-
-def _notes(prepared: PlannedFit, named: bool, expected: bool) -> tuple[str, ...]:
+def _notes(prepared: PlannedFit, expected: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = []
-    if not named and not expected:
-        why = ": it depends on where the records' predictions lie" if encoding.facts.width <= WIDEST else ""
-        notes.append(f"the noise of each of {encoding.facts.width:,} coefficients is not shown{why}")
-    if named and any(query.name == "select" for query in prepared.plan.queries):
+    if any(query.name == "select" for query in prepared.plan.queries):
         notes.append(
-            "which columns are chosen is not known beforehand: this is the noise of columns that are, and leaves out that steps along "
-            "one column at a time end short of the optimum; all other coefficients are 0"
+            "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
         )
     if expected and task.budget.is_private and not isinstance(prepared.problem.loss, Squared | Huber):
         notes.append(
@@ -198,7 +162,7 @@ def _notes(prepared: PlannedFit, named: bool, expected: bool) -> tuple[str, ...]
     if late := large_delta(task.budget, prepared.problem.records):
         notes.append(late)
     features = undetermined(encoding)
-    if (named or expected) and features and task.budget.is_private:
+    if expected and features and task.budget.is_private:
         names = ", ".join(repr(name) for name in features[:5]) + (" and others" if len(features) > 5 else "")
         notes.append(
             f"{names}: every level has a column beside the intercept, so only differences between levels are determined. Predictions do not suffer; "

@@ -209,7 +209,3 @@ class Solver(ABC):
     @abstractmethod
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """Excess empirical risk expected of `plan`, on the unit domain, from public facts alone."""
-
-    @abstractmethod
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Expected standard deviation of the privacy noise in each coefficient, (p,), if `mean xxᵀ` were `gram`."""

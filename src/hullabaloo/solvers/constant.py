@@ -9,17 +9,18 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.gradient.gradient import GradientSolver
-from hullabaloo.solvers.gradient.measured_gradient import UNSTEADY, UNSTEADY_MIDDLE, AdaptiveGradientSolver
+from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.gradient.gradient import GradientSolver, plain_level_noise
+from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver, level_noise
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 from hullabaloo.solvers.reference import Reference
 
 MEASURED, PLAIN = AdaptiveGradientSolver(), GradientSolver()
 """Fit the intercept, in a view of the records that holds the constant column alone: of residuals and counts, whose gradients are worth
 measuring, and of classes, whose gradients any cut would bias."""
-USUAL_LEVEL = 0.5
-"""How far from 0, the middle of the range, an intercept usually is; what noise hides is taken for that much less."""
+USUAL_LEVEL, UNSTEADY = 0.5, 2.0
+"""How far from 0, the middle of the range, an intercept usually is; what noise hides is taken for that much less; and how many
+times the noise of steps alone an intercept of measured gradients varies, as lengths and cuts are noisy, too."""
 
 
 @final
@@ -69,18 +70,11 @@ class ConstantSolver(Solver):
         signal = 0.5 * smooth_and_steep(problem.loss)[0] * Reference.of(problem).signal
         return signal + _solver(problem).predicted_risk(_level(problem), plan)
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """0 but for the intercept."""
-        noise = np.zeros(problem.dimension)
-        noise[-1] = _noise(problem, plan)
-        return noise
-
 
 def _noise(problem: Problem, plan: Plan) -> float:
-    """Standard deviation of the noise in the intercept, to which unsteady cuts alone add here."""
-    solver = _solver(problem)
-    noise = float(solver.predicted_noise(_level(problem), plan, np.ones((1, 1)))[-1])
-    return noise * UNSTEADY / UNSTEADY_MIDDLE if solver is MEASURED else noise
+    """Standard deviation of the noise in the intercept; to that of measured gradients unsteady cuts add."""
+    measured = _solver(problem) is MEASURED
+    return UNSTEADY * level_noise(_level(problem), plan) if measured else plain_level_noise(_level(problem), plan)
 
 
 def _solver(problem: Problem) -> Solver:

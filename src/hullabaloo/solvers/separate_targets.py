@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import Allowance, compose
-from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Marginals, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.moments.moments import MomentsSolver
 
 
@@ -83,10 +83,6 @@ class SeparateTargetsSolver(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The sum over targets."""
         return problem.targets * self.solver.predicted_risk(replace(problem, targets=1), _single(plan, problem))
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """That of one target."""
-        return self.solver.predicted_noise(replace(problem, targets=1), _single(plan, problem), gram)
 
 
 def _repeated(plan: Plan, k: int) -> Plan:

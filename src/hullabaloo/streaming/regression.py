@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, final
@@ -20,7 +21,7 @@ from hullabaloo.release import Release, large_delta
 from hullabaloo.release.estimator import RegressorMixin, label_of
 from hullabaloo.release.parameters import one_of, whole
 from hullabaloo.release.planned import prepare
-from hullabaloo.release.price import Price, price
+from hullabaloo.release.price import NOTHING, Price, price
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
@@ -120,7 +121,12 @@ class IncrementalRegression(StreamRegressor):
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
 
     def price(
-        self, position: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
+        self,
+        position: int | None = None,
+        *,
+        known: Mapping[str, float] = NOTHING,
+        n_features: int | None = None,
+        feature_names: list[str] | None = None,
     ) -> Price:
         """What the stream costs, and what its model can be expected to gain once `position` records are in; charges nothing.
 
@@ -129,6 +135,7 @@ class IncrementalRegression(StreamRegressor):
 
         Args:
             position: how many records are in; the horizon where it is left out.
+            known: standard deviations that are publicly known, by name; they narrow the errors to expect.
             n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
         """
         encoding = self._encoding(feature_names, n_features)
@@ -149,12 +156,12 @@ class IncrementalRegression(StreamRegressor):
         query = process.query
         records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
         fit = replace(task, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
-        fit = replace(fit, calibration=Calibration.EXACT)
+        fit = replace(fit, calibration=Calibration.EXACT, inference="auto")
         if noise > 0.0:
             once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
             fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
         prepared, private = prepare(fit, encoding, records), task.budget.is_private
-        told = price(prepared)
+        told = price(prepared, known)
         delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
         late = large_delta(task.budget, task.schedule.horizon or at)
         released = task.schedule.position(step)

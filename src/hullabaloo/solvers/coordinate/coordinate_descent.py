@@ -130,19 +130,6 @@ class CoordinateDescentSolver(Solver):
         middle = _middle(schedule, problem) ** 2
         return 0.5 * schedule.smoothness * (float(values @ (missed + noise)) + middle)
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Standard deviation of the noise in θ, by eigendirections of the correlations of `gram`, M_j as it would be released."""
-        schedule = Schedule(**plan.settings)
-        if schedule.exact:
-            return np.zeros(problem.dimension)
-        slopes = problem.dimension - problem.intercept
-        square = np.maximum(np.diag(gram)[:slopes], max(schedule.moment_noise, 1e-300))
-        scale = np.sqrt(square if schedule.constants != "declared" else np.full(slopes, problem.norm_linf**2))
-        values, vectors = np.linalg.eigh(gram[:slopes, :slopes] / np.outer(scale, scale))
-        variance = vectors**2 @ _gathered(schedule, problem, np.maximum(values, 1e-12))
-        spread = _reach(schedule, problem) / schedule.smoothness * np.sqrt(variance) / scale
-        return np.asarray(np.append(spread, [_middle(schedule, problem)] * problem.intercept), dtype=np.float64)
-
     def _check(self, problem: Problem) -> Loss:
         """Refuse what coordinate descent cannot do, before anything is charged."""
         loss = options.one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")

@@ -9,11 +9,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal, final
 
-import numpy as np
-
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import greedy_search as greedy
 from hullabaloo.solvers.options import WHOLE, check_options, words
 from hullabaloo.solvers.reference import Reference
@@ -82,16 +80,3 @@ class GreedyCoordinateDescentSolver(Solver):
         clip = 0.25 * search.slope * greedy.CUT * math.sqrt(problem.norm_linf * math.sqrt(square))
         noise = search.partial_noise * clip / (search.smoothness * square)
         return missed + 0.5 * search.picks * search.smoothness * problem.norm_linf**2 / 9.0 * noise**2
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Of a coordinate that was moved once, by its own curvature where `gram` tells it, times √(T/p)."""
-        search = greedy.Search(**plan.settings)
-        if search.epsilon is None:
-            return np.zeros(problem.dimension)
-        squares = np.maximum(np.diagonal(gram), 1e-12)
-        clip = 0.25 * search.slope * np.minimum(greedy.CUT * np.sqrt(problem.norm_linf * np.sqrt(squares)), 1.0)
-        noise = search.partial_noise * clip / (search.smoothness * squares)
-        share = np.full(problem.dimension, math.sqrt(min(1.0, search.picks / problem.dimension)))
-        if problem.intercept:
-            share[-1] = 1.0
-        return np.asarray(noise * share, dtype=np.float64)

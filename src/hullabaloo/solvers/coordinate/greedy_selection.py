@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hullabaloo import geometry
 from hullabaloo.errors import CapabilityError
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import greedy_search as greedy
 from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.options import WHOLE, check_options
@@ -92,18 +92,6 @@ class GreedySelectionSolver(Solver):
         search, signal = greedy.Search(**settings), Reference.of(problem).signal
         on_them = REFIT.predicted_risk(restricted(problem, settings["picks"]), Plan(REFIT.name, (), refit))
         return min(greedy.expected_loss(problem, search, signal) + on_them, 0.5 * signal + on_them)
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """That of the refit, if the first k columns were chosen; it tells nothing of choices that fell otherwise."""
-        if "optimum" in plan.settings:
-            return np.zeros(problem.dimension)
-        count, inner = plan.settings["picks"], Plan(REFIT.name, (), plan.settings["refit"])
-        kept = [*range(count), *([problem.dimension - 1] * problem.intercept)]
-        known = REFIT.predicted_noise(restricted(problem, count), inner, gram[np.ix_(kept, kept)])
-        noise = np.full(problem.dimension, float(known[:count].mean()))
-        if problem.intercept:
-            noise[-1] = known[-1]
-        return noise
 
     def _exact(self, problem: Problem, prices: QueryPrices, allowance: Allowance, count: int) -> Plan:
         """Without noise: the exact optimum on the columns chosen so far, after each choice."""

@@ -154,10 +154,6 @@ class DualFrankWolfeSolver(Solver):
         ridge = np.array([settings["ridge"]])
         return float(Parts.of(problem, about, ridge, clip, mu).risk(settings["steps"], settings["peak"])[0])
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """σ_T √(Σ γ_t²), of the mean before coefficients are set to 0."""
-        return np.full(problem.dimension, float(plan.settings["averaged_sigma"]))
-
 
 class _Walk:
     """Means and gaps of one run."""

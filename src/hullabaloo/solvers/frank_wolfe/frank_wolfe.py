@@ -135,19 +135,6 @@ class FrankWolfeSolver(Solver):
         walk = rule.Iterates(**plan.settings)
         return walk.usual(walk.steps, walk.slope_error)
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Spread of each coefficient if noise alone chose the vertices: `‖C‖₂ √(Σ w_t²/p)`, w_t the final weight of step t."""
-        walk, slopes = rule.Iterates(**plan.settings), problem.dimension - problem.intercept
-        if all(query.event.zcdp_rho() == math.inf for query in plan.queries):
-            return np.zeros(problem.dimension)
-        t = np.arange(1.0, walk.steps + 1.0)
-        spread = math.sqrt(float(np.sum((2.0 * (t + 1.0) / ((walk.steps + 1.0) * (walk.steps + 2.0))) ** 2)))
-        noise = np.full(problem.dimension, spread * walk.half)
-        if slopes and problem.constraint is not None:
-            size = slopes * problem.targets
-            noise[:slopes] = spread * problem.constraint.max_norm(2.0, size) / math.sqrt(size)
-        return noise
-
     def _told(self, problem: Problem, steps: int) -> str:
         return check_passes(self, problem, steps, self.max_passes)
 

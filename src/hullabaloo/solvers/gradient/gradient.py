@@ -102,19 +102,6 @@ class GradientSolver(Solver):
         missed = (reference.coefficient * law.bias(eigenvalues)) ** 2
         return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Standard deviation of the noise in θ where the reference's evidence is found, by eigendirections of `gram`."""
-        if plan.settings.get("exact"):
-            return np.zeros(problem.dimension)
-        path = ProjectedSchedule(**plan.settings)
-        law = PathLaw.of(path, _reference(problem))
-        slopes = problem.dimension - problem.intercept
-        values, vectors = np.linalg.eigh(gram[:slopes, :slopes] / path.scale**2)
-        curvature = smooth_and_steep(problem.loss)[0] * np.clip(values, 0.0, 1.0)
-        variance = vectors**2 @ law.variance(curvature) / path.scale**2
-        noise = np.sqrt(np.append(variance, [law.middle_variance] * problem.intercept))
-        return np.asarray(noise, dtype=np.float64)
-
     def _check(self, problem: Problem) -> None:
         if problem.targets != 1:
             raise CapabilityError(
@@ -122,6 +109,11 @@ class GradientSolver(Solver):
                 "one release serves them all, or fit one target at a time."
             )
         require_proximal(problem, "The gradient solver")
+
+
+def plain_level_noise(problem: Problem, plan: Plan) -> float:
+    """Standard deviation of the noise in the intercept."""
+    return math.sqrt(PathLaw.of(ProjectedSchedule(**plan.settings), _reference(problem)).middle_variance)
 
 
 def _reference(problem: Problem) -> Reference:

@@ -37,8 +37,6 @@ from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
 
-UNSTEADY, UNSTEADY_MIDDLE = 2.0, 5.0
-"""How many times the noise of steps alone the slopes and the intercept vary: centres, lengths and cuts are noisy too."""
 USUAL_LINK = 2.0
 """How far logarithms of odds and of counts may lie from their mean (1.5 costs gain on bank marketing, 3 nothing); a residual target lies about as far as gradients
 are cut, over a record's typical length: 0.8 to 2 standard deviations on California, diamonds, costs and rare levels."""
@@ -149,16 +147,6 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
         gathered = (noise / path.bound * np.minimum(travel, 1.0 / np.maximum(values, 1e-300))) ** 2
         return 0.5 * (float(values @ (missed + gathered)) + path.smoothness * middle**2)
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Standard deviation of the noise in θ, by eigendirections of `gram`, times what private cuts add to it (measured)."""
-        path = GradientSchedule(**plan.settings)
-        slopes = problem.dimension - problem.intercept
-        values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
-        travel, noise, middle = _expected_plain(problem, path)
-        deviation = noise * np.minimum(travel / path.bound**2, 1.0 / np.maximum(path.smoothness * values, 1e-300))
-        spread = UNSTEADY * np.sqrt(vectors**2 @ deviation**2)
-        return np.asarray(np.append(spread, [UNSTEADY_MIDDLE * middle] * problem.intercept), dtype=np.float64)
-
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
         later = f", and {path.late} cut where it costs no bias" if path.late else ""
         return f"{path.steps} noisy gradients of {'centred ' * centred(problem)}records, cut at {path.cut:.0%} of them{later}"
@@ -198,18 +186,6 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         gathered = noise * np.minimum(reach, 1.0 / np.maximum(gain, 1e-300)) / path.curvature
         slopes = float(values @ left**2 + gain @ gathered**2)
         return 0.5 * path.smoothness * (slopes + problem.intercept * middle**2)
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Standard deviation of the noise in θ, by eigendirections of `gram`, times what private views add to it (measured)."""
-        path = GradientSchedule(**plan.settings)
-        slopes = problem.dimension - problem.intercept
-        values, vectors = np.linalg.eigh(gram[:slopes, :slopes])
-        values = np.maximum(values, 0.0)
-        gain, reach, noise, middle = _expected_whitened(problem, path, values / path.bound**2)
-        floor = path.floor(path.around * TYPICAL_WHITENED * path.bound, slopes)
-        deviation = noise * np.minimum(reach, 1.0 / np.maximum(gain, 1e-300)) / path.curvature
-        spread = UNSTEADY * np.sqrt(vectors**2 @ (deviation**2 / (values + floor)))
-        return np.asarray(np.append(spread, [UNSTEADY_MIDDLE * middle] * problem.intercept), dtype=np.float64)
 
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
         return f"a noisy covariance, and {path.steps + path.late} noisy gradients of records that it has made round"
@@ -259,6 +235,11 @@ def _expected_plain(problem: Problem, path: GradientSchedule) -> tuple[float, fl
         travel = max(travel, path.late_travel(TYPICAL, clip_norm, path.smoothness))
     middle = path.result_noise * 0.35 * path.slope * max(problem.dimension - 1, 1) ** 0.25 / path.smoothness
     return travel, path.result_noise * clip_norm * path.bound, middle if problem.intercept else 0.0
+
+
+def level_noise(problem: Problem, plan: Plan) -> float:
+    """Standard deviation of the noise of steps in the intercept, in plain coordinates."""
+    return _expected_plain(problem, GradientSchedule(**plan.settings))[2]
 
 
 def _expected_whitened(problem: Problem, path: GradientSchedule, values: Array) -> tuple[Array, float, float, float]:

@@ -184,26 +184,6 @@ class MirrorDescentSolver(Solver):
         """The theorem's bound, of the clipped loss, or that of staying at the start where it is smaller."""
         return Descent(**plan.settings).risk
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Noise of the mean point where φ'' = 1 and no face of the set is met, at most the set's largest coordinate.
-
-        `e_{t+1} = (I − η_t(H + λI))e_t − η_t b_t` averaged over the points, H = `gram`; a potential other than ½‖θ‖²
-        is taken as if it were that one.
-        """
-        descent = Descent(**plan.settings)
-        values, vectors = np.linalg.eigh(gram)
-        size = descent.schedule[0]
-        pull, weight, variance = np.zeros_like(values), np.zeros_like(values), np.zeros_like(values)
-        for t in range(descent.steps, 0, -1):  # weight: of b_t in the sum of the later points
-            pull = (
-                1.0
-                + (1.0 - size.at(t + 1) * (np.clip(values, 0.0, None) + descent.strength + descent.composite)) * pull
-            )
-            weight = size.at(t) * pull
-            variance += weight**2
-        spread = np.sqrt(vectors**2 @ variance) * descent.sigma / (descent.steps + 1)
-        return np.asarray(np.minimum(spread, rules.largest_coordinate(problem)), dtype=np.float64)
-
     def _paper(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The paper's σ, T and η with its constants: `T = (‖Q‖₂εn)²/(ln²(n/δ)(w(Q)² + ‖Q‖₂²))`, `η = R/(L‖Q‖₂√T)`.
 

@@ -294,14 +294,6 @@ def prediction_bound(problem: Problem) -> float:
     return slope_reach(problem) + ends + problem.offset_bound
 
 
-def largest_coordinate(problem: Problem) -> float:
-    """The largest |θ_j| in the set or the interval of the intercept."""
-    body = problem.constraint
-    assert body is not None  # the plan saw to it
-    size = (problem.dimension - problem.intercept) * problem.targets
-    return max(body.max_norm(math.inf, size) if size else 0.0, _ends(problem) if problem.intercept else 0.0)
-
-
 def slope_bound(problem: Problem, prediction: float) -> float:
     """The largest |φ'| (‖∇φ‖₂) at predictions of at most that size."""
     return problem.loss.constants(prediction, math.sqrt(problem.targets)).lipschitz

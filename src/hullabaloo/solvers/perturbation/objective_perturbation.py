@@ -138,13 +138,6 @@ class ObjectivePerturbationSolver(Solver):
         faint = 0.5 * plan.settings["output_sigma"] ** 2 * problem.norm_l2**2
         return noise + bias + float(faint)
 
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """`√diag(H⁻¹ σ² H⁻¹ + σ_out²)`, `H = n φ̄'' gram + λ`."""
-        values, vectors = np.linalg.eigh(gram)
-        curved = problem.records * curvature_at(problem) * np.maximum(values, 0.0) + plan.settings["ridge"]
-        variance = vectors**2 @ (plan.settings["sigma"] / curved) ** 2 + plan.settings["output_sigma"] ** 2
-        return np.asarray(np.sqrt(variance), dtype=np.float64)
-
 
 def clip_for(problem: Problem) -> float:
     """The public clip of |φ'|: half the unit target for squared residuals (all of it with an intercept), else 1."""

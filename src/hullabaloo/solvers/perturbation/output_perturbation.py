@@ -17,7 +17,7 @@ from hullabaloo.errors import CalibrationError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
 from hullabaloo.losses import Loss, VectorLoss
 from hullabaloo.privacy import Allowance, Calibration
-from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
 
@@ -72,10 +72,6 @@ class OutputPerturbationSolver(Solver):
         """`½ φ̄'' Σ_j v_j (σ² + (λ θ_j/(φ̄'' v_j + λ))²)` on the reference table, v_j its second moments."""
         noise, bias = _risk(problem, plan.settings["ridge"], plan.settings["sigma"])
         return noise + bias
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """σ."""
-        return np.full(problem.dimension, float(plan.settings["sigma"]))
 
 
 def clip_of(problem: Problem) -> float:

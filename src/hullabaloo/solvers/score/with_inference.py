@@ -24,7 +24,6 @@ from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
-from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
 from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
@@ -45,8 +44,6 @@ DOUBT_SCORE, DOUBT_CURVATURE = 0.5, 0.7
 on California, diamonds and costs), and a step is short where the curvature's matters."""
 TAIL_SPREAD = 0.01
 """Share of the gradients that is shortened for their spread."""
-USUAL = 2.5
-"""Length that gradients are usually shortened to, over their root mean square."""
 HEAVY = 0.25
 """Power of the curvature's diagonal by which heavy coordinates are scaled down."""
 CALM = 0.15
@@ -220,14 +217,6 @@ class WithInference(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
         return self._resolved().predicted_risk(problem, self._own(problem, plan))
-
-    def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
-        """Of the unpenalised estimates: the score's noise at a usual length, for residuals of the reference table, through the inverse of `gram`."""
-        length = USUAL * math.sqrt(TARGET_VARIANCE * (1.0 - EXPLAINED) * problem.dimension)
-        noise = float(plan.settings["score_noise"]) * length
-        return np.asarray(
-            noise * np.sqrt(np.maximum(np.diag(np.linalg.pinv(gram, hermitian=True)), 0.0)), dtype=np.float64
-        )
 
     def _resolved(self) -> Solver:
         assert isinstance(self.solver, Solver)  # names are looked up by the planner
