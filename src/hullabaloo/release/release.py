@@ -198,9 +198,12 @@ class PrivacyStatement:
                 "that noise really gives"
             )
         groups = ", ".join(f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5))
-        lines.append(
-            f"A person with {'k records in the stream' if stream and self.unit == 'record' else 'k units in the table'} has {groups}"
+        what = (
+            "k records in the stream"
+            if stream and self.unit == "record"
+            else f"k units in the {'stream' if stream else 'table'}"
         )
+        lines.append(f"A person with {what} has {groups}")
         lines.append(
             "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key"
         )
