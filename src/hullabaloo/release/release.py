@@ -198,12 +198,8 @@ class PrivacyStatement:
                 "that noise really gives"
             )
         groups = ", ".join(f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5))
-        what = (
-            "k records in the stream"
-            if stream and self.unit == "record"
-            else f"k units in the {'stream' if stream else 'table'}"
-        )
-        lines.append(f"A person with {what} has {groups}")
+        what = "records" if stream and self.unit == "record" else "units"
+        lines.append(f"A person with k {what} in the {'stream' if stream else 'table'} has {groups}")
         lines.append(
             "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key"
         )
