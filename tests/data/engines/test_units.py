@@ -13,7 +13,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data import open_table
-from hullabaloo.data.engines import turns
+from hullabaloo.data.engines import cluster, turns
 from hullabaloo.data.engines import units as module
 from hullabaloo.data.engines.base import Reading
 from hullabaloo.data.engines.units import Shuffle
@@ -157,3 +157,26 @@ def test_units_need_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="cache="):
         model.fit(hb.scan(table))
     assert not ledger.charges("records")
+
+
+def test_a_fault_among_pieces_is_what_is_said_and_nothing_of_a_record() -> None:
+    about = domain(2)
+    sent, shape = cluster.sent(Reading(about.encoding())), (None, cluster.kinds_of(open_table(table()).schema))
+    good = cluster.deal(sent, table(100), shape, 3)
+    assert cluster.deal(sent, table(100).drop_columns("b"), shape, 3) == [b"!columns"] * 3
+    assert cluster.deal(b"SECRET", table(100), shape, 2) == [b"!failed"] * 2
+    for bad in (b"!columns", b"!memory"):
+        assert cluster.gather(sent, [good[0], bad, b"!failed"]) == cluster.bring(sent, [good[0], bad]) == bad
+    assert cluster.bring(sent, [good[0], b"=cut off"]) == b"!failed"
+
+
+def test_an_engine_that_brings_no_units_together_is_refused_before_the_charge() -> None:
+    class Elsewhere(cluster.Remote):
+        schema = open_table(table()).schema
+
+        def engine(self, reading: Any, keep_bytes: int) -> Any:
+            raise AssertionError
+
+    model = hb.LinearRegression(domain=domain(2), budget=hb.Budget(1.0, 1e-6), test_key=bytes(32))
+    with pytest.raises(SchemaError, match="several parts"):
+        model.fit(hb.scan(Elsewhere()))  # type: ignore[abstract]
