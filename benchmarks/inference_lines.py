@@ -34,6 +34,7 @@ from benchmarks import small
 from benchmarks.forecasts import Forecast, compared, forecast
 from benchmarks.inference_populations import Population, Truth, bent, hessian, scores
 from benchmarks.inference_tables import population
+from hullabaloo.inference.fit_quality import total
 from hullabaloo.noise import TestKey
 
 Array = np.ndarray
@@ -75,8 +76,9 @@ def told(model: Any) -> Told:
 
 
 def total_error(model: Any) -> float:
-    """The stated standard error of predicted over observed total; NaN where the release states none."""
-    return float(getattr(model.summary(), "total_error", np.nan))
+    """How far predicted over observed total is said to be from 1, root mean square; NaN where the release does not say."""
+    told_ = total(model._fitted(), 0) if model.release_.scores else None
+    return float("nan") if told_ is None else float(np.hypot(told_[0] - 1.0, told_[1]))
 
 
 def estimator(case: Case, known: Population, key: TestKey | None, **given: Any) -> Any:

@@ -1,10 +1,14 @@
 """Tables in parts: seconds of a pass from Parquet, CSV, memory and the sealed folder, beside a bare scan by PyArrow; and how much memory it takes.
 
+Fits of tables in memory beside scikit-learn's, and how their time grows.
+
 HULLABALOO_SCAN=folder with room   where the tables are written and left
 HULLABALOO_SCAN_RECORDS=100000000  of the table whose memory is measured (17 GB)
+HULLABALOO_SCAN_FITS=1000000       records of the fits beside scikit-learn's, of a hundred features
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -16,7 +20,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyarrow import csv, dataset, parquet
+from sklearn import linear_model
 
 import hullabaloo as hb
 from hullabaloo.data.parts import rows_of
@@ -94,6 +100,33 @@ def timed(work: Callable[[], Any], times: int = 3) -> dict[str, float]:
     return {"seconds": round(min(one[0] for one in found[1:]), 3), "cpu": round(min(one[1] for one in found[1:]), 3)}
 
 
+def rounds(works: dict[str, Callable[[], Any]], times: int = 5) -> dict[str, Any]:
+    """Median seconds, of the clock and of all processors, of works that are done in rounds, each in an order of its own; and medians of what the first takes of each in its own round.
+
+    A machine that others slow down for a while slows all of a round. Each is done twice in a round, and timed the second time: with the memory that it
+    has taken before.
+    """
+    found, rng = [], np.random.default_rng(0)
+    for _ in range(times):
+        one = {}
+        for name in rng.permutation(list(works)).tolist():
+            works[name]()
+            clock, used = time.perf_counter(), time.process_time()
+            works[name]()
+            one[name] = time.perf_counter() - clock, time.process_time() - used
+        found.append(one)
+    first = next(iter(works))
+    median = lambda of: round(float(np.median([of(one) for one in found])), 3)  # noqa: E731
+    return {
+        name: {
+            "seconds": median(lambda one: one[name][0]),  # noqa: B023 - it is called here
+            "cpu": median(lambda one: one[name][1]),  # noqa: B023
+            "cpu of the first / its own": median(lambda one: one[first][1] / one[name][1]),  # noqa: B023
+        }
+        for name in works
+    }
+
+
 def passes(records: int = RECORDS) -> dict[str, Any]:
     """One question of moments, and one step of the preconditioned gradient, over each source."""
     place, encoding = written(records), domain(records).encoding(fit_intercept=True)
@@ -104,16 +137,75 @@ def passes(records: int = RECORDS) -> dict[str, Any]:
     )
     width = encoding.facts.width
     question = step.question(np.zeros(width), centre=np.zeros(width), intercept_weight=1.0, clip_norm=1.0)
-    found: dict[str, Any] = {"bare scan": timed(lambda: bare(place))}
+    works: dict[str, Callable[[], Any]] = {"bare scan": lambda: bare(place)}
     for name, kept in {
         "disk": {"keep_bytes": 0},
         "memory": {"keep_bytes": 1 << 40},
         "cache": {"keep_bytes": 0, "cache": folder()},
     }.items():
         rows = rows_of(encoding, hb.scan(place, **kept))
-        found[f"{name}: moments"] = timed(lambda rows=rows: moments.exact(rows))  # type: ignore[misc]
-        found[f"{name}: step"] = timed(lambda rows=rows: step.exact(rows, *question))  # type: ignore[misc]
-    return found
+        works[f"{name}: moments"] = lambda rows=rows: moments.exact(rows)  # type: ignore[misc]
+        works[f"{name}: step"] = lambda rows=rows: step.exact(rows, *question)  # type: ignore[misc]
+    return rounds(works)
+
+
+def bandwidth(megabytes: int = 256) -> dict[str, Any]:
+    """Gigabytes a second of one core: of reading memory, of copying it, and of opening what AES-256-GCM sealed."""
+    plain, cipher = np.ones(megabytes << 17), AESGCM(AESGCM.generate_key(256))
+    sealed, room, other = (
+        cipher.encrypt(bytes(12), plain.view(np.uint8).data, None),
+        np.empty(plain.nbytes, np.uint8),
+        np.empty_like(plain),
+    )
+    works = {
+        "read": plain.sum,
+        "copied": lambda: np.copyto(other, plain),
+        "opened": lambda: cipher.decrypt_into(bytes(12), sealed, None, room.data),
+    }
+    return {name: round(plain.nbytes / 1e9 / one["cpu"], 1) for name, one in rounds(works).items()}
+
+
+def fits(records: int, features: int) -> dict[str, Any]:
+    """Ridge, logistic regression and lasso beside scikit-learn's, fitted in turn; both with the threads that they take."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (records, features))
+    y = X @ np.linspace(-1, 1, features) / features**0.5 + rng.normal(0, 0.3, records)
+    names, classes, budget = [f"x{j}" for j in range(features)], (y > 0).astype(int), hb.Budget(1.0, 1e-9)
+    about = {"features": dict.fromkeys(names, (-1, 1)), "indicators": False}
+    of, kinds = hb.Domain(**about, target=(-3, 3)), hb.Domain(**about, classes=[0, 1])
+    own = {
+        "Ridge": lambda: hb.Ridge(domain=of, budget=budget, inference=False).fit(X, y),
+        "LogisticRegression": lambda: hb.LogisticRegression(domain=kinds, budget=budget, inference=False).fit(
+            X, classes
+        ),
+        "Lasso": lambda: hb.Lasso(domain=of, budget=budget, inference=False).fit(X, y),
+    }
+    theirs = {
+        "Ridge": lambda: linear_model.Ridge().fit(X, y),
+        "LogisticRegression": lambda: linear_model.LogisticRegression().fit(X, classes),
+        "Lasso": lambda: linear_model.Lasso(alpha=0.01).fit(X, y),
+    }
+    return {name: rounds({"scikit-learn": theirs[name], "hullabaloo": own[name]}, 3) for name in own}
+
+
+def growth(records: int, features: int) -> dict[str, float]:
+    """Exponents of the processor seconds of a ridge regression's fit in records and in features: from a tenth and a hundredth of them."""
+    seconds = {}
+    for n, p in (
+        (records, features),
+        (records // 10, features),
+        (records // 100, features),
+        (records, features // 10),
+        (records, 1),
+    ):
+        seconds[n, p] = fits(n, p)["Ridge"]["hullabaloo"]["cpu"]
+    whole = seconds[records, features]
+    return {
+        "records, x 10": round(math.log10(whole / seconds[records // 10, features]), 2),
+        "records, x 100": round(math.log10(whole / seconds[records // 100, features]) / 2, 2),
+        "features, x 10": round(math.log10(whole / seconds[records, features // 10]), 2),
+        "features, x 100": round(math.log(whole / seconds[records, 1]) / math.log(features), 2),
+    }
 
 
 def lines(records: int = LINES) -> dict[str, Any]:
@@ -154,5 +246,7 @@ def apart(records: int, units: bool) -> Any:
 
 def run() -> dict[str, Any]:
     large = int(os.environ.get("HULLABALOO_SCAN_RECORDS", str(RECORDS)))
-    fits = {"no unit": apart(large, False), "a unit": apart(large, True)}
-    return {"passes": passes(), **lines(), "memory": fits}
+    memory = {"no unit": apart(large, False), "a unit": apart(large, True)}
+    most = int(os.environ.get("HULLABALOO_SCAN_FITS", "100000"))
+    beside = {"records": most, **fits(most, 100), "growth": growth(most, 100)}
+    return {"passes": passes(), "gigabytes a second": bandwidth(), **lines(), "memory": memory, "fits": beside}

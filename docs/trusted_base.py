@@ -95,14 +95,14 @@ GROUPS = (
         "Sums that go on",
         "Coordinate updates that keep predictions between answers, continual sums, private scores, the draws of a search.",
         "curator",
-        "asked coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score second_moments stream stream_kernels",
+        "asked columns coordinate_kernels coordinate_gradient coordinate_gradient_kernels search_randomness score second_moments stream stream_kernels",
     ),
     Group(
         2,
         "Tables in parts",
         "Every record of a table that is read in parts is in one part, at every reading.",
         "data",
-        "batches parts parts_kernels places scan",
+        "batches columns parts parts_kernels places scan",
     ),
     Group(
         2,

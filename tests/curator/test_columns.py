@@ -8,6 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import Curator
+from hullabaloo.curator.columns import moments_of_columns
+from hullabaloo.curator.moments import dense_sum
 from hullabaloo.curator.views import chosen_columns
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -221,3 +223,21 @@ def test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity(r
     expected = 0.1 * (40 * 0.25 * 0.5) / (2.0 * 0.25 * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0))
     share = 1.0 / (1.0 + math.exp(expected))
     assert abs(chosen.mean() - share) < 6.0 * math.sqrt(share * (1.0 - share) / 4000)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 20])
+def test_products_of_columns_are_exact_for_any_width_and_number(p: int) -> None:
+    """At the largest entries there are, where a sum of more products would no longer be exact in doubles; against whole numbers."""
+    rng = np.random.default_rng(p)
+    for n in (0, 1, 255, 257, 2048, 2049, 8193):
+        X, Y, weight = rng.choice([-1.0, 1.0, 0.3], (n, p)), rng.choice([-1.0, 1.0], (n, 1)), rng.random(n)
+        for rows in (Rows(np.asfortranarray(X), Y), Rows(np.asfortranarray(X), Y, weight)):
+            root = 1.0 if rows.weight is None else np.sqrt(rows.weight)[:, None]
+            cells = np.rint(np.column_stack([rows.X, rows.Y]) * root * 2.0**21).astype(np.int64)
+            high, low = np.divmod(cells, 1 << 11)  # so that products of whole numbers add up in 64 bits
+            exact = sum(
+                (a.T @ b).astype(object) << (11 * power)
+                for a, b, power in ((high, high, 2), (high, low, 1), (low, high, 1), (low, low, 0))
+            )
+            for total in (moments_of_columns(rows, p + 1, -21), dense_sum(rows, p + 1, -21)):
+                assert np.array_equal((total.high.astype(object) << 32) + total.low.astype(object), exact)

@@ -43,10 +43,8 @@ def _ledger() -> hb.Ledger:
 GIVEN: dict[str, Door] = {
     "model": a_model, "statement": lambda g: g.one(models()[:-1]).statement_, "records": lambda g: g.one(((1, 5), [1], g.sequence(g.count))),
     "target": lambda g: g.one((None, "cost", g.text())), "confidence": lambda g: g.random.random(), "dataset": lambda g: g.one(("people", g.text())),
-    "ledger": lambda g: g.one((_ledger(), _ledger().url)), "charge": lambda g: g.one((None, 1, 2, g.count())), "title": lambda g: g.one((None, g.text())),
-    "entries": lambda g: g.sequence(lambda: g.mostly(lambda: g.one(tuple(entries().values())))), "metric": Garbage.text, "non_private": Garbage.real,
-    "points": lambda g: g.one(({1.0: 0.5, 2.0: [0.6, 0.7]}, [(1.0, 0.2)], {g.real(): g.real(), g.positive(): g.one((g.real(), g.sequence(g.real)))}, g.sequence(g.anything))),
-    "mean_only": lambda g: g.one((None, g.real())), "chosen": lambda g: g.one((None, 1.0, g.real())),
+    "ledger": lambda g: g.one((_ledger(), _ledger().url)), "charge": lambda g: g.one((None, 1, 2, g.count())),
+    "entries": lambda g: g.sequence(lambda: g.mostly(lambda: g.one(tuple(entries().values())))),
 }  # fmt: skip
 
 
@@ -130,7 +128,6 @@ PICTURES: dict[str, Door] = {
         for name in (
             "budget_plot",
             "coefficient_plot",
-            "error_against_epsilon_plot",
             "privacy_profile_plot",
             "trade_off_plot",
         )

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from hullabaloo.report import (
     card,
     card_from_json,
     coefficient_plot,
-    error_against_epsilon_plot,
     privacy_profile_plot,
     trade_off_plot,
 )
@@ -127,8 +125,6 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a picture of no statement": lambda: trade_off_plot("x"),  # type: ignore[arg-type]
     "a picture for nobody": lambda: privacy_profile_plot(model().statement_, records=(0,)),
     "a picture of no ledger": lambda: budget_plot(1.5, "people"),  # type: ignore[arg-type]
-    "points that are none": lambda: error_against_epsilon_plot(1.5, non_private=0.5),  # type: ignore[arg-type]
-    "points too large to draw": lambda: error_against_epsilon_plot({1.0: 1.7e308}, non_private=0.5),
     "a separator of two letters": lambda: hb.streaming.CsvSource(__file__, separator=";;"),
     "keys that are no names": lambda: hb.streaming.JsonLinesSource(__file__, 1.5),  # type: ignore[arg-type]
     "a position that is none": lambda: list(hb.streaming.CsvSource(__file__).batches(np.ones(2))),  # type: ignore[arg-type]
@@ -154,9 +150,6 @@ ANSWERED: dict[str, Callable[[], Any]] = {
     "a key derived by half a pair of surrogates": lambda: TestKey(bytes(32)).derive("\ud800"),
     "a composition beyond doubles": lambda: delta_of(compose(LaplaceEvent(1.0), SelectionEvent(0.1), count=HUGE), 1.0),
     "one record for objective perturbation": lambda: huber(0.1, "objective_perturbation").price(1),
-    "an epsilon that is a fraction": lambda: error_against_epsilon_plot(
-        {1.0: 0.5}, non_private=0.9, chosen=Fraction(1)
-    ),
     "the sharpest corner": lambda: huber(1.1e-9, "objective_perturbation").price(10**6),
     "a budget that hides nothing": lambda: huber(0.1, "adaptive_gradient", hb.Budget(1e9, 0.5)).price(10**15),
 }

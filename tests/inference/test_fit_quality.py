@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.inference.fit_quality import from_score, quality
+from hullabaloo.inference.fit_quality import from_score, quality, total
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -51,3 +51,29 @@ def test_where_it_is_not_told_the_line_says_so() -> None:
     loud = replace(score, spread_noise=20.0 * score.spread_noise)
     lines = dict(quality(replace(made._fitted(), release=replace(made.release_, scores=(loud,)))))
     assert "noise hides it" in lines["Residual s.d."]
+
+
+@pytest.mark.parametrize("kind", ["squared", "logistic", "poisson"])
+def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
+    """4 fits of each loss, of a skewed column: each total within four of its errors, and these below 10 %."""
+    made: Any = {"squared": hb.LinearRegression, "logistic": hb.LogisticRegression, "poisson": hb.PoissonRegressor}[
+        kind
+    ]
+    target = {"classes": {"y": [0, 1]}} if kind == "logistic" else {"target": {"y": (0, 60)}}
+    domain = hb.Domain(features={"a": (0, 30), "b": (-2, 2)}, indicators=False, **target)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.gamma(1.0, 1.0, 20_000), rng.uniform(-1, 1, 20_000)])
+        z = 0.3 * np.minimum(X[:, 0], 5.0) + 0.5 * X[:, 1]
+        means = {"squared": 5.0 + 3.0 * z, "logistic": 1.0 / (1.0 + np.exp(1.5 - z)), "poisson": np.exp(z)}[kind]
+        y = {"squared": means + rng.gamma(1.0, 2.0, 20_000), "logistic": rng.random(20_000) < means, "poisson": rng.poisson(means)}[kind]  # fmt: skip
+        model = made(
+            domain=domain, budget=hb.Budget(3.0, 1e-8), solver="preconditioned_gradient", test_key=KEY.derive(seed)
+        )
+        y = np.minimum(y.astype(float), 60.0) if kind != "logistic" else y.astype(int)
+        model.fit(X, y)
+        predicted = model.predict_proba(X)[:, 1] if kind == "logistic" else model.predict(X)
+        told = total(model._fitted(), 0)
+        assert told is not None
+        assert abs(predicted.sum() / y.sum() - told[0]) < 4.0 * told[1] < 0.4
+        assert "Predicted / observed total" in dict(model.summary().header)

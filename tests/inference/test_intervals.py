@@ -4,15 +4,17 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotReleased
-from hullabaloo.inference.from_score import remainder
+from hullabaloo.inference.from_score import FromScore, lean, levels, remainder, steadied
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.summary import rows_of
 from hullabaloo.noise import TestKey
@@ -259,6 +261,49 @@ def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_
         4.0
     )  # three directions whole, and one spread over all
     assert np.trace(np.linalg.solve(bend, remainder(bend, np.repeat(ways[:, :1], 2, axis=1)))) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.3, 2.0])
+def test_a_steadied_spread_is_nearer_to_the_truth_than_what_was_released(apart: float) -> None:
+    """400 noisy spreads of each kind, mean squared distances: at most the noisier one's (Stein's law; 6 standard errors), and the truth where there is no noise."""
+    rng, q, s = np.random.default_rng(0), 8, 0.2
+    curvature, truth = np.eye(q), np.eye(q) + apart * np.diag(np.arange(q) / q - 0.4375)
+    ours, theirs = np.zeros(400), np.zeros(400)
+    for k in range(400):
+        noise = s * np.tril(rng.normal(size=(q, q)), -1) / math.sqrt(2.0)
+        seen: Any = SimpleNamespace(
+            spread=truth + noise + noise.T + s * np.diag(rng.normal(size=q)), curvature=curvature, spread_noise=s
+        )
+        ours[k], theirs[k] = np.sum((steadied(seen) - truth) ** 2), np.sum((seen.spread - truth) ** 2)
+    assert ours.mean() <= theirs.mean() - 6.0 * float((ours - theirs).std()) / 20.0
+    clear: Any = SimpleNamespace(spread=truth, curvature=curvature, spread_noise=0.0)
+    assert np.allclose(steadied(clear), truth)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(intercept: bool) -> None:
+    rng, n = np.random.default_rng(0), 20_000
+    X = {
+        "near": rng.uniform(-1, 1, n),
+        "far": rng.uniform(-1, 1, n),
+        "level": rng.choice(list("abc"), n, p=[0.5, 0.47, 0.03]),
+    }
+    y = X["near"] + X["far"] + 0.5 * rng.normal(size=n)
+    features = {"near": (-1, 1), "far": (-30, 30), "level": hb.Categorical(list("abc"), baseline="a")}
+    model = hb.LinearRegression(
+        budget=hb.Budget(5.0, 1e-8), domain=hb.Domain(features, target=(-4, 4), indicators=False), test_key=KEY,
+        fit_intercept=intercept, inference=True, solver="preconditioned_gradient",
+    ).fit(pd.DataFrame(X), y)  # fmt: skip
+    fitted = model._fitted()
+    found = fitted.release.scores[0]
+    shares = lean(found, levels(fitted.encoding, found), intercept)
+    assert shares.sum() == pytest.approx(1.0)
+    assert (shares >= 0.3 / len(shares) - 1e-12).all()
+    names = list(fitted.encoding.feature_names_out)
+    assert shares[names.index("far")] > 3.0 * shares[names.index("near")]
+    if intercept:
+        assert shares[names.index("level=c")] > 1.5 * shares[names.index("level=b")]
+    assert np.all(np.isfinite(FromScore(fitted, found).covariance))
 
 
 @pytest.mark.parametrize("times", [1e3, 1e9])

@@ -8,7 +8,6 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report import plots
-from hullabaloo.report.plots import PUBLIC_DATA
 from tests.report.conftest import DATASET, fitted
 
 
@@ -50,22 +49,6 @@ def test_budget(recorded: Any, ledger: hb.Ledger) -> None:
     said = words(hb.report.budget_plot(ledger, DATASET, charge=recorded.statement_.charge))
     assert "this release\n25 %" in said
     assert "left\n62.5 %" in said
-
-
-def test_error_against_epsilon_carries_its_warning() -> None:
-    figure = hb.report.error_against_epsilon_plot(
-        {0.1: [0.01, 0.03], 1.0: [0.13, 0.14], 10.0: 0.16}, non_private=0.161, mean_only=0.0, chosen=1.0
-    )
-    assert "public demonstration data: never do this with real records" in words(figure)
-    assert "without privacy: 0.161" in words(figure)
-    pairs = hb.report.error_against_epsilon_plot([(0.1, 0.02), (1.0, 0.1)], non_private=0.2, title="Cost")
-    assert PUBLIC_DATA in words(pairs)
-
-
-@pytest.mark.parametrize("points", [{}, {0.0: 1.0}, {float("inf"): 1.0}, {1.0: []}, {1.0: float("nan")}])
-def test_points_that_are_none_are_refused(points: Any) -> None:
-    with pytest.raises(InvalidParameter, match="error against epsilon"):
-        hb.report.error_against_epsilon_plot(points, non_private=0.2)
 
 
 def test_no_global_state(plain: Any) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.columns import moments_of_columns
+from hullabaloo.curator.exact import ExactSum, cells_exponent
 
 if TYPE_CHECKING:
     from hullabaloo.curator.query import State, Sum
@@ -35,8 +36,15 @@ class Asked:
             vars(sent)[query.price] = 1.0
         return cls(sent, question)
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether rows may lie in memory column by column."""
+        return self.query.name == "moments" and self.query.is_private
+
     def state(self, rows: "Rows") -> "State":
         """What the rows of a part add up to, exactly. PRIVATE."""
+        if self.by_columns and isinstance(rows.X, np.ndarray) and not rows.X.flags.c_contiguous:
+            return moments_of_columns(rows, rows.width + rows.Y.shape[1], cells_exponent(self.query.facts))
         return self.query.partial(rows, *self.question)
 
     def merge(self, states: "Sequence[State]") -> "State":

@@ -114,11 +114,11 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
 
 
 def rows_of(
-    encoding: Encoding, table: Any, y: Any = None, weight: Any = None, *, counted: int | None = None, questions: int = 1
+    encoding: Encoding, table: Any, y: Any = None, weight: Any = None, *, counted: int | None = None, questions: int = 0
 ) -> Rows | PartedRows:
     """What `Encoding.encode` gives, or, of a table that is read in parts, rows that are made anew for every question. PRIVATE.
 
-    `counted` is the number of rows where it is public, `questions` how many were bought.
+    `counted` is the number of rows where it is public, `questions` how many were bought; 0 where that is not said.
     """
     source = encoding.domain.open(table, parts=True)
     if not source.parted:
@@ -127,4 +127,5 @@ def rows_of(
     progress = Progress(questions) if source.verbose else None
     names = schema.target_columns(encoding.domain, y)
     target = None if y is None else names[0] if isinstance(y, str) else names
-    return PartedRows(source.engine(Reading(encoding, target)), encoding.facts.width, counted, progress)
+    reading = Reading(encoding, target, once=questions == 1)
+    return PartedRows(source.engine(reading), encoding.facts.width, counted, progress)

@@ -5,19 +5,29 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 
+_AT_ONCE = 4096
+
 
 @njit(cache=True, nogil=True)
 def add_hashes(words: NDArray[np.uint64], salt: np.uint64, out: NDArray[np.uint64]) -> None:
-    """Mix each row of 64-bit words into its hash: a product with odd numbers of its columns, then a finaliser (that of MurmurHash3)."""
-    n, p = words.shape
+    """Mix each row of 64-bit words into its hash: a product with odd numbers of its columns, then a finaliser (that of MurmurHash3). In memory by rows or by columns."""
+    (n, p), columns = words.shape, words.T
+    by_columns = words.strides[0] < words.strides[1]
     step, first = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7ED558CCD)
-    for i in range(n):
-        mixed = out[i]
-        factor = step * salt
-        for j in range(p):
-            mixed += words[i, j] * (factor | np.uint64(1))
-            factor += step
-        mixed ^= mixed >> np.uint64(33)
-        mixed *= first
-        mixed ^= mixed >> np.uint64(33)
-        out[i] = mixed
+    for start in range(0, n, _AT_ONCE):
+        size = min(_AT_ONCE, n - start)
+        mixed, factor = out[start : start + size], step * salt
+        if by_columns:
+            for j in range(p):
+                column, odd = columns[j, start : start + size], factor + np.uint64(j) * step | np.uint64(1)
+                for i in range(size):
+                    mixed[i] += column[i] * odd
+        else:
+            for i in range(size):
+                for j in range(p):
+                    mixed[i] += words[start + i, j] * (factor + np.uint64(j) * step | np.uint64(1))
+        for i in range(size):
+            one = mixed[i]
+            one ^= one >> np.uint64(33)
+            one *= first
+            mixed[i] = one ^ one >> np.uint64(33)

@@ -1,10 +1,14 @@
-"""How well a squared loss fits, as far as a release tells: R², and the residuals' standard deviation; post-processing, at no price.
+"""How well a model fits, as far as a release tells: predicted over observed totals, of a squared loss R² and the residuals' standard deviation; post-processing, at no price.
 
 *From a score.* In its coordinates the last one is a constant a, so that the released spread has `E r²` at its last place, over a²: r the residual at the
 released point θ₁. With `z = ⟨x, θ₁⟩` the curvature has Var z and the score Cov(z, r), so that `Var y = Var z + 2 Cov(z, r) + Var r`; at the coefficients that
 predict, d away, `E r²` is `⟨d, Gd⟩ − 2⟨d, b⟩` further, and `2t² tr H` for what noise the step follows. Errors by the delta method: noise of spread, score and
 curvature, sampling as of normal residuals, and `SHORTENED`. On eight tables (n = 20 000, ε = 1 and 3, bounds of an expert, 3 draws; California, diamonds, wine, bike sharing,
 power plant, abalone, ACS income and a V-shaped one) R² was within two of its errors in 41 of 42 fits before that last part; standard deviations were 5 % off in the median.
+
+*Totals.* The score's last place over a is the mean of observed less predicted targets at θ₁, `⟨G̃_last, d⟩` less at the coefficients that predict. Its errors are the noise of both, and
+as much as all that shortening may take, as long residuals of one sign, of a skewed target, lie along the constant. (n = 20 000, ε = 1 and 3, both declarations, 2 draws: held in 90 of 90 fits of 15
+tables of the development half; ± 0.1 to 5 %, 10 % and more of few events.)
 
 *From moments.* `solvers/moments/uncertainty.py`.
 """
@@ -19,6 +23,7 @@ from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Explained, explained
 from hullabaloo.solvers.score.step import PREDICTION, score_step
+from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 SHORTENED = 0.05
 """Share of the residuals' squares that may be lost where the longest hundredth of the gradients is shortened: 1 to 7 % on California, power plant and the V-shaped table."""
@@ -31,20 +36,24 @@ UNTOLD = "not told; hb.evaluate tells {}"
 def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     """Lines of the summary's header, of each target."""
     names, score = model.encoding.facts.targets, model.release.score
+    for k, name in enumerate(names if model.release.scores else ()):
+        of, told = total(model, k), f" of {name}" * (len(names) > 1)
+        if of is not None:
+            yield f"Predicted / observed total{told}", _range(of[0], QUANTILE * of[1], WIDEST)
     if isinstance(model.loss, Logistic | Poisson):
         yield "Pseudo-R²", UNTOLD.format("log_loss" if isinstance(model.loss, Logistic) else "poisson_deviance")
     if not isinstance(model.loss, Squared):
         return
     for k, name in enumerate(names):
-        of, told = _fit(model, k), f" of {name}" * (len(names) > 1)
-        if of is None:
+        fit, told = _fit(model, k), f" of {name}" * (len(names) > 1)
+        if fit is None:
             if score is not None:
                 yield f"R²{told}", UNTOLD.format("r2")
             continue
-        yield f"R²{told}", _range(of.r2, QUANTILE * of.standard_error, WIDEST, 1.0)
-        if not math.isnan(of.residual_error):
-            deviation = math.sqrt(max(of.residual, 0.0)) * float(model.encoding.target_scale[k])
-            half = 0.5 * QUANTILE * of.residual_error / max(of.residual, 1e-300) * deviation
+        yield f"R²{told}", _range(fit.r2, QUANTILE * fit.standard_error, WIDEST, 1.0)
+        if not math.isnan(fit.residual_error):
+            deviation = math.sqrt(max(fit.residual, 0.0)) * float(model.encoding.target_scale[k])
+            half = 0.5 * QUANTILE * fit.residual_error / max(fit.residual, 1e-300) * deviation
             yield f"Residual s.d.{told}", _range(deviation, half, WIDEST * deviation)
 
 
@@ -55,6 +64,30 @@ def _range(value: float, half: float, widest: float, highest: float = math.inf) 
     digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-9))), 0)
     low, high = max(value - half, 0.0), min(value + half, highest)
     return f"{min(value, highest):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def total(model: FittedModel, target: int) -> tuple[float, float] | None:
+    """Predicted over observed total of the fit's own records, and its standard error; None where the release does not tell it."""
+    facts, found = model.encoding.facts, model.release.scores[target]
+    known = facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
+    if not facts.intercept or not known or not isinstance(model.loss, Squared | Logistic | Poisson):
+        return None
+    theta, a, G = model.release.theta[:, target], float(found.matrix[-1, -1]), found.curvature
+    d = np.linalg.solve(found.matrix, theta - found.point)
+    off, s = float(G[-1] @ d - found.score[-1]) / a, found.scale * d
+    of_curvature = found.curvature_noise * float(found.scale[-1] * np.sqrt(0.5 * (s @ s + s[-1] ** 2)))
+    error = math.hypot(found.score_noise, of_curvature, DOUBT_SCORE * found.excess) / a
+    z, bent = float(np.append(found.centre, 1.0) @ theta), float(G[-1, -1]) / a**2
+    if isinstance(
+        model.loss, Logistic
+    ):  # of alike chances p(1 − p) is the curvature; of others the rarer class has more
+        mean = 0.5 + math.copysign(0.5 * math.sqrt(max(1.0 - 4.0 * bent, 0.0)), z)
+    elif isinstance(model.loss, Poisson):
+        mean = bent + float(G[-1] @ d) / a
+    else:
+        mean = z + float(model.encoding.target_offset[target] / model.encoding.target_scale[target])
+    seen = mean - off
+    return (mean / seen, error / abs(seen)) if abs(seen) > 4.0 * error else None
 
 
 def _fit(model: FittedModel, target: int) -> Explained | None:

@@ -5,11 +5,11 @@ release, `θ* = θ₁ + Mδ*`, the mean curvature H̄ on the way from θ₁ to �
 the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + noise` are the equations of `inference/debiased.py` for δ*, with
 
 - privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known;
-- sampling: the released spread over n, so that errors are robust (White 1980), and the excess of shortened gradients, of which
-  `ρ E(L − c)_+` is taken as spread evenly over the coordinates. A level's records, or those with a value missing, point one way: what shortening takes of theirs,
-  by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction, and besides
-  of the excess the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too: in heavy-tailed columns of a nonlinear mean, or where few records have
-  long residuals of one sign, it does, and intervals of these columns then cover far less than they say;
+- sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
+  excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each (`lean`). A level's records, or
+  those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
+  and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too: where a handful of records, too few for
+  noise to show, is fifty times as long as usual ones, it does, and intervals of that column then cover far less than they say (docs/around-the-fit.md says why no private release can know);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
@@ -42,6 +42,10 @@ of the errors, and is known to that order only. The coefficients are otherwise h
 
 FARTHEST = 50.0
 """Move beyond which what is left of it is taken as of this one: nothing is told there, and its square must be a number."""
+
+EVEN = 0.3
+"""Of what shortening takes, see `lean`. Chosen by the likelihood of what was taken on the development tables of `benchmarks/inference.py`: more than half of its square lies
+in one coordinate, of a rare level or a column whose bounds are far off."""
 
 RAREST = 10.0
 """How many times as long as usual records are those of a level of which nothing is told. Chosen on motor claims (2.6 % of the records) and a simulated class of 8 % beside levels of 0.3 to 9 %."""
@@ -97,6 +101,29 @@ def remainder(bend: Array, ways: Array) -> Array:
     return np.asarray(within + bend / len(bend), dtype=np.float64)
 
 
+def lean(found: NoisyScore, marked: dict[int, Array], intercept: bool) -> Array:
+    """How what shortening takes is shared by the coordinates, (q,), of sum 1: `EVEN` of it evenly, the rest by how long the declared bounds let a
+    record be there, of all columns usual but one, which is at its far end, or has a level. Few long records lie along one coordinate (`levels`: `marked`)."""
+    middle = np.append(found.centre, 1.0) if intercept else np.zeros(len(found.point))
+    alone = [place for place in range(len(middle) - intercept) if place not in marked]
+    ends = found.matrix[alone] * (1.0 + np.abs(middle[alone]))[:, None]
+    far = np.max(np.abs(np.concatenate([ends, np.stack([middle, *marked.values()]) @ found.matrix])), axis=0)
+    return np.asarray(EVEN / len(far) + (1.0 - EVEN) * far / far.sum(), dtype=np.float64)
+
+
+def steadied(found: NoisyScore) -> Array:
+    """The spread S̃, as far as noise may have made the difference D = S̃ − τG̃ that of residuals alike for all records, τ the ratio of both traces:
+
+    `τG̃ + (1 − E‖noise‖²/‖D‖²)₊ D`, which is nearest to the truth on average (James & Stein 1961; Ledoit & Wolf 2004), eigenvalues below 0 taken as 0.
+    """
+    q, bent = len(found.spread), max(float(np.trace(found.curvature)), 1e-300)
+    alike = max(float(np.trace(found.spread)), 0.0) / bent * found.curvature
+    apart = found.spread - alike
+    noise = 0.5 * q * (q + 1) * found.spread_noise**2
+    values, vectors = np.linalg.eigh(alike + max(1.0 - noise / max(float(np.sum(apart**2)), 1e-300), 0.0) * apart)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T, dtype=np.float64)
+
+
 class FromScore:
     """The estimate of one target's coefficients, of least norm where encoded columns always add up to the same."""
 
@@ -110,19 +137,19 @@ class FromScore:
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
         q, step = found.score.size, score_step(found, INFERENCE, DOUBT, self.basis)
-        values, vectors = np.linalg.eigh(found.spread)
-        sampling = (vectors * np.maximum(values, 0.0)) @ vectors.T / found.records
+        sampling = steadied(found) / found.records
         if found.errors == "bound":  # records of a unit may be alike
             sampling *= model.encoding.facts.records_per_unit
-        sampling += (DOUBT_SCORE * found.excess) ** 2 / q * np.eye(q)
+        marked, taken = levels(model.encoding, found), DOUBT_SCORE * found.excess
+        sampling += taken**2 * np.diag(lean(found, marked, self.intercept))
         self.too_rare = np.zeros(p, dtype=np.bool_)
         unit = float((model.release.plan.get("settings") or {}).get("score_noise") or 0.0)
-        for column, record in levels(model.encoding, found).items() if unit > 0.0 else ():
+        for column, record in marked.items() if unit > 0.0 else ():
             way, share = found.matrix.T @ record, max(float(found.centre[column]), 0.0)
             length = float(np.linalg.norm(way))
             self.too_rare[column] = length > RAREST * math.sqrt(q)
             missed = share * lost(model, found, record, length, found.score_noise / unit)
-            missed += found.excess * min(share * (length / math.sqrt(q)) ** 4, 1.0) * (not self.too_rare[column])
+            missed += taken * min(share * (length / math.sqrt(q)) ** 4, 1.0) * (not self.too_rare[column])
             sampling += (missed / max(length, 1e-300)) ** 2 * np.outer(way, way)
         self.moved = self._moved(step)
         self.far = not isinstance(model.loss, Squared) and self.moved > NEAR

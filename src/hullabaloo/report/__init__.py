@@ -10,6 +10,5 @@ from hullabaloo.report.evaluations import CalibrationDisplay as CalibrationDispl
 from hullabaloo.report.evaluations import ResidualDisplay as ResidualDisplay
 from hullabaloo.report.plots import budget_plot as budget_plot
 from hullabaloo.report.plots import coefficient_plot as coefficient_plot
-from hullabaloo.report.plots import error_against_epsilon_plot as error_against_epsilon_plot
 from hullabaloo.report.plots import privacy_profile_plot as privacy_profile_plot
 from hullabaloo.report.plots import trade_off_plot as trade_off_plot

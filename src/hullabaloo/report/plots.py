@@ -4,8 +4,7 @@ All need `pip install "hullabaloo[report]"`.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from numbers import Real
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from hullabaloo.privacy import Event, delta_of, epsilon_of
 from hullabaloo.release.parameters import found
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, dots, frame, heading, line, new_figure, note
 from hullabaloo.report.guarantee import trade_off
-from hullabaloo.report.words import percent, shown, up
+from hullabaloo.report.words import percent, up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 30
 MOST_RECORDS = 1_000
-SMALLEST, LARGEST = 1e-100, 1e100
-"""What can be drawn."""
-PUBLIC_DATA = "public demonstration data: never do this with real records"
 _NAME = 24
 
 
@@ -200,60 +196,6 @@ def draw_budget(shares: Mapping[str, float]) -> "Figure":
     return figure
 
 
-def error_against_epsilon_plot(
-    points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]],
-    *,
-    non_private: float,
-    metric: str = "R²",
-    mean_only: float | None = None,
-    chosen: float | None = None,
-    title: str | None = None,
-) -> "Figure":
-    """A score against ε beside the fit without privacy. For public demonstration data only, and it says so.
-
-    The curve costs a release per point, and the fit without privacy has no guarantee at all: on sensitive records
-    neither may be published.
-
-    Args:
-        points: ε → score, or the scores of several noise draws; or pairs (ε, score).
-        non_private: the score of the fit without privacy.
-        metric: the score's name, as on the axis.
-        mean_only: the score of predicting the mean, if it is to be drawn.
-        chosen: an ε to mark.
-        title: the picture's heading; by default "`metric` against ε".
-    """
-    draws = _draws(points)
-    _check(non_private, mean_only, chosen, metric, title)
-    chosen = None if chosen is None else float(chosen)
-    figure, axes = new_figure(3.6)
-    epsilons = sorted(draws)
-    means = [float(np.mean(draws[e])) for e in epsilons]
-    for e in epsilons:
-        if len(draws[e]) > 1:
-            dots(axes, [e] * len(draws[e]), draws[e], PALE, 4, 1, mew=0)
-    line(axes, epsilons, means, BLUE, 2.2, 2)
-    dots(axes, epsilons, means, BLUE, 5, 3)
-    axes.set(xscale="log", xlim=(epsilons[0] / 1.15, epsilons[-1] * 1.15))
-    levels = [(non_private, f"without privacy: {shown(float(non_private), 3)}", INK, (0, (5, 3)), ("bottom", 3))]
-    levels += [] if mean_only is None else [(mean_only, "predicting the mean", MUTED, (0, (1, 2)), ("top", -3))]
-    for level, text, colour, style, (side, up_by) in levels:
-        axes.axhline(float(level), color=colour, lw=1.1, ls=style, zorder=0)
-        where: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": side}
-        note(axes, text, (1.0, float(level)), (-2, up_by), colour=colour, **where)
-    if chosen is not None and chosen in draws:
-        value = means[epsilons.index(chosen)]
-        dots(axes, [chosen], [value], ORANGE, 8, 4)
-        text = f"ε = {chosen:g}: {shown(value, 3)}"
-        note(axes, text, (chosen, value), (8, -8), colour=ORANGE, strong=True, va="top")
-    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
-    axes.minorticks_off()
-    axes.margins(y=0.12)
-    title = f"{metric} against ε" if title is None else title
-    x = "ε of one private release (smaller protects better)"
-    frame(axes, title, PUBLIC_DATA, x=x, y=metric, grid="y", colour=ORANGE)
-    return figure
-
-
 def _require_private(statement: "PrivacyStatement", records: object) -> None:
     from hullabaloo.release import PrivacyStatement as Statement
 
@@ -278,43 +220,3 @@ def shortened(name: str, most: int = _NAME) -> str:
     """A label that fits, and that matplotlib does not take for a formula."""
     text = name if len(name) <= most else name[: most - 1] + "…"
     return text.replace("$", r"\$")
-
-
-def _finite(value: Any) -> bool:
-    size: Any = value.item() if isinstance(value, np.generic) else value
-    return isinstance(size, Real) and bool(abs(size) <= LARGEST)  # type: ignore[operator]
-
-
-def _check(non_private: object, mean_only: object, chosen: object, metric: object, title: object) -> None:
-    numbers = {"non_private": non_private, "mean_only": mean_only, "chosen": chosen}
-    for name, value in numbers.items():
-        if not _finite(value) and (value is not None or name == "non_private"):
-            raise InvalidParameter(
-                f"{name}={value!r} was given to a curve of error against epsilon. Pass a finite number."
-            )
-    if not isinstance(metric, str) or not isinstance(title, str | None):
-        raise InvalidParameter(
-            f"The metric and the title of a picture are texts, and {found(metric)} and {found(title)} were given. Pass metric='R²', say."
-        )
-
-
-def _draws(points: Mapping[float, float | Sequence[float]] | Iterable[tuple[float, float]]) -> dict[float, list[float]]:
-    pairs: list[tuple[Any, Any]]
-    try:
-        pairs = [(epsilon, value) for epsilon, value in (points.items() if isinstance(points, Mapping) else points)]
-    except (TypeError, ValueError):
-        raise InvalidParameter(
-            f"A curve of error against epsilon was given {found(points)}. Pass a mapping from epsilon to score, {{1.0: 0.52}}, or pairs of both."
-        ) from None
-    draws: dict[float, list[float]] = {}
-    for epsilon, value in pairs:
-        scores = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
-        if not _finite(epsilon) or not epsilon > SMALLEST or not scores or not all(map(_finite, scores)):
-            raise InvalidParameter(
-                f"A curve of error against epsilon was given {epsilon!r}: {value!r}. Each epsilon must be positive and finite and have "
-                "at least one finite score; the fit without privacy is passed as non_private=…."
-            )
-        draws.setdefault(float(epsilon), []).extend(map(float, scores))
-    if not draws:
-        raise InvalidParameter("A curve of error against epsilon needs at least one point, and none was given.")
-    return draws

@@ -37,6 +37,9 @@ def test_the_hash_is_that_of_the_rows_in_any_order_and_in_any_parts() -> None:
     assert hashed(some(given, order)) == whole
     assert (hashed(some(given, slice(0, 17))) + hashed(some(given, slice(17, None)))) % 2**64 == whole
     assert hashed(some(given, slice(0, 0))) == 0
+    assert hashed(replace(given, X=np.asfortranarray(given.X))) == whole
+    long = rows(3_000)
+    assert hashed(replace(long, X=np.asfortranarray(long.X), weight=None)) == hashed(replace(long, weight=None))
 
 
 def test_the_hash_changes_with_any_cell() -> None:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data.engines import turns
+from hullabaloo.data.engines.local import Local
 from hullabaloo.data.engines.turns import in_turn
 from hullabaloo.data.threads import cores, share_cores
 
@@ -76,3 +78,15 @@ def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
                 (solver, model.fit(hb.scan(lambda: table, batch_rows=rows, keep_bytes=0)).release_.theta.tobytes())
             )
     assert len(found) == 2
+
+
+def test_nothing_is_kept_where_one_question_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = pa.table({"a": np.linspace(-1, 1, 300), "y": np.linspace(-1, 1, 300)})
+    domain = hb.Domain({"a": (-1, 1)}, target={"y": (-1, 1)}, records=300)
+    made: list[Local] = []
+    begin = Local.__init__
+    monkeypatch.setattr(Local, "__init__", lambda self, *given: (made.append(self), begin(self, *given))[1])
+    for solver, kept in (("moments", 0), ("preconditioned_gradient", 1)):
+        model = hb.LinearRegression(domain=domain, solver=solver, inference=False, budget=hb.Budget(1.0, 1e-6))
+        model.fit(hb.scan(lambda: table, cache=tmp_path))
+        assert len(made.pop()._kept) == kept

@@ -4,15 +4,16 @@ import math
 from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.data.saving import write_whole
-from hullabaloo.report import coefficient_plot, error_against_epsilon_plot
-from hullabaloo.report.drawing import inline_svg
+from hullabaloo.report import coefficient_plot
+from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, dots, frame, inline_svg, line, new_figure, note
 from hullabaloo.report.page import environment
 from hullabaloo.report.released import spans
+from hullabaloo.report.words import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,9 +54,31 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: survey.Curve, r
 
 def picture(curve: survey.Curve) -> "Figure":
     """Accuracy against ε beside the fit without privacy; the warning is part of the picture."""
-    levels = {"non_private": curve.without_privacy, "mean_only": 0.0, "chosen": survey.EPSILON}
+    figure, axes = new_figure(3.6)
+    epsilons, means = list(survey.EPSILONS), [curve.mean(e) for e in survey.EPSILONS]
+    for e in epsilons:
+        dots(axes, [e] * survey.DRAWS, curve.draws[e], PALE, 4, 1, mew=0)
+    line(axes, epsilons, means, BLUE, 2.2, 2)
+    dots(axes, epsilons, means, BLUE, 5, 3)
+    axes.set(xscale="log", xlim=(epsilons[0] / 1.15, epsilons[-1] * 1.15))
+    for level, text, colour, side in (
+        (curve.without_privacy, f"without privacy: {shown(curve.without_privacy, 3)}", INK, "bottom"),
+        (0.0, "predicting the mean", MUTED, "top"),
+    ):
+        axes.axhline(level, color=colour, lw=1.1, ls=(0, (5, 3)), zorder=0)
+        at: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": side}
+        note(axes, text, (1.0, level), (-2, 3 if side == "bottom" else -3), colour=colour, **at)
+    value = curve.mean(survey.EPSILON)
+    dots(axes, [survey.EPSILON], [value], ORANGE, 8, 4)
+    text = f"ε = {survey.EPSILON:g}: {shown(value, 3)}"
+    note(axes, text, (survey.EPSILON, value), (8, -8), colour=ORANGE, strong=True, va="top")
+    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+    axes.minorticks_off()
+    axes.margins(y=0.12)
     title = f"What privacy costs ({survey.DRAWS} draws at each ε)"
-    return error_against_epsilon_plot(curve.draws, metric="R² on the table", title=title, **levels)
+    x = "ε of one private release (smaller protects better)"
+    frame(axes, title, survey.WARNING, x=x, y="R² on the table", grid="y", colour=ORANGE)
+    return figure
 
 
 def scaled(model: "PrivateLinearModel") -> Effects:

@@ -8,15 +8,15 @@ is handed (`packed`) holds no key, no budget and no noise. These are drawn and c
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo._version import __version__
 from hullabaloo.data import schema
+from hullabaloo.data.columns import encoded_by_columns
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table, TableSchema
@@ -28,6 +28,10 @@ _MASK = (1 << 64) - 1
 
 class Asked(Protocol):
     """A public question, as it is sent to where rows are (`curator/asked.py`)."""
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether rows may lie in memory column by column."""
 
     def state(self, rows: Rows) -> Any:
         """What the rows of a part add up to, exactly. PRIVATE."""
@@ -72,10 +76,12 @@ class Reading:
     Attributes:
         encoding: the public map.
         target: the names of the target's columns, or None for those that the domain declares.
+        once: whether one question is all that is asked, so that nothing need be kept.
     """
 
     encoding: Encoding
     target: Any = None
+    once: bool = False
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -84,15 +90,18 @@ class Reading:
         others = schema.role_columns(self.encoding.domain, self.target)
         return None if used is None else tuple(dict.fromkeys((*used, *others)))
 
-    def part(self, table: Table) -> Part:
-        """The rows of one part of the table. PRIVATE.
+    def part(self, table: Table, *, by_columns: bool = False) -> Part:
+        """The rows of one part of the table; `by_columns`: X may be Fortran-contiguous. PRIVATE.
 
         Raises:
             TypeError: the domain declares a unit, whose records may lie in other parts, too (`engines/units.py`).
         """
         if self.encoding.domain.unit is not None:
             raise TypeError("records of one unit may lie in several parts")
-        return part_of(self.encoding.encode(table, self.target))
+        rows = encoded_by_columns(self.encoding, table, self.target)
+        if rows is None:
+            return part_of(self.encoding.encode(table, self.target))
+        return part_of(rows if by_columns else replace(rows, X=np.ascontiguousarray(rows.X)))
 
     def nothing(self) -> Part:
         """No rows: what a table without any part is."""
@@ -179,10 +188,9 @@ def hashed(rows: Rows) -> int:
     """The sum of a hash of each row, modulo 2^64: the same for rows in any order. PRIVATE."""
     from hullabaloo.data.parts_kernels import add_hashes
 
-    n = rows.Y.shape[0]
-    extra = [np.zeros(n) if found is None else found for found in (rows.weight, rows.offset)]
-    words: list[NDArray[np.float64]] = [rows.X, rows.Y, np.column_stack(extra)]
-    hashes = np.zeros(n, dtype=np.uint64)
-    for number, part in enumerate(words):
-        add_hashes(np.ascontiguousarray(part).view(np.uint64), np.uint64(2 * number + 1), hashes)
+    hashes = np.zeros(rows.Y.shape[0], dtype=np.uint64)
+    for number, part in enumerate((rows.X, rows.Y, rows.weight, rows.offset)):
+        if part is not None:
+            words = np.asarray(part if part.ndim == 2 else part[:, None], order="A")
+            add_hashes(words.view(np.uint64), np.uint64(2 * number + 1), hashes)
     return int(hashes.sum(dtype=np.uint64))

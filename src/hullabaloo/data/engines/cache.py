@@ -118,8 +118,8 @@ class SealedPart:
         return replace(self.about, rows=Rows(*found))
 
 
-_TAG, _PIECE = 16, 1 << 28
-"""Bytes of a seal, and those sealed at once at most: neither the cipher nor the operating system takes 2^31."""
+_TAG, _PIECE = 16, 1 << 20
+"""Bytes of a seal, and those sealed at once at most: so few that what is read stays in the processor's cache until it is opened."""
 _NONE = Rows(np.zeros((0, 0)), np.zeros((0, 0)))
 
 

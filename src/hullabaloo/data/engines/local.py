@@ -1,12 +1,12 @@
 """Parts that are read in this process, and summed by a thread for each core."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import final
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task
 from hullabaloo.data.engines.cache import Cache, SealedPart
@@ -31,13 +31,14 @@ class Local:
     def __init__(
         self, tables: Callable[[], Iterator[Table]], reading: Reading, keep: int, folder: Path | None = None
     ) -> None:
-        self._tables, self._reading, self._keep, self._folder = tables, reading, keep, folder
+        self._tables, self._reading, self._folder = tables, reading, folder
+        self._keep = 0 if reading.once else keep
         self._kept: list[Part | SealedPart] = []
-        self._cache, self._size, self._lock = None if folder is None else Cache(folder), 0, Lock()
+        self._cache, self._size, self._lock = None if folder is None or reading.once else Cache(folder), 0, Lock()
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
-        with threadpool_limits(1, user_api="blas"):  # a thread of each core is at work here
+        with _blas().limit(limits=1, user_api="blas"):  # a thread of each core is at work here
             return task.merged(self._tallies(task))
 
     def _tallies(self, task: Task) -> Iterator[Tally]:
@@ -63,14 +64,22 @@ class Local:
             yield self._reading.nothing()
 
     def _first(self, task: Task, thing: Table | Part) -> tuple[Part | SealedPart | None, Tally]:
-        part = thing if isinstance(thing, Part) else self._reading.part(thing)
-        return self._held(part), task.tally(part)
+        kept = self._keep > 0 or self._cache is not None
+        by_columns = task.asked.by_columns and not kept and not task.views
+        part = thing if isinstance(thing, Part) else self._reading.part(thing, by_columns=by_columns)
+        return self._held(part) if kept else None, task.tally(part)
 
     def _held(self, part: Part) -> Part | SealedPart | None:
         with self._lock:
             self._size += part.size
             room = self._size <= self._keep
         return part if room else None if self._cache is None else self._cache.held(part)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries that are loaded: looking for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def _asked(task: Task, held: Part | SealedPart) -> Tally:

@@ -42,7 +42,7 @@ class Shuffle:
     **Guarantee.** The rows are those of the whole table's `Encoding.encode` that count, at its weights. Proof: the `records_per_unit` rows of smallest hash
     of a unit are among those of each part and of each collection of parts, so what is dropped there counts for nothing; `shares` brings all that was kept of a unit
     together, and the same rule is applied to it. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. What is held
-    is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 16 bytes for each `_SPILL` of the folder.
+    is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 24 bytes for each `_SPILL` of the folder.
 
     Args:
         tables: the parts, from the beginning.
@@ -82,14 +82,14 @@ class Shuffle:
             self._filled[bucket] += len(some)
             words = words[len(some) :]
             if self._filled[bucket] == len(held):
-                self._sealed[bucket].extend(self._cache.sealed(held.tobytes())[:2])
+                self._sealed[bucket].extend(self._cache.sealed(held.tobytes()))
                 self._filled[bucket] = 0
 
     def _taken(self, bucket: int) -> Iterator[Words]:
         """All that was put into a bucket; valid until the next."""
         held, places = self._held[bucket], self._sealed[bucket]
-        for number, start in zip(places[::2], places[1::2], strict=True):
-            yield self._cache.opened(number, start, held.nbytes + 16).view(np.uint64).reshape(held.shape)
+        for place in zip(places[::3], places[1::3], places[2::3], strict=True):
+            yield self._cache.opened(*place).view(np.uint64).reshape(held.shape)
         yield held[: self._filled[bucket]]
 
 

@@ -95,6 +95,8 @@ def floats(array: Any) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if array.type == pa.float64() and not array.null_count:
+        return _numpy(array)
     if kind_of(array.type) != NUMBER or pa.types.is_decimal(array.type):
         return numbers_of(objects(array))
     if pa.types.is_boolean(array.type):

@@ -39,9 +39,9 @@ in proportion to √(va): so score and histogram stand to each other, as what sh
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
-DOUBT_SCORE, DOUBT_CURVATURE = 0.5, 0.7
-"""Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.3 to 0.7 of its length is left in the mean
-on California, diamonds and costs), and a step is short where the curvature's matters."""
+DOUBT_SCORE, DOUBT_CURVATURE = 0.4, 0.7
+"""Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.1 to 0.9 of its length is left in the mean on the development tables of
+`benchmarks/inference.py`, 0.4 in the median; at 0.5 intervals are 3 % wider and cover a point more at ε = 1), and a step is short where the curvature's matters."""
 TAIL_SPREAD = 0.01
 """Share of the gradients that is shortened for their spread."""
 HEAVY = 0.25
