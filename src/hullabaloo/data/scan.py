@@ -40,6 +40,7 @@ class ScannedTable(Table):
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
         self.sparse_columns = source.width if isinstance(source, SparseLists) else None
+        self.brings_units = source.brings_units if isinstance(source, Remote) else cache is not None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
@@ -97,7 +98,7 @@ def scan(
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
         quoted_line_breaks: as the domain declares it, of a CSV file.
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
-            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one, to bring each unit's records together.
+            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
         client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
         sparse: of sparse rows, how many columns they have. The table (Parquet, or what gives Arrow batches) then has the columns ``indices``, lists of numbers of columns from 0

@@ -18,7 +18,7 @@ from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, tabl
 from tests.data.engines.test_dask import OUTER
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
-QUICK = ("several",)
+QUICK = ("several", "units by gradients")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from hullabaloo._version import __version__
+from hullabaloo.data.engines import units
 from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
@@ -53,6 +54,8 @@ class Remote(Parts):
     """A table in parts that are read, and asked, by the workers of a cluster; counted there, or brought here one after the other."""
 
     quoted_line_breaks = None
+    brings_units = False
+    """Whether its engine brings the records of a unit together, by `deal` and `gather`."""
 
     @abstractmethod
     def engine(self, reading: Reading, keep_bytes: int) -> Engine:
@@ -111,6 +114,33 @@ def kinds_of(schema: TableSchema) -> tuple[str, ...]:
 def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:
     """One part, encoded. PRIVATE."""
     return said(lambda: unpacked(reading)[0].part(opened(frame, shape)))
+
+
+def deal(reading: bytes, frame: Any, shape: Shape, buckets: int) -> list[bytes]:
+    """What may count of one part of a table with units, as a piece for each bucket of units. PRIVATE."""
+    found = said(lambda: units.dealt(unpacked(reading)[0], opened(frame, shape), buckets))
+    return [found] * buckets if isinstance(found, bytes) else found
+
+
+def gather(reading: bytes, pieces: Iterable[bytes]) -> bytes:
+    """All pieces of some buckets as one: a fault where there is one among them. PRIVATE."""
+    faults = list[bytes]()
+
+    def sound() -> Iterator[bytes]:
+        for piece in pieces:
+            if piece[:1] == b"!":
+                faults.append(piece)
+                return
+            yield piece
+
+    found = said(lambda: units.gathered(unpacked(reading)[0], sound()))
+    return faults[0] if faults else found
+
+
+def bring(reading: bytes, pieces: Iterable[bytes]) -> Part | bytes:
+    """The rows of some buckets that count. PRIVATE."""
+    found = gather(reading, pieces)
+    return found if found[:1] == b"!" else said(lambda: units.part(unpacked(reading)[0], found))
 
 
 def ask(task: bytes, part: Part | bytes) -> bytes:

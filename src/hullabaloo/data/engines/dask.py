@@ -19,12 +19,16 @@ PATIENCE = 50.0
 """Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
 FAN = 8
 """Tallies that are added up at once: the tree is shallow, and a worker holds few of them."""
+BUCKETS = 64
+"""Parts of a table with units at most, after the one shuffle: each has to fit a worker, and the shuffle has so many tasks for each part before it."""
 _POLL = 2.0
 
 
 @final
 class DaskFrame(RemoteFrame):
     """A Dask dataframe, by the workers of a client."""
+
+    brings_units = True
 
     def __init__(self, frame: Any, client: Any = None) -> None:
         if not hasattr(frame, "to_delayed") or not hasattr(getattr(frame, "_meta", None), "columns"):
@@ -93,6 +97,10 @@ class DaskEngine:
         self._client, self._keep = client, keep
         sent = delayed(cluster.sent(reading))
         self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
+        if reading.encoding.domain.unit is not None:
+            buckets = min(len(parts), BUCKETS)
+            dealt = [list(delayed(cluster.deal, nout=buckets)(sent, part, shape, buckets)) for part in parts]
+            self._parts = [delayed(cluster.bring)(sent, list(one)) for one in zip(*dealt, strict=True)]
         self._fits = False
 
     def map_reduce(self, task: Task) -> Tally:
