@@ -13,7 +13,7 @@ import pytest
 
 import hullabaloo
 from hullabaloo.data import Table
-from hullabaloo.data.labels import label_of
+from hullabaloo.data.labels import label_of, unit_of
 from hullabaloo.data.numbers import number_of
 from hullabaloo.data.readers import opening as readers
 from hullabaloo.data.records import table_of
@@ -85,7 +85,7 @@ def test_what_a_unit_adds_is_a_function_of_its_records_alone(name: str, tmp_path
         (*pool[i][:5], people[j]) for i, j in zip(rng.integers(60, size=193), rng.integers(25, size=193), strict=True)
     ]
     owners = [
-        label_of(cell.decode("utf-8", "replace") if name[:5] == "Arrow" and isinstance(cell, bytes) else cell)
+        unit_of(cell.decode("utf-8", "replace") if name[:5] == "Arrow" and isinstance(cell, bytes) else cell)
         for *_, cell in records
     ]
 

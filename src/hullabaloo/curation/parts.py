@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Rows
-from hullabaloo.data.labels import label_of, memo
+from hullabaloo.data.labels import memo, unit_of
 from hullabaloo.data.schema import open_role
 from hullabaloo.release.request import ReleaseRequest
 
@@ -60,7 +60,7 @@ def held_out(terms: ReleaseRequest, table: Any, holdout: float, secret: bytes) -
     if terms.domain.unit is None:
         return np.array([coin(f"position {place}") for place in range(count)], dtype=bool)
     holder, column = open_role(terms.domain, table, None, terms.domain.unit, "unit")
-    labels = memo(holder.cells(column), label_of)
+    labels = memo(holder.cells(column), unit_of)
     coins = {label: coin(f"unit {label}") for label in set(labels) if label is not None}
     return np.array([label is not None and coins[label] for label in labels], dtype=bool)
 

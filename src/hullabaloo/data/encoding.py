@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data import encode, schema
 from hullabaloo.data.domain import Domain
-from hullabaloo.data.labels import label_of, memo
+from hullabaloo.data.labels import memo, unit_of
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Array, Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
@@ -87,7 +87,7 @@ class Encoding:
         if self.domain.weight is not None:
             most = self.domain.weight[1]
             weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(1.0, most))
-        owners = None if owner is None else memo(owner[0].cells(owner[1]), label_of)
+        owners = None if owner is None else memo(owner[0].cells(owner[1]), unit_of)
         return Rows(X, Y, weights, self._offsets(source, columns)), owners
 
     @np.errstate(all="ignore")

@@ -9,7 +9,7 @@ read as that number ("1.0"), 1 and 0 also match true and false, and the other wa
 import math
 from collections.abc import Callable, Iterable
 from datetime import date, time
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -58,9 +58,14 @@ def label_of(cell: object) -> str | None:
         return None
 
 
+def unit_of(cell: object) -> str | None:
+    """Whose a record is: the label of the cell; of a float from 2^53 on, which may be a whole number rounded, nobody's."""
+    label, whole = label_of(cell), int | np.integer
+    rounded = label and isinstance(cell, Real) and not isinstance(cell, whole) and not abs(float(label)) < 1 << 53
+    return None if rounded else label
+
+
 def _label(cell: object) -> str | None:  # noqa: PLR0911 - a table of types, one line each
-    if cell is None:
-        return None
     if isinstance(cell, str):
         return cell.strip() or None
     if isinstance(cell, bytes):
@@ -86,16 +91,14 @@ def _number_label(value: float) -> str | None:
 
 
 def _decimal_label(value: Decimal) -> str | None:
-    """As the float that is written with the same digits, else all digits."""
+    """Of a whole number the int's, else as the float that is written with the same digits, else all digits."""
+    if value.is_finite() and abs(value) < 1 << 256 and value == int(value):
+        return _label(int(value))
     text = _number_label(float(value))
     if text is None or not value.is_finite() or Decimal(text) == value:
         return text
-    sign, digits, exponent = value.as_tuple()
-    shown = "".join(map(str, digits)).strip("0")
-    zeros = len(digits) - len("".join(map(str, digits)).rstrip("0"))
-    assert isinstance(exponent, int)  # a finite number's
-    whole = shown + "0" * (exponent + zeros) if 0 <= exponent + zeros < 40 else f"{shown}E{exponent + zeros}"
-    return f"-{whole}" if sign else whole
+    exact = Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return str(value.normalize(exact))
 
 
 class LevelIndex:
