@@ -115,6 +115,10 @@ def test_predictions_evaluations_and_bounds_are_made_in_parts(run: Run, tmp_path
         found = pq.read_table(tmp_path / f"p{number}")
         assert found[0].to_pylist()[0] in (rows[0].to_pylist()[0], str(rows[0].to_pylist()[0]))
         assert np.allclose(found[1].to_numpy(), wanted[0].to_numpy())
+    secret = tmp_path / "p.parquet"
+    secret.touch(0o600)
+    assert run("predict", "model.json", "table.csv", "--in-parts", "--out", secret.name, "--overwrite").code == 0
+    assert (secret.stat().st_mode & 0o777, pq.read_table(secret).num_rows) == (0o600, rows.num_rows)
     for words in (
         ["--keep", "age"],
         ["--in-parts"],

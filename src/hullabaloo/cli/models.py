@@ -226,4 +226,6 @@ def _write(made: Any, far: Any, out: Path) -> None:
         with parquet.ParquetWriter(draft / "0.parquet", made.schema) as written:
             for batch in made:
                 written.write_batch(batch)
+        if out.exists():
+            (draft / "0.parquet").chmod(out.stat().st_mode & 0o777)
         (draft / "0.parquet" if out.suffix else draft).replace(out)
