@@ -4,6 +4,10 @@ A level, or the indicator of a missing number, is a 0/1 column, whose released m
 never show, and how far away a solver has walked says what a prediction for it is. So a column whose share is below `SEEN` deviations of its noise is held
 within a usual deviation of predictions, of levels within `FAR`, times as many deviations of noise as it shows where they are more than one, from 0, in
 a block of levels from their average effect `Σ r_k θ_k`, over Σ r_k where all levels have a column. Post-processing of the release.
+
+Of levels the difference is shrunk, besides, by the chance that such a level occurs at all: a share that shows less than `SEEN` σ is below c = 2 `SEEN` σ, once
+in 44 not, and where the K shares that are seen, of m to M, have the power law `P(r < s) = (s/M)^α`, `α = (K − 1) / Σ log(M/r_k)` (Hill 1975), a level rarer
+than m is rarer than c with chance `(c/m)^α`. With less noise it falls to 0, but where shares are unlike, or one is seen alone, rare levels are no surprise.
 """
 
 import math
@@ -68,9 +72,11 @@ def _hold(
     (1 − (noise/r)²)₊, the variance of r that is not noise's (James and Stein 1961).
     """
 
-    def hold(columns: list[int], far: float, average: float = 0.0) -> None:
+    def hold(columns: list[int], far: float, average: float = 0.0, occurs: float = 1.0) -> None:
         reach = far * farthest * np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
-        real = 1.0 if counts or far > 1.0 else np.maximum(1.0 - (noise / np.maximum(shares[columns], noise)) ** 2, 0.0)
+        real = (
+            occurs if counts or far > 1.0 else np.maximum(1.0 - (noise / np.maximum(shares[columns], noise)) ** 2, 0.0)
+        )
         near = average + real * np.clip(theta[columns] - average, -math.inf if counts else -reach, reach)
         theta[columns] = np.where(shares[columns] < SEEN * noise, near, theta[columns])
 
@@ -79,7 +85,9 @@ def _hold(
         likely = np.maximum(shares[columns], 0.0)
         least = 1.0 if len(columns) < len(block.all_levels) else 1e-300  # a record without a column is one of effect 0
         average = float(likely @ theta[columns]) / max(float(likely.sum()), least)
-        hold(columns, FAR, average)
+        seen = [share for share in shares[columns] if share >= SEEN * noise > 0.0]
+        alike = 0.0 if counts or len(seen) < 2 else (len(seen) - 1) / max(float(np.log(max(seen) / seen).sum()), 1e-9)
+        hold(columns, FAR, average, min(2.0 * SEEN * noise / min(seen, default=noise), 1.0) ** alike if alike else 1.0)
         unknown = [block.missing] * (block.missing >= 0)
         hold(unknown, 1.0, average)
         rest = 1.0 - float(shares[columns + unknown].sum())
