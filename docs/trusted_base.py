@@ -102,7 +102,7 @@ GROUPS = (
         "Tables in parts",
         "Every record of a table that is read in parts is in one part, at every reading.",
         "data",
-        "batches columns parts parts_kernels places scan",
+        "batches columns parts parts_kernels places scan sparse_lists",
     ),
     Group(
         2,
@@ -118,7 +118,13 @@ GROUPS = (
         "records",
     ),
     Group(2, "Continual noise", "Correlated noise whose privacy is that of its strategy.", "noise/continual"),
-    Group(2, "Noise of choices", "Exponential mechanism and random numbers of runs.", "noise", "selection stopping"),
+    Group(
+        2,
+        "Noise of choices",
+        "Exponential mechanism and random numbers of runs.",
+        "noise",
+        "contest selection stopping",
+    ),
     Group(2, "Rows besides fits", "Streams under way and runs of a search.", "curation"),
     Group(2, "Durable state", "Sealed state files and the journal that ties them to a ledger.", "durable"),
     Group(2, "Sources of streams", "A record of a stream is a function of its bytes, taken once.", "data/sources"),

@@ -74,6 +74,17 @@ def test_another_table_is_refused_before_the_charge(tmp_path: Path, public: obje
     assert not ledger.charges("rows")
 
 
+def test_auto_says_what_it_takes_from_a_public_table() -> None:
+    """From a right one its start; nothing for pure budgets, nor where noise would hide whether it is right: then the plan is the one without it."""
+    taken = hb.LinearRegression(domain=DOMAIN, budget=BUDGET, public=PUBLIC).price(3_000)
+    assert "as far as records confirm it" in taken.reason
+    for budget in (hb.Budget(0.3, 0.0), hb.Budget(0.003, 1e-8)):
+        about = {"domain": DOMAIN, "budget": budget, "constraint": hb.L1Ball(1.0)}
+        known, plain = (hb.LinearRegression(public=one, **about).price(3_000) for one in (PUBLIC, None))
+        assert known.solver == plain.solver
+        assert known.reason == f"{plain.reason}; nothing is taken from the public table"
+
+
 def test_what_takes_nothing_from_a_public_table_says_so() -> None:
     about = {"domain": DOMAIN, "budget": BUDGET, "public": PUBLIC}
     with pytest.raises(InvalidParameter, match="takes nothing from one"):

@@ -6,6 +6,7 @@ Prints as JSON which compiled functions take rows by their indices, and which of
 import faulthandler
 import json
 import pkgutil
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -18,12 +19,13 @@ from hullabaloo.curation.sketch import Sketch
 from hullabaloo.curator import Curator
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.source import Rows
-from hullabaloo.geometry import NoPenalty, SquaredL2Penalty, separable_form, with_free_intercept
+from hullabaloo.geometry import L1Ball, NoPenalty, SquaredL2Penalty, separable_form, with_free_intercept
 from hullabaloo.losses import Logistic, MultinomialLogistic, Squared
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Moments, SquaredError
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
+from hullabaloo.selection.sparse_scores import SparseScores
 
 N, P = 60, 6
 PLACES = [-(2**63), -(2**31), -P - 1, -1, *range(P), P, P + 1, 2**31 - 1, 2**31, 2**40, 2**63 - 1]
@@ -94,6 +96,9 @@ def ask(encoding: Encoding, rows: Rows) -> None:
     curator.answer("coordinate_gradient", theta, order=order, clips=np.ones(p), steps=np.full(p, 0.5), form=form)
     curator.answer("score", theta[:, None])
     curator.answer("output_perturbation")
+    bare = PricedQueries(replace(encoding.facts, intercept=False), Neighbours.REPLACE_ONE, N)
+    chosen: Any = bare.price("vertex", constraint=L1Ball(1.0), loss=Squared(), clip=1.0, epsilon=0.5, count=2)
+    SparseScores(chosen, rows).at(theta)
     Sketch(p - 1, 2, 7, 3, None).rows(rows, encoding.facts)
 
 

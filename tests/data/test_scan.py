@@ -82,6 +82,7 @@ FITS: dict[str, Callable[[], Any]] = {
     "auto": lambda: hb.LinearRegression(domain=NUMBERS),
     "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
     "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
+    "frank-wolfe": lambda: hb.LinearRegression(domain=NUMBERS, solver="frank_wolfe", constraint=hb.L1Ball(1.0)),
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
     "auto, classes": lambda: hb.LogisticRegression(domain=CLASSES),
     "auto, counts": lambda: hb.PoissonRegressor(domain=COUNTS),
@@ -92,7 +93,7 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-LONG = ("huber", "weights", "quantile")
+LONG = ("huber", "weights", "quantile", "frank-wolfe")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])
@@ -128,6 +129,23 @@ def test_evaluation_takes_parts(table: pa.Table, folder: Path) -> None:
         hb.evaluate(model, source, budget=ONE, test_key=KEY) for source in (table, *sources(table, folder).values())
     ]
     assert len({str(one) for one in told}) == 1
+
+
+@pytest.mark.parametrize("unit", [None, "unused"])
+def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Path, tmp_path: Path) -> None:
+    """With missing cells, a target by its column's name, and units whose records lie in several parts."""
+    numbered = table.set_column(8, "unused", pa.array(np.arange(N) % 700))
+    ranges = hb.Domain(
+        {"a": (-9, 9), "b": (-50, 50)}, target={"y": (-9, 9)}, unit=unit, records_per_unit=unit and 2, records=N
+    )
+    asked: dict[str, Any] = {"outer": ranges, "budget": ONE, "test_key": KEY, "columns": ["a", "y"]}
+    given = {"cache": tmp_path} if unit else {}
+    shuffled = numbered.take(np.random.default_rng(1).permutation(N))
+    found = {
+        str(hb.private_bounds(one, **asked).bounds)
+        for one in (numbered, *(hb.scan(lambda: iter(shuffled.to_batches(rows)), **given) for rows in (N, 170)))  # noqa: B023
+    }
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("name", ["moments", "adaptive"])
@@ -315,11 +333,8 @@ def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.T
         "output_perturbation",
         "coordinate_descent",
         "greedy_selection",
-        "frank_wolfe",
     ):
-        model = hb.LinearRegression(
-            domain=NUMBERS, solver=solver, constraint=hb.L1Ball(1.0) if solver == "frank_wolfe" else None, **terms
-        )
+        model = hb.LinearRegression(domain=NUMBERS, solver=solver, **terms)
         with pytest.raises(CapabilityError, match="read in parts"):
             model.fit(source)
     apart = hb.LinearRegression(domain=hb.Domain(FEATURES, target=(-2, 2)), **terms)
@@ -336,7 +351,7 @@ def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.T
         lambda: stream.partial_fit(source),
         lambda: units.fit(source),
         lambda: search.fit(source),
-        lambda: hb.private_bounds(source, outer={"a": (-10, 10)}, **terms),
+        lambda: hb.private_bounds(source, np.zeros(N), outer={"a": (-10, 10), "target": (-9, 9)}, **terms),
     ]
     for ask in asked:
         with pytest.raises((SchemaError, CapabilityError), match=r"parts"):
@@ -344,12 +359,13 @@ def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.T
     assert not ledger.charges("records")
 
 
-def test_every_sum_and_nothing_else_can_be_asked_of_parts() -> None:
+def test_every_sum_and_choice_by_one_and_nothing_else_can_be_asked_of_parts() -> None:
     from hullabaloo.curator.query import Sum
+    from hullabaloo.selection.choice import Choice
 
     assert {name for name, kind in QUERIES.items() if kind.in_parts} == {
-        name for name, kind in QUERIES.items() if issubclass(kind, Sum)
-    } - {"coordinate_gradient"}
+        name for name, kind in QUERIES.items() if issubclass(kind, Sum | Choice)
+    } - {"coordinate_gradient"} | {"quantiles"}
 
 
 @pytest.mark.parametrize(

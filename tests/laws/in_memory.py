@@ -13,6 +13,7 @@ import pyarrow as pa
 from scipy import sparse
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 
+import hullabaloo as hb
 from hullabaloo.data import open_table
 from hullabaloo.data.records import ChosenColumns, table_of
 from hullabaloo.linear_model.pipeline import _ELEMENTWISE, RowWise
@@ -167,6 +168,21 @@ def matrix(kind: str, index: Any, dtype: Any) -> Reader:
     )
 
 
+def sparse_lists(records: Records, folder: Path, rng: Generator) -> Iterator[Given]:
+    """Parts of any size, of lists with places of any kind; now and then one list is longer than the other."""
+    places, values = ([[entry[at] for entry in record[0]] for record in records] for at in (0, 1))
+    places = [[*line, 1] if line == [] else line for line in places]
+    whole = pa.table(
+        [pa.array(places, pa.list_(pa.int64())), pa.array(values, pa.large_list(pa.float64()))],
+        names=["indices", "values"],
+    )
+    start, size = 0, int(rng.integers(1, 600))
+    for part in hb.scan(lambda: iter(whole.to_batches(max_chunksize=size)), sparse=WIDTH).parts():
+        some = records[start : start + part.n_rows]
+        start += part.n_rows
+        yield Given(part, *(np.array([record[at] for record in some]) for at in (1, 2)))
+
+
 def columns(records: Records) -> Iterator[tuple[str, list[Any]]]:
     return zip(COLUMNS, map(list, zip(*records, strict=True)), strict=True)
 
@@ -286,6 +302,7 @@ IN_MEMORY = (
     Reader("lists", ragged, lists, "ListTable"),
     *(matrix(kind, np.int32, np.float64) for kind in ("csr", "csc", "coo", "csr_matrix")),
     matrix("csr", np.int64, np.float32),
+    Reader("sparse lists in parts", entries, sparse_lists, "SparsePart", domain=MATRICES[1]),
     pandas("float64", FLOATS, "float64"),
     pandas("int64", INTEGERS, "int64"),
     pandas("Float64", [*FLOATS, None], "Float64"),

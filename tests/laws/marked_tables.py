@@ -140,6 +140,7 @@ READERS = {
     "ScannedTable": "scan: other names",
     "RowWise": "pandas: other names",  # of private_pipeline, without names
     "SparseTable": "sparse",
+    "SparsePart": "scan: sparse, other names",
     "CsvSource": ".csv: no names",
     "JsonLinesSource": ".jsonl: other keys",
     "ParquetSource": ".parquet: other names",
@@ -181,6 +182,9 @@ def in_memory(marks: Marks) -> dict[str, Callable[[], Any]]:
         "arrow: a struct": lambda: parquet_tables(marks)["a struct"],
         "arrow: other names": parquet_tables(marks)["other names"].to_reader,
         "scan: other names": lambda: hb.scan(parquet_tables(marks)["other names"].to_reader),
+        "scan: sparse, other names": lambda: hb.scan(
+            pa.table({"indices": [[0]], "values": [[1.0]], head: [body]}).to_reader, sparse=2
+        ),
         "scan: a column more": lambda: hb.scan(lambda: iter(parquet_tables(marks)["a column more"].to_batches())),
         "numpy: objects": lambda: np.array([[30, body, 1.0], [head, "surgery", body]], dtype=object),
         "numpy: texts": lambda: np.array([[head, body]] * 3),

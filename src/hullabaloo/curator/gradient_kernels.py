@@ -37,20 +37,23 @@ def dense_gradient(X, y, weight, offset, theta, clip, code, numbers, magic, unit
 
 
 @njit(cache=True, nogil=True)
+def sparse_slope(i, start, stop, data, indices, y, weight, offset, theta, clip, code, numbers):  # type: ignore[no-untyped-def]
+    """`w clip(φ')` of row i, whose cells are from `start` on."""
+    z = 0.0
+    for at in range(start, stop):
+        z += data[at] * theta[indices[at]]
+    if offset.size > 0:
+        z += offset[i]
+    d = clipped(code, numbers, z, y[i], clip)
+    return d * weight[i] if weight.size > 0 else d
+
+
+@njit(cache=True, nogil=True)
 def sparse_gradient(data, indices, indptr, y, weight, offset, theta, clip, code, numbers, unit, cells):  # type: ignore[no-untyped-def]
     """Add the contributions of rows in compressed sparse row form to `cells`, in whole cells; those of absent ones are 0."""
-    weighted, moved = weight.size > 0, offset.size > 0
     for i in range(y.size):
-        start, stop = indptr[i], indptr[i + 1]
-        z = 0.0
-        for at in range(start, stop):
-            z += data[at] * theta[indices[at]]
-        if moved:
-            z += offset[i]
-        d = clipped(code, numbers, z, y[i], clip)
-        if weighted:
-            d *= weight[i]
-        for at in range(start, stop):
+        d = sparse_slope(i, indptr[i], indptr[i + 1], data, indices, y, weight, offset, theta, clip, code, numbers)
+        for at in range(indptr[i], indptr[i + 1]):
             cells[indices[at]] += np.int64(np.rint(d * data[at] * unit))
 
 

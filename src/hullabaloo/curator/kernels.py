@@ -77,10 +77,9 @@ def dense_turned(X, matrix, out):  # type: ignore[no-untyped-def]  # numba kerne
         line[:] = 0.0
         for j in range(p):
             value = X[i, j]
-            if value != 0.0:
-                weights = matrix[j]
-                for m in range(weights.size):
-                    line[m] += value * weights[m]
+            if value != 0.0:  # a row of the matrix taken here would keep the loop from vector instructions
+                for m in range(line.size):
+                    line[m] += value * matrix[j, m]
 
 
 @njit(cache=True, nogil=True)

@@ -52,7 +52,7 @@ class Batches:
                 "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call. Of pandas, "
                 "pyarrow.Table.from_pandas(frame, schema=schema): without a schema a cell would decide about types."
             )
-        self._arrow, self.schema = declared, schema_of(declared)
+        self.declared, self.schema = declared, schema_of(declared)
 
     @property
     def n_rows(self) -> int:
@@ -63,7 +63,7 @@ class Batches:
         """Parts of at most so many records."""
         batches = unheard(lambda: _iterator(self._batches()))
         while (batch := unheard(lambda: _arrow(next(batches, END)))) is not END:
-            if batch is None or not batch.schema.equals(self._arrow, check_metadata=False):
+            if batch is None or not batch.schema.equals(self.declared, check_metadata=False):
                 raise TornSchema
             for start in range(0, batch.num_rows, rows):
                 yield unheard(partial(ArrowTable, batch.slice(start, rows)))

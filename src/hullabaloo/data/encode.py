@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.labels import MISSING, LevelIndex
 from hullabaloo.data.layout import Layout, OneHot
-from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
@@ -77,7 +76,7 @@ def clip_rows(norm: tuple[str, float], table: Table, columns: list[int], interce
     from hullabaloo.data.kernels import clip_dense
 
     kind, radius = _NORMS[norm[0]], norm[1]
-    if isinstance(table, SparseTable):
+    if table.sparse:
         return _clip_sparse(kind, radius, table, intercept)
     values = table.numbers(columns)
     X = np.ones((values.shape[0], values.shape[1] + intercept))
@@ -85,7 +84,7 @@ def clip_rows(norm: tuple[str, float], table: Table, columns: list[int], interce
     return X
 
 
-def _clip_sparse(kind: int, radius: float, table: SparseTable, intercept: bool) -> Any:
+def _clip_sparse(kind: int, radius: float, table: Any, intercept: bool) -> Any:
     from scipy import sparse
 
     from hullabaloo.data.kernels import clip_sparse
@@ -133,11 +132,12 @@ def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np
     relation (all records of one unit) is kept.
     """
 
+    ones, X = np.ones(len(units)), rows.X
+    rest = np.column_stack([rows.Y, *(ones if one is None else one for one in (rows.weight, rows.offset))])
+
     def digest(place: int) -> bytes:
-        x = rows.X[[place]]
-        weight, offset = (1.0 if one is None else one[place] for one in (rows.weight, rows.offset))
-        held = x if isinstance(x, np.ndarray) else np.append(x.indices, x.data)
-        return blake2b(held.tobytes() + np.hstack([rows.Y[place], weight, offset]).tobytes()).digest()
+        held = X[place] if isinstance(X, np.ndarray) else np.append(X[[place]].indices, X[[place]].data)
+        return blake2b(held.tobytes() + rest[place].tobytes()).digest()
 
     order = np.argsort(units, kind="stable")
     counts, start = np.ones(len(units), dtype=bool), 0

@@ -8,15 +8,17 @@ from typing import Any, final
 from narwhals.dependencies import is_pandas_like_dataframe
 
 from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
+from hullabaloo.data.encoding import WIDEST
 from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
-from hullabaloo.data.engines.cluster import Remote
+from hullabaloo.data.engines.cluster import Remote, RemoteFrame
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
+from hullabaloo.data.sparse_lists import SparseLists
 from hullabaloo.data.table import Table
 from hullabaloo.errors import InvalidParameter, SchemaError
 
@@ -37,6 +39,8 @@ class ScannedTable(Table):
         self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
+        self.sparse_columns = source.width if isinstance(source, SparseLists) else None
+        self.brings_units = source.brings_units if isinstance(source, Remote) else cache is not None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
@@ -48,6 +52,11 @@ class ScannedTable(Table):
         parts = self._source.parts_of(names, self._batch)
         while (part := unheard(lambda: next(parts, END))) is not END:
             yield part
+
+    @property
+    def frame(self) -> RemoteFrame | None:
+        """The dataframe of a cluster; None of a table that is none."""
+        return self._source if isinstance(self._source, RemoteFrame) else None
 
     def engine(self, reading: Reading) -> Engine:
         """What reads the parts and asks them, for one fit."""
@@ -69,6 +78,7 @@ def scan(
     columns: Sequence[str] | None = None,
     cache: str | Path | None = None,
     client: Any = None,
+    sparse: int | None = None,
     verbose: bool = False,
 ) -> ScannedTable:
     """A table that `fit`, `predict` and `evaluate` read in parts, anew for every question, so that memory does not grow with its records.
@@ -88,9 +98,11 @@ def scan(
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
         quoted_line_breaks: as the domain declares it, of a CSV file.
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
-            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one, to bring each unit's records together.
+            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
         client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
+        sparse: of sparse rows, how many columns they have. The table (Parquet, or what gives Arrow batches) then has the columns ``indices``, lists of numbers of columns from 0
+            on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``).
         verbose: say on standard error, after each question, how many of the plan's have been asked, and for how long.
 
     Raises:
@@ -112,11 +124,28 @@ def scan(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
+    if columns is not None and not isinstance(opened, JsonLines):
+        raise InvalidParameter(
+            "columns= are the keys that are read of a JSON Lines file, and another source was given. Leave it out."
+        )
+    if sparse is not None:
+        opened = _sparse(opened, sparse, cache)
     if cache is not None and isinstance(opened, Remote):
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
         )
     return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), bool(verbose))
+
+
+def _sparse(opened: Any, width: Any, cache: Any) -> SparseLists:
+    whole = isinstance(width, int) and not isinstance(width, bool) and 1 <= width <= WIDEST
+    if not whole or not isinstance(opened, ParquetTable | Batches) or cache is not None:
+        raise InvalidParameter(
+            f"sparse={width!r} was asked. It is how many columns sparse rows have, from 1 to {WIDEST:,}; they are read of Parquet files or Arrow batches in this process, and "
+            "kept in memory (keep_bytes=) or read anew. Pass such a number and source, and no cache=."
+        )
+    schemas = [opened.declared] if isinstance(opened, Batches) else [file.schema for file in opened.files]
+    return SparseLists(opened, schemas, width)
 
 
 def _lying(source: str | Path, quoted_line_breaks: bool, columns: Sequence[str] | None) -> Parts:

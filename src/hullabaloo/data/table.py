@@ -177,6 +177,8 @@ class Table(ABC):
     n_rows: int
     """The number of records; private under add-or-remove neighbours."""
 
+    sparse: bool = False
+    """Whether it gives its rows as a canonical ``csr_array`` (``rows``)."""
     parted: bool = False
     """Whether it is read in parts alone (``data/scan.py``),"""
     keep_bytes: int = 0

@@ -1,5 +1,6 @@
 """The only room that draws privacy noise: keys, exact samplers, Gaussian, Laplace and selection."""
 
+from hullabaloo.noise.contest import Contest as Contest
 from hullabaloo.noise.keys import Key as Key
 from hullabaloo.noise.keys import ReleaseKey as ReleaseKey
 from hullabaloo.noise.keys import TestKey as TestKey

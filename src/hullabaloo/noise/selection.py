@@ -5,7 +5,7 @@ far candidates probability exactly 0, and its porous low bits give the winner aw
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import chain
 
@@ -19,6 +19,7 @@ from .keys import CHUNK, Key, Keystream, bound_to
 from .lattice import cells, lattice, positive
 
 _REACH = 2.0**61  # differences of two scores stay inside 64 bits
+Member = Callable[[int, int], int]  # the candidate of an octave, by its number there
 _LAST = 200  # every candidate further than 200 octaves behind shares one bucket
 
 
@@ -76,16 +77,30 @@ def exponential_mechanism(
     count = np.bincount(octave, minlength=_LAST + 1)
     weights = [int(count[b]) << (_LAST - b) for b in range(_LAST + 1)]
     words = iter(Keystream(bound_to(key, rate, candidates, behind)))
+    winner = drawn(weights, lambda b, number: int(np.flatnonzero(octave == b)[number]), behind, rate, words)
+    return int(candidates[winner])
+
+
+def drawn(
+    weights: list[int], member: Member, gaps: NDArray[np.int64], rate: float, words: Iterator[int], nearer: int = 0
+) -> int:
+    """The place that is drawn by octaves' integer weights, which its candidates share alike, and kept with probability `2^b·exp(−c(gap − nearer))`."""
     total = sum(weights)
     while True:
-        drawn, b = exact.below(total, words), 0
-        while drawn >= weights[b]:
-            drawn -= weights[b]
+        left, b = exact.below(total, words), 0
+        while left >= weights[b]:
+            left -= weights[b]
             b += 1
-        winner = int(np.flatnonzero(octave == b)[drawn >> (_LAST - b)])
-        gap = int(behind[winner])
+        winner = member(b, left >> (_LAST - b))
+        gap = int(gaps[winner]) - nearer
         if gap == 0 or exact.bernoulli_exp(Fraction(rate) * gap, words, doublings=b):
-            return int(candidates[winner])
+            return winner
+
+
+def rate_of(sensitivity: float, epsilon: float, bound: float) -> float:
+    """c ≤ ε/(2D)."""
+    rate = Fraction(epsilon) / (2 * cells(sensitivity, bound))
+    return math.nextafter(float(rate), 0.0)
 
 
 def permute_and_flip(
@@ -158,5 +173,4 @@ def _contest(
     behind = np.empty(values.size, np.int64)
     kernels.to_lattice(values, 1 / grid.pitch, _REACH, behind)
     np.subtract(behind.max(), behind, out=behind)
-    rate = Fraction(epsilon) / (2 * cells(sensitivity, bound))
-    return behind, candidates, math.nextafter(float(rate), 0.0)
+    return behind, candidates, rate_of(sensitivity, epsilon, bound)

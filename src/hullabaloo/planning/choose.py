@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
-from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
+from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, propose, rehearsed
@@ -87,19 +88,24 @@ def choose(
         itself = inner.name == "moments" and asked.errors in ("auto", "homoskedastic")  # and needs no other releases
         solver = inner if itself else replace(asked, solver=inner)
         return solver, solver.plan(problem, prices, allowance)
-    # As without the table, among those that take something from it.
+    # As without the table; where that takes nothing from it, the best that does, if it can tell whether the table is right.
     if problem.public is not None and allowance.is_private:
         plain = replace(problem, public=None)
-        if asked == "auto":
-            solver, _ = _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)
-        elif solver_named(asked).name in ADAPTIVE:
-            solver, _ = choose(plain, prices, allowance, asked, perform, kept)
-        else:
+        if asked != "auto" and solver_named(asked).name not in ADAPTIVE:
             raise InvalidParameter(
                 f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
                 f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
             )
-        return solver, solver.plan(problem, prices, allowance)
+        solver, plan = choose(plain, prices, allowance, asked, perform, kept, floor=floor)
+        with suppress(HullabalooError):
+            known = solver.name in ADAPTIVE
+            one = solver if known else _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)[0]
+            taking = one.plan(problem, prices, allowance)
+            if taking.settings["check_noise"]:
+                return one, replace(
+                    taking, reason=f"{taking.reason}, from the public model as far as records confirm it"
+                )
+        return solver, replace(plan, reason=f"{plan.reason}; nothing is taken from the public table")
     if asked != "auto":
         solver = solver_named(asked)
         if solver.name == "moments":

@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from hullabaloo.geometry import Face
-from hullabaloo.quadratic.kernels import careful_slope
 from hullabaloo.quadratic.linear_system import Array, FaceSystem, Quadratic
 from hullabaloo.quadratic.shapes import Shape, search
 
@@ -68,30 +67,11 @@ def _down_to_a_face(quadratic: Quadratic, shape: Shape, theta: Array) -> tuple[A
         move = system.solve(quadratic.slope(theta) + extra)
         new = search(quadratic, shape, theta, move)
         if new is None:
-            return _refined(quadratic, shape, theta, system), True
+            return theta, True
         theta = new
         if _same(shape.face(new), face):
-            return _refined(quadratic, shape, theta, system), True
+            return theta, True
     return theta, False
-
-
-def _refined(quadratic: Quadratic, shape: Shape, theta: Array, system: FaceSystem) -> Array:
-    """Correct θ on its face with slopes of doubled precision, while the corrections shrink and the face is kept."""
-    found = shape.face(theta)
-    last = math.inf
-    for _ in range(4):
-        if found is None or not _same(found, system.face):
-            break
-        move = system.solve(careful_slope(quadratic.gram, theta, quadratic.cross) + found[1])
-        size = float(np.abs(move).max(initial=0.0))
-        new = shape.retract(theta + move, theta)
-        after = shape.face(new)
-        if not _same(after, system.face) or not 0.0 < size < 0.5 * last:
-            break
-        if not math.isfinite(last) and size > 1e-3 * (1e-300 + float(np.abs(theta).max())):
-            break  # not at the minimiser of the face: no refinement, but a step of its own
-        theta, found, last = new, after, size
-    return theta
 
 
 def _same(found: tuple[Face, Array] | None, face: Face) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo import geometry
-from hullabaloo.quadratic.kernels import careful_slope
 from hullabaloo.quadratic.linear_system import Array, FaceSystem, Quadratic
 from hullabaloo.quadratic.shapes import Shape, accelerated, search
 
@@ -115,11 +114,11 @@ class OnOrders(Shape):
             move = blocks.spread(system.solve(blocks.summed(quadratic.slope(theta) + extra)))
             new = search(quadratic, self, theta, move)
             if new is None:
-                return self._refined(quadratic, theta, blocks)
+                return theta
             theta = self.proximal(new - quadratic.slope(new) / quadratic.largest, 1.0 / quadratic.largest)
             found = Blocks.of(self.added.function, theta, self.free)
             if found.same(blocks):
-                return self._refined(quadratic, theta, blocks)
+                return theta
             blocks = found
         return theta
 
@@ -132,19 +131,6 @@ class OnOrders(Shape):
         return FaceSystem(inner, geometry.Face(free, blocks.summed(blocks.slope) if held else None)), np.zeros_like(
             theta
         )
-
-    def _refined(self, quadratic: Quadratic, theta: Array, blocks: "Blocks") -> Array:
-        """Block values corrected with slopes of doubled precision, while corrections shrink and the blocks stay."""
-        last = 1e-3 * (1e-300 + float(np.abs(theta).max()))
-        for _ in range(4):
-            system, extra = self._system(quadratic, theta, blocks)
-            slope = careful_slope(quadratic.gram, theta, quadratic.cross) + extra
-            move = blocks.spread(system.solve(blocks.summed(slope)))
-            size, new = float(np.abs(move).max()), theta + move
-            if not 0.0 < size < 0.5 * last or not Blocks.of(self.added.function, new, self.free).same(blocks):
-                break
-            theta, last = new, size
-        return theta
 
 
 def plainer(added: Any) -> Any:

@@ -39,6 +39,7 @@ class Choice(Query):
     once: bool = False
 
     price: ClassVar[str] = "epsilon"
+    in_parts: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("loss", "clip")
 
     def __post_init__(self) -> None:

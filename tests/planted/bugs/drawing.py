@@ -84,6 +84,7 @@ DRAWING = (
         caught_by=(
             "tests/noise/test_selection.py::test_the_rate_never_exceeds_half_epsilon_per_sensitivity_in_cells[37.0]",
             "tests/noise/test_selection.py::test_law[permute_and_flip-permute_and_flip_law-6.0]",
+            "tests/noise/test_contest.py::test_law[6.0-10000.0]",
         ),
     ),
     Bug(
@@ -99,6 +100,24 @@ DRAWING = (
             "    octave = np.minimum("
         ),
         caught_by=("tests/noise/test_selection.py::test_the_least_likely_candidate_is_chosen_when_the_words_say_so",),
+    ),
+    Bug(
+        "contest: what is behind is not measured",
+        "A candidate that changes octave is counted where it was, and chosen as often as before.",
+        "noise.contest",
+        old="in ((before, -1), (new, 1)):",
+        new="in ((before, -1), (before, 1)):",
+        caught_by=("tests/noise/test_contest.py::test_choices_are_those_of_a_new_contest",),
+    ),
+    Bug(
+        "kept scores: a former part stays",
+        "What a touched record contributed before is not taken away, so that one record counts as often as it is touched.",
+        "selection.sparse_scores_kernels",
+        old="np.rint(before *",
+        new="np.rint(0.0 *",
+        caught_by=(
+            "tests/curator/test_sparse_scores.py::test_no_neighbour_moves_a_kept_score_by_more_than_the_sensitivity[add-or-remove]",
+        ),
     ),
     Bug(
         "Laplace noise at half the scale",

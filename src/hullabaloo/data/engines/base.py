@@ -181,15 +181,21 @@ class OtherVersion(Exception):
 
 def part_of(rows: Rows) -> Part:
     """The rows with what tells them from others. PRIVATE."""
-    return Part(rows, rows.Y.shape[0], hashed(rows), rows.X.nbytes + rows.Y.nbytes)
+    X = rows.X
+    size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return Part(rows, rows.Y.shape[0], hashed(rows), size + rows.Y.nbytes)
 
 
 def hashed(rows: Rows) -> int:
     """The sum of a hash of each row, modulo 2^64: the same for rows in any order. PRIVATE."""
     from hullabaloo.data.parts_kernels import add_hashes
 
-    hashes = np.zeros(rows.Y.shape[0], dtype=np.uint64)
-    for number, part in enumerate((rows.X, rows.Y, rows.weight, rows.offset)):
+    X, hashes = rows.X, np.zeros(rows.Y.shape[0], dtype=np.uint64)
+    if not isinstance(X, np.ndarray):  # what the hashes of its cells add up to stands for a row
+        cells = np.zeros(X.data.size, dtype=np.uint64)
+        add_hashes(np.column_stack([X.indices.astype(np.uint64), X.data.view(np.uint64)]), np.uint64(7), cells)
+        X = np.diff(np.append(np.uint64(0), np.cumsum(cells))[X.indptr])
+    for number, part in enumerate((X, rows.Y, rows.weight, rows.offset)):
         if part is not None:
             words = np.asarray(part if part.ndim == 2 else part[:, None], order="A")
             add_hashes(words.view(np.uint64), np.uint64(2 * number + 1), hashes)

@@ -34,7 +34,7 @@ def _is_text(dtype: Any) -> bool:
     return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
 
 
-def check_container(array: Any) -> None:
+def check_container(array: Any, *, full: bool = False) -> None:
     """Refuse an array whose buffers are too short, or whose offsets point outside of them: Arrow's own functions trust both.
 
     Whether bytes are text, and places lie in their dictionary, is a cell's: read by rule, never refused.
@@ -51,12 +51,12 @@ def check_container(array: Any) -> None:
                 chunk.indices.validate()
                 check_container(chunk.dictionary)
             else:
-                chunk.validate()
+                chunk.validate(full=full)
             if chunk.type in plain:
                 chunk.view(plain[chunk.type]).validate(full=True)
         except pa.ArrowException:  # its words hold numbers of the container's
             raise SchemaError(
-                "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing was read or charged. "
+                "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing is released; a charge that was made stays. "
                 "Build it again with PyArrow's own functions; its validate(full=True) finds such faults."
             ) from None
 
@@ -75,15 +75,15 @@ class ArrowTable(Table):
         for column in source.columns:
             if kind_of(column.type) != REFUSED:
                 check_container(column)
-        self._source, self.n_rows = source, int(source.num_rows)
+        self.arrow, self.n_rows = source.column, int(source.num_rows)
         self.schema = schema_of(source.schema)
 
     def _numbers(self, column: int) -> NDArray[np.float64]:
-        return floats(self._source.column(column))
+        return floats(self.arrow(column))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        return objects(self._source.column(column))
+        return objects(self.arrow(column))
 
 
 def floats(array: Any) -> NDArray[np.float64]:

@@ -98,7 +98,8 @@ class ParquetPart(Table):
         self.schema = schema
         self.n_rows = 0 if batch is None else int(batch.num_rows)
 
-    def _column(self, column: int) -> Any:
+    def arrow(self, column: int) -> Any:
+        """A column as Arrow holds it."""
         import pyarrow as pa
 
         name = (self.schema.names or ())[column].revealed()
@@ -106,11 +107,11 @@ class ParquetPart(Table):
         return pa.nulls(self.n_rows) if place < 0 else self._batch.column(place)
 
     def _numbers(self, column: int) -> NDArray[np.float64]:
-        return floats(self._column(column))
+        return floats(self.arrow(column))
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""
-        return objects(self._column(column))
+        return objects(self.arrow(column))
 
 
 @contextmanager

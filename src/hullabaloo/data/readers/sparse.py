@@ -239,6 +239,8 @@ def _index(place: Any) -> int:
 class SparseTable(Table):
     """A two-dimensional sparse matrix of numbers; raises ``SchemaError`` for a broken container."""
 
+    sparse = True
+
     def __init__(self, matrix: Any) -> None:
         self._shape, dtype, self._entries = reader(matrix)
         self.n_rows, width = self._shape

@@ -155,10 +155,10 @@ class Coordinates:
         slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
         return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
 
-    def public_slopes(self, problem: Problem) -> Array:
-        """The public model's, in the set if there is one, as coefficients of u, (q,), and of the coordinate along the mean where there is that."""
+    def public_slopes(self, problem: Problem, times: float) -> Array:
+        """So many times the public model's, in the set if there is one, as coefficients of u, (q,), and of the coordinate along the mean where there is that."""
         assert problem.public is not None
-        theta = problem.public.theta[:, 0]
+        theta = times * problem.public.theta[:, 0]
         if self.mean is not None:
             assert self.matrix is not None
             return np.asarray(np.linalg.solve(self.matrix, theta))

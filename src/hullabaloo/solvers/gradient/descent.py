@@ -9,9 +9,9 @@ from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
-from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile, mean_beyond, quantile, tail
+from hullabaloo.solvers.gradient.histogram import BINS, edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
-from hullabaloo.solvers.gradient.public_start import confirmed_level
+from hullabaloo.solvers.gradient.public_start import confirmed
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -105,12 +105,12 @@ class Descent:
         """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
         path, view, told = self.path, self.view, {}
         point = view.start(self.problem, level)
-        if self.problem.public is not None:
-            found = confirmed_level(self.problem, self.curator, view, path.check_noise, path.smoothness, path.slope)
-            told = {"public model confirmed": float(found is not None)}
+        if path.check_noise:
+            found = confirmed(self.problem, self.curator, view, path.check_noise, path.check_clip, path.smoothness)
+            told = {"public model confirmed": 0.0 if found is None else found[0]}
             if found is not None:
-                known = view.public_slopes(self.problem)
-                point = np.append(known, [found] * view.intercept) if known.size == view.slopes else known
+                known = view.public_slopes(self.problem, found[0])
+                point = np.append(known, found[1])[: point.size]
         if path.opening and schedule.is_residual(self.loss):
             point = self.intercept_alone(point, path.opening, path.slope)
         clip_norm = self.quantile(point, 0.2 * self.natural) if path.measured else 0.5 * self.natural
@@ -169,7 +169,7 @@ class Descent:
     def quantile(self, point: Array, likely: float) -> float:
         """The private quantile of gradients' lengths at a point."""
         path = self.path
-        grid = edges(path.longest * self.natural, schedule.BINS - 1)
+        grid = edges(path.longest * self.natural, BINS - 1)
         read = gradient_quantile if schedule.is_residual(self.loss) else quantile
         found = read(self.shares(point, grid), grid, path.share_noise, above=path.cut, likely=likely)
         return max(found, path.least * self.natural)
@@ -188,7 +188,7 @@ class Descent:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
         path, view, q = self.path, self.view, self.view.slopes
         largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
-        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / 8.0))
+        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / path.memory))
         step = min(largest, travel * (1.0 - memory) / steps)
         middle = 1.0 / (path.smoothness * path.room)
         if steepest is None:

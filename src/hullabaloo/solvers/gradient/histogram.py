@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+BINS = 11
+"""Of the histograms that decide the first steps: a prior weighs more the more there are."""
 WIDTH = 0.7
 """Standard deviation of the prior, in powers of two."""
 FAR = 0.35

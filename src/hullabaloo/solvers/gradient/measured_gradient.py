@@ -19,10 +19,10 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
+from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
-from hullabaloo.solvers.gradient.public_start import LEVELS, PARTS
+from hullabaloo.solvers.gradient.public_start import ASKED
 from hullabaloo.solvers.gradient.schedule import (
-    BINS,
     FINE_BINS,
     LEVEL_LATE,
     TYPICAL,
@@ -68,9 +68,8 @@ class MeasuredGradientSolver(Solver, ABC):
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
         if to.check:
             one = prices.restricted(1)
-            queries.append(
-                one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(LEVELS + PARTS), count=LEVELS + PARTS)
-            )
+            queries.append(one.price("norm_histogram", loss=loss, bins=BINS, mu=to.look, count=1))
+            queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(ASKED), count=ASKED))
         queries.append(steps(to.steps, path.steps))
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)

@@ -32,11 +32,13 @@ from typing import Any, NamedTuple
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
+from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, reach
+from hullabaloo.solvers.gradient.public_start import Way
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
-BINS, FINE_BINS = 11, 25
-"""Of the histograms of the first phase, where a prior weighs more the more bins there are, and of the second."""
+FINE_BINS = 25
+"""Of the histograms of the second phase; the first has `BINS`."""
 MEANS = 0.06
 """Share of μ² for the columns' means."""
 LENGTHS, LENGTHS_WHITENED, COVARIANCE = 0.015, 0.02, 0.12
@@ -46,13 +48,18 @@ USUAL = 0.03
 """Noise s√q at which the first phase's constants were chosen: that of 15 000 records, 60 columns and ε = 0.1."""
 TYPICAL, TYPICAL_WHITENED = 0.55, 0.4
 """Length of a usual centred record over its declared bound, before it is measured."""
-FEWEST, MOST, MOST_STEPS_LATE = 10, 300, 600
-"""Steps of a walk in plain coordinates, and most of the second phase's."""
+FEWEST, MOST, MOST_STEPS_LATE = 10, 300, 200
+"""Steps of a walk in plain coordinates, and most of the second phase's: on ten tables at ε = 3 to 30 three times as many kept no more."""
 SMALL, LARGE = 0.05, 0.35
 """Lengths of gradients that these are counted for, over `slope` times a record's typical length: residuals', and of classes."""
 FIRST, OPENING, LEVEL = 0.15, 0.04, 0.07
 """Steps of the first walk and for the intercept alone, over those of the second, in plain coordinates."""
 FIRST_WHITENED, SECOND_WHITENED, LEVEL_WHITENED = 12, 60, 8
+QUICK = 6, 24
+"""The first two before a second phase, which makes the result. Beside twice as many steps (`STEPS_LATE` 32, too) and the calmer memory these and `BRISK` lost at ε = 1 and
+3 nothing (+0.2 ± 0.3 points of share in the mean over 21 lines) and 0.05 ± 0.1 at ε = 10 and 30, on tables of `benchmarks/share_kept.py` of at most 20 000 rows."""
+CALM, BRISK = 8.0, 5.0
+"""Steps T over what is added to the greatest number of steps that a walk remembers, 1 + T/8; in whitened coordinates with a second phase 1 + T/5."""
 FLOOR = 1.4
 """λ over half the spectral radius of the covariance's noise, s√(2q)."""
 MOST_AROUND, QUIET = 3.0, 0.1
@@ -62,14 +69,14 @@ LEFT = 0.25
 """Share of a residual loss's curvature that is left where its gradients are cut at their own quantile."""
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
-CHECK, CHECK_BY_NOISE, MOST_CHECK = 0.05, 8.0, 0.2
-"""Share of μ² for the derivatives that say whether the records confirm a public model: what more of it for each unit of the noise of a mean, and the most."""
 LEVEL_LATE = 8
 """Steps for the intercept alone at the beginning of the second phase."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
-STEPS_LATE = 32
+STEPS_LATE = 14
 """Steps of its walk in whitened coordinates where it takes half of the budget; T grows as the fourth root of 1/noise."""
+LEAST_STEPS_LATE = 32
+"""Fewest in plain coordinates."""
 ROOM = 1.5
 """How many times its estimate the curvature may be, of records of weight 1."""
 TINY = 1e-300
@@ -104,7 +111,7 @@ class GradientSchedule:
         eager: it is walked in full where at least one part in so many of the squared gradient is evidence.
         bound: of ‖x_s‖₂, the intercept left out.
         room: how many times the estimated curvature a step is stable for.
-        check_noise: s of the gradient that a public model is checked by; 0 without one.
+        check_noise, check_clip: s of the gradient that a public model is checked by, and what it is shortened to; 0 where none is asked.
     """
 
     opening: int
@@ -138,6 +145,7 @@ class GradientSchedule:
     bound: float
     room: float
     check_noise: float = 0.0
+    check_clip: float = 0.0
 
     def weighing(self, problem: Problem, mean_weight: float, counted: float) -> "GradientSchedule":
         """For means over w̄, and shares of the records that count: noise in proportion, travel and cuts by it, steps as the heaviest records allow them."""
@@ -156,6 +164,11 @@ class GradientSchedule:
     def steps(self) -> int:
         """T of the first phase."""
         return self.opening + self.first + self.second + self.level
+
+    @property
+    def memory(self) -> float:
+        """What T is divided by for the number of steps that a walk of T remembers, but for 1."""
+        return BRISK if self.late and not self.ridge else CALM
 
     @property
     def result_noise(self) -> float:
@@ -184,7 +197,7 @@ class GradientSchedule:
 
 
 class Budgets(NamedTuple):
-    """μ of each part: the means, one histogram, the covariance, the first phase's steps, and the second phase."""
+    """μ of each part: the means, one histogram, the covariance, the first phase's steps, the second phase, and the two checks of a public model."""
 
     means: float
     lengths: float
@@ -192,6 +205,8 @@ class Budgets(NamedTuple):
     steps: float
     late: float
     check: float
+    look: float
+    check_clip: float = 0.0
 
     def part(self, number: int) -> float:
         """μ of a part of the second phase."""
@@ -218,18 +233,19 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     """The parts of `mu`; their squares add up to that of `mu`."""
     means = MEANS if centred(problem) else 0.0
     lengths, covariance = (LENGTHS_WHITENED, COVARIANCE) if whitened else (LENGTHS, 0.0)
-    check = 0.0
-    if problem.public is not None:
-        whole = prices.price("centred_gradient", loss=problem.loss, mu=mu, count=1).sigma / problem.records
-        check = min(CHECK + CHECK_BY_NOISE * whole, MOST_CHECK)
-    steps = 1.0 - means - histograms(problem, whitened=whitened) * lengths - covariance - check
+    check, look, clip, loss = 0.0, 0.0, 0.0, problem.loss
+    if problem.public is not None and isinstance(loss, Loss) and (way := Way.of(problem)) is not None:
+        whole = prices.price("centred_gradient", loss=loss, mu=mu, count=1).sigma / problem.records
+        counts = prices.price("norm_histogram", loss=loss, bins=BINS, mu=mu, count=1).sigma / problem.records
+        check, look, clip = way.check(whole, counts, smooth_and_steep(loss)[1], residual=is_residual(loss))
+    steps = 1.0 - means - histograms(problem, whitened=whitened) * lengths - covariance - check - look
     noise = prices.price("centred_gradient", loss=problem.loss, mu=mu * math.sqrt(steps), count=1).sigma
     level = max(noise / problem.records * math.sqrt(max(problem.dimension - problem.intercept, 1)), TINY)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
-    parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check
-    return Budgets(*(mu * math.sqrt(one) for one in parts))
+    parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look
+    return Budgets(*(mu * math.sqrt(one) for one in parts))._replace(check_clip=clip)
 
 
 def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool) -> GradientSchedule:
@@ -258,6 +274,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "bound": reach(problem),
         "room": ROOM * problem.max_weight * problem.records_per_unit,
         "check_noise": noise_of("centred_gradient", to.check, loss=loss, count=1),
+        "check_clip": to.check_clip,
     }
     found = _rule(problem, common, whitened=whitened)
     if centred(problem) and loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.POISSON):
@@ -299,7 +316,7 @@ def _plain(
         "first": max(3, round(FIRST * steps)),
         "second": steps,
         "level": max(6, round(LEVEL * steps)) if audible else 0,
-        "late": int(min(max(walk(late_reach, common["late_noise"]), STEPS_LATE), MOST_STEPS_LATE)),
+        "late": int(min(max(walk(late_reach, common["late_noise"]), LEAST_STEPS_LATE), MOST_STEPS_LATE)),
         "around": 1.0,
         "ridge": RIDGE,
         "reach": reach,
@@ -325,11 +342,12 @@ def _whitened(
     around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
     classes = not residual and not counts
     audible = counts or (residual and common["noise"] * common["slope"] < 0.006)
+    first, second = QUICK if common["late_noise"] else (FIRST_WHITENED, SECOND_WHITENED)
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 2 if centred(problem) and counts else 0,
-        "first": FIRST_WHITENED,
-        "second": SECOND_WHITENED,
+        "first": first,
+        "second": second,
         "level": LEVEL_WHITENED if centred(problem) and audible else 0,
         "late": math.ceil(STEPS_LATE * max(6.0 * LATE / late_level, 1.0) ** 0.25),
         "around": around,
