@@ -75,8 +75,8 @@ class Descent:
         """With the curvature that first gradients give, and the level to start from: log-odds, or of counts their rate's logarithm.
 
         For counts `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y]. At the upper b, minus the bound of
-        |o|, no expected count exceeds 1, as no count does. A class's share is taken two standard deviations of its noise nearer to a half: far
-        beyond its level a walk hardly comes back, where the curvature is 0. Where it is rare all the same, and nothing mends the level, some of the second walk's steps do.
+        |o|, no expected count exceeds 1, as no count does. A class's share is taken two standard deviations of its noise nearer to a half: where a
+        level is too far out, curvature is near 0 and a walk hardly comes back. Where rates are low, more of the second walk's steps go to the level alone.
         """
         path, (low, high) = self.path, self.loss.intercept_bounds
         if not path.opening or schedule.is_residual(self.loss):
@@ -92,12 +92,13 @@ class Descent:
             exposure = max(derivative(-self.problem.offset_bound) + rate, noise)
             level, bend = math.log(rate / exposure) - self.problem.offset_bound, rate
         else:
-            seen = min(max(derivative(0.0), -0.5), 0.5)
+            seen = min(max(derivative(0.0), 1e-6 - 0.5), 0.5 - 1e-6)
             share = 0.5 - math.copysign(max(abs(seen) - 2.0 * noise, 0.0), seen)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
         bend, alone = min(path.smoothness, STEEP * bend), 0
-        if bend < path.smoothness and not path.level and not path.late:
-            alone = min(schedule.LEVEL_WHITENED, path.second // 4)
+        if bend < path.smoothness and not path.late:
+            share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
+            alone = max(round(share * path.second) - path.level, 0)
         path = replace(path, smoothness=bend, curvature=bend, second=path.second - alone, level=path.level + alone)
         return replace(self, path=path), min(max(level, low), high)
 
