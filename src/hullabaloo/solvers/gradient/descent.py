@@ -12,6 +12,7 @@ from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import BINS, edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
+from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -54,7 +55,7 @@ class Descent:
     def rare(self) -> bool:
         """Whether one of two classes is seen to be rare: its derivatives are near 1, and a rate of which they are cut is off by that factor."""
         logistic = self.loss.kernel_code is KernelCode.LOGISTIC
-        return logistic and self.path.smoothness < schedule.smooth_and_steep(self.loss)[0]
+        return logistic and self.path.smoothness < smooth_and_steep(self.loss)[0]
 
     def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
         """One noisy gradient over w̄, of records whose constant column weighs so much."""
