@@ -12,6 +12,7 @@ from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import BINS, edges, gradient_quantile, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
+from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -50,6 +51,12 @@ class Descent:
         """The length of a gradient whose derivative is of natural size."""
         return self.path.slope * self.view.length
 
+    @property
+    def rare(self) -> bool:
+        """Whether one of two classes is seen to be rare: its derivatives are near 1, and a rate of which they are cut is off by that factor."""
+        logistic = self.loss.kernel_code is KernelCode.LOGISTIC
+        return logistic and self.path.smoothness < smooth_and_steep(self.loss)[0]
+
     def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
         """One noisy gradient over w̄, of records whose constant column weighs so much."""
         weight = self.view.intercept_weight if weight is None else weight
@@ -69,7 +76,8 @@ class Descent:
         """With the curvature that first gradients give, and the level to start from: log-odds, or of counts their rate's logarithm.
 
         For counts `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y]. At the upper b, minus the bound of
-        |o|, no expected count exceeds 1, as no count does.
+        |o|, no expected count exceeds 1, as no count does. A class's share is taken two standard deviations of its noise nearer to a half: where a
+        level is too far out, curvature is near 0 and a walk hardly comes back. Where rates are low, more of the second walk's steps go to the level alone.
         """
         path, (low, high) = self.path, self.loss.intercept_bounds
         if not path.opening or schedule.is_residual(self.loss):
@@ -85,12 +93,15 @@ class Descent:
             exposure = max(derivative(-self.problem.offset_bound) + rate, noise)
             level, bend = math.log(rate / exposure) - self.problem.offset_bound, rate
         else:
-            noise = min(noise, 0.5)
-            share = min(max(0.5 - derivative(0.0), noise), 1.0 - noise)
+            seen = min(max(derivative(0.0), 1e-6 - 0.5), 0.5 - 1e-6)
+            share = 0.5 - math.copysign(max(abs(seen) - 2.0 * noise, 0.0), seen)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
-        bend = min(path.smoothness, STEEP * bend)
-        opened = replace(self, path=replace(path, smoothness=bend, curvature=bend))
-        return opened, min(max(level, low), high)
+        bend, alone = min(path.smoothness, STEEP * bend), 0
+        if bend < path.smoothness and not path.late:
+            share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
+            alone = max(round(share * path.second) - path.level, 0)
+        path = replace(path, smoothness=bend, curvature=bend, second=path.second - alone, level=path.level + alone)
+        return replace(self, path=path), min(max(level, low), high)
 
     def first_phase(self, level: float) -> tuple[Array, dict[str, float]]:
         """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
@@ -115,7 +126,10 @@ class Descent:
         travel = share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
-            mean = self.intercept_alone(mean, path.level, self.level_clip(cut))
+            clip = self.level_clip(cut)
+            moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.rare else 0.5)
+            noise = path.noise * clip * math.sqrt(2.0 * path.steps / path.level)
+            mean = self.kept_level(mean, moved, noise) if self.rare else moved
         return mean, {"gradients cut at": cut, "boldness": share, **told}
 
     def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:
@@ -166,7 +180,7 @@ class Descent:
         """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""
         path = self.path
         if not schedule.is_residual(self.loss):
-            return path.slope
+            return 1.0 if self.rare else path.slope
         usual, noise = cut / self.view.length, path.noise * math.sqrt(path.steps / path.level)
         return min(path.slope, max(QUIET_ENOUGH * usual / noise, LEAST_CLIP * usual))
 
@@ -212,14 +226,14 @@ class Descent:
         return point
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
-        """`start` with the level of `moved`, as far as the move d exceeds that of pure noise: (1 − 4V/d²)₊ of it.
+        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − 4(s/change)²)₊ of the move d.
 
-        V follows from the noise of the mean derivative and the curvature of the loss.
+        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}).
         """
-        bend = self.path.smoothness / (1.0 if schedule.is_residual(self.loss) else STEEP)
-        d = float(moved[-1] - start[-1])
+        residual, d = schedule.is_residual(self.loss), float(moved[-1] - start[-1])
+        change = self.path.smoothness * d if residual else self.path.smoothness / STEEP * math.expm1(-abs(d))
         found = start.copy()
-        found[-1] += max(0.0, 1.0 - 4.0 * (noise / bend / d) ** 2) * d if d else 0.0
+        found[-1] += max(0.0, 1.0 - 4.0 * (noise / change) ** 2) * d if d else 0.0
         return found
 
 

@@ -277,13 +277,9 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "check_clip": to.check_clip,
     }
     found = _rule(problem, common, whitened=whitened)
-    if to.late:
-        found |= {"level": 0}
-        bent = loss.kernel_code in (KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
-        if centred(problem) and not is_residual(loss) and not bent:
-            found |= {"opening": 2 if is_counts(loss) else 1}
-    else:
-        found |= {"late": 0, "late_reach": 0.0}
+    if centred(problem) and loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.POISSON):
+        found |= {"opening": 2 if is_counts(loss) else 1}
+    found |= {"level": 0} if to.late else {"late": 0, "late_reach": 0.0}
     return GradientSchedule(**common, **found)
 
 
