@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hullabaloo as hb
 from hullabaloo.inference.fit_quality import from_score, quality, total
 from hullabaloo.noise import TestKey
+from hullabaloo.solvers import explained
 
 KEY = TestKey(bytes(range(32)))
 
@@ -77,3 +79,20 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert told is not None
         assert abs(predicted.sum() / y.sum() - told[0]) < 4.0 * told[1] < 0.4
         assert "Predicted / observed total" in dict(model.summary().header)
+
+
+def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narrower_errors() -> None:
+    """2 000 persons of 30 000 declared records: R² within four errors (once in 10⁴ beyond), errors at least those of least squares."""
+    rng = np.random.default_rng(4)
+    table = {"who": np.arange(2_000), "a": rng.uniform(-1, 1, 2_000)}
+    table["kg"] = 3.0 + 0.5 * table["a"] + rng.normal(0, 0.3, 2_000)
+    declared = {"target": {"kg": (0, 4)}, "unit": "who", "records": 30_000, "indicators": False}
+    domain = hb.Domain(features={"a": (-1, 1)}, **declared)
+    asked = {"budget": hb.Budget(1e4, 1e-9), "solver": "moments", "test_key": KEY}
+    made = hb.LinearRegression(domain=domain, **asked).fit(pd.DataFrame(table))
+    residuals = np.clip(table["kg"], 0, 4) - made.predict(pd.DataFrame(table))
+    found = explained(made.release_.moments, made.release_.theta[:, 0], target=0, intercept=True, ridge=0.0)
+    r2 = 1.0 - np.var(residuals) / np.var(np.clip(table["kg"], 0, 4))
+    assert abs(found.r2 - r2) < 4.0 * found.standard_error < 0.2
+    plain = float(np.std(residuals) / np.std(table["a"]) / math.sqrt(2_000))
+    assert 0.9 * plain < made.summary().rows[0].std_error < 3.0 * plain

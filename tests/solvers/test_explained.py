@@ -1,5 +1,7 @@
 """Noise-corrected R²: right on average, and within its own error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,19 @@ def test_where_noise_drowns_the_variance_there_is_no_number() -> None:
         noisy_moments(data, 1e4, np.random.default_rng(1)), np.zeros(4), target=0, intercept=False, ridge=1e8
     )
     assert np.isnan(found.r2) == np.isinf(found.standard_error)
+
+
+def test_it_does_not_depend_on_a_nominal_number_of_records() -> None:
+    """A table of which a fifteenth of the declared records counts has the same R² and error; hidden by noise, none."""
+    data = table(500, 4, intercept=True)
+    whole = noisy_moments(data, 0.0, np.random.default_rng(0))
+    theta = least_squares(data)[:, 0] + 0.1
+    asked = {"target": 0, "intercept": True, "ridge": 0.0}
+    part = {name: getattr(whole, name) / 15.0 for name in ("gram", "cross", "square")}
+    thin = replace(whole, **part, records=15.0 * whole.records)
+    expected, found = explained(whole, theta, **asked), explained(thin, theta, **asked)
+    assert (found.r2, found.standard_error) == pytest.approx((expected.r2, expected.standard_error), rel=1e-9)
+    assert explained(replace(whole, counted=True), theta, **asked).r2 == pytest.approx(expected.r2, rel=1e-9)
+    hidden = explained(replace(thin, sigma=thin.records / thin.scale_x**2 / 30.0), theta, **asked)
+    assert np.isnan(hidden.r2)
+    assert np.isinf(hidden.standard_error)

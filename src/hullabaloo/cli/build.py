@@ -174,7 +174,7 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
     folder, there = path.parent, path.exists()
     written = os.access(folder, os.W_OK) and (not there or os.access(path, os.W_OK))
     for refused, why in (
-        (path.is_dir(), "is a folder. Name a file in it."),
+        (path.is_dir(), "is a folder that exists. Name a file in it, or, where a folder is written, a new one."),
         (there and not overwrite, f"exists, and {lost} would be lost. Name another file, or pass --overwrite."),
         (not folder.is_dir(), f"lies in a folder that does not exist. Make it first: `mkdir -p {folder}`"),
         (not written, "cannot be written by this user. Choose another place."),

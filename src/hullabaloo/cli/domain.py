@@ -139,7 +139,7 @@ def estimate(
         *(f"{line}." for line in found.lines()),
         guarantee(found.statement, "these bounds guarantee"),
         f"Wrote {' and '.join(wrote)}." if wrote else None,
-        text.rstrip() if out is None else f"Next: hullabaloo fit {source} --domain {out}",
+        text.rstrip() if out is None else f"Next: hullabaloo fit {source}{' --in-parts' * any(parts)} --domain {out}",
     )
 
 

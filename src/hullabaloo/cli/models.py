@@ -109,7 +109,11 @@ def predict(
             "Predictions in parts, or beside kept columns, are written while the table is read. Name where: --out predictions/, a folder, or --out predictions.parquet."
         )
     if out is not None and out.suffix:
-        build.suffix(out, "Predictions are", *([] if parted else [".csv"]), ".parquet")
+        build.suffix(
+            out,
+            *(["Predictions in parts, or beside kept columns, are"] if parted else ["Predictions are", ".csv"]),
+            ".parquet",
+        )
     fitted, kind = build.model(model), "observation" if observation else "mean"
     how: dict[str, Any] = {"probabilities": probabilities, "interval": interval, "kind": kind}
     output = Output("predict", json_)

@@ -109,7 +109,7 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
     if domain.unit is not None and not getattr(source, "brings_units", False):
         raise SchemaError(
             f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass "
-            "hb.scan(…, cache='folder'), where they are brought together, or a table in memory. Nothing was charged."
+            "hb.scan(…, cache='folder'), in a shell --cache folder, where they are brought together, or a table in memory. Nothing was charged."
         )
     if weight is not None or (y is not None and not schema.target_columns(domain, y)):
         raise SchemaError(

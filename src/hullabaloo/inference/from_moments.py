@@ -18,11 +18,12 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers.moments.moments import quadratic_weights
+from hullabaloo.solvers.moments.uncertainty import HIDDEN
 
 SEEN = 1.5
 """An indicator of missing values stays in the question when its share is so many times the spectral radius of the noise."""
 LEAST_COUNT = 0.2
-"""Fewer than this share of the declared records are not reckoned with."""
+"""Fewer than this share of the declared records are not reckoned with where they are within `HIDDEN` deviations of noise."""
 
 
 def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[Debiased, float]:
@@ -42,7 +43,8 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     freedom = max(n - basis.shape[1], 1.0)
     left = float(square - 2.0 * theta @ cross + theta @ gram @ theta) + optimism
     variance = min(max(left, 0.0), 1.0) * n / freedom
-    share = max(float(gram[-1, -1]), LEAST_COUNT) if model.encoding.facts.intercept else 1.0
+    least = max(min(LEAST_COUNT, HIDDEN * moments.gram_noise), 1e-12)
+    share = max(float(gram[-1, -1]), least) if model.encoding.facts.intercept else 1.0
     pull = ridge * theta
     copies = model.encoding.facts.records_per_unit  # records of a unit may be alike
     found = solved(copies * (variance * gram / share + np.outer(pull, pull)) / n)

@@ -21,6 +21,9 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers.base import Array
 from hullabaloo.solvers.moments.shrinkage import Normalised, RidgePath, normalised
 
+HIDDEN = 3.0
+"""A private number of records within so many deviations of its noise is not reckoned with."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
@@ -99,6 +102,9 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
     By Stein's lemma the residual `S̃ − 2b̃ᵀθ + θᵀG̃θ` is too small, on average, by `2t² tr K + s²(tr K ‖θ‖² + θᵀKθ)` with
     `K = (G̃ + ridge)⁻¹` (see `shrinkage`). Sets and penalties leave θ less freedom than K: the correction is then an upper
     bound, on the careful side. Errors by the delta method.
+
+    Where the number of records is private, the released sum of the constant's squares over the nominal number is the share c of it that
+    counts, and the variance `S̃ − b̃₀²/c`; nothing is told where noise hides c.
     """
     s2, t2 = moments.gram_noise**2, moments.cross_noise**2
     cross, square = moments.cross[:, target], float(moments.square[target, target])
@@ -110,16 +116,23 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
         trace, along = float(inverse.sum()), float(inverse @ (vectors.T @ theta) ** 2)
         correction = 2.0 * t2 * trace + s2 * (trace * size + along)
     residual = square - 2.0 * float(theta @ cross) + float(theta @ moments.gram @ theta) + correction
-    mean = float(cross[-1]) if intercept else 0.0
-    variance = square - (mean**2 - t2 if intercept else 0.0)
-    if not variance > moments.square_noise:
+    private = intercept and not moments.counted
+    share = max(float(moments.gram[-1, -1]), 1e-12) if private else 1.0
+    mean = float(cross[-1]) / share if intercept else 0.0
+    variance = square - (share * mean**2 - t2 / share if intercept else 0.0)
+    if not variance > moments.square_noise or (private and share < HIDDEN * moments.gram_noise):
         return Explained(math.nan, math.inf, residual, variance)
     by_cross = 2.0 * theta / variance
     if intercept:
         by_cross[-1] -= 2.0 * mean * residual / variance**2
     by_square = (residual - variance) / variance**2
-    noise = (by_square * moments.square_noise) ** 2 + t2 * float(by_cross @ by_cross) + s2 * (size / variance) ** 2
+    by_share = private * mean**2 * residual / variance**2
+    noise = (
+        (by_square * moments.square_noise) ** 2
+        + t2 * float(by_cross @ by_cross)
+        + s2 * (size / variance + by_share) ** 2
+    )
     r2 = 1.0 - residual / variance
     part = min(max(r2, 0.0), 1.0)
-    sampling = 4.0 * part * (1.0 - part) ** 2 / moments.records
+    sampling = 4.0 * part * (1.0 - part) ** 2 / (share * moments.records)
     return Explained(r2, math.sqrt(noise + sampling), residual, variance)
