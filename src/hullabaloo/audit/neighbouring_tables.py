@@ -18,8 +18,7 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import compose
 from hullabaloo.release.planned import Task, prepare
-from hullabaloo.solvers import Solver
-from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
+from hullabaloo.solvers import SeparateTargetsSolver, Solver
 
 TRIALS = 3
 ENOUGH = 0.99

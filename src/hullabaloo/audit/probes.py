@@ -17,8 +17,7 @@ from hullabaloo.audit.subject import Subject
 from hullabaloo.audit.transcript import TracedTables
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
-from hullabaloo.data import Rows
-from hullabaloo.data.source import RowFacts
+from hullabaloo.data import RowFacts, Rows
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.noise import TestKey

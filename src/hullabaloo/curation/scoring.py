@@ -13,8 +13,7 @@ from hullabaloo.data import Encoding, Rows
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import Release
-from hullabaloo.release.planned import PlannedFit
+from hullabaloo.release import PlannedFit, Release
 from hullabaloo.release.run import answered, stated
 
 __all__ = ["Noise", "SearchRandomness", "answer", "score_noise", "score_of", "score_quote"]

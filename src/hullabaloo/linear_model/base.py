@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Domain, Encoding, TargetScale
-from hullabaloo.data.given import path_of
+from hullabaloo.data import Domain, Encoding, TargetScale, path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference

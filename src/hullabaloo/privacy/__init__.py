@@ -3,6 +3,7 @@
 # fmt: off
 # isort: off
 from hullabaloo.privacy.allowance import DRAWS, Allowance, Calibration
+from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import calibrate, gaussian_mu, noise_multiplier, selection_epsilon
 from hullabaloo.privacy.composition import ComposedEvent, compose, event_from_dict
@@ -11,7 +12,9 @@ from hullabaloo.privacy.event_calibrate import (
     paper_objective_perturbation,
 )
 from hullabaloo.privacy.events import ACCOUNTING_VERSION, TAIL_MASS, Event, delta_of, epsilon_of, group
-from hullabaloo.privacy.filters import BasicFilter, Filter, GdpFilter, Remaining, RenyiFilter, filter_named
+from hullabaloo.privacy.filters import (
+    NOTHING, BasicFilter, Capacity, Cost, Filter, GdpFilter, Remaining, RenyiFilter, Totals, filter_named,
+)
 from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon, gdp_mu
 from hullabaloo.privacy.neighbours import Neighbours
 from hullabaloo.privacy.noise_events import (
@@ -19,14 +22,16 @@ from hullabaloo.privacy.noise_events import (
 )
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.repeats import Repeats
+from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.privacy.tuned_events import TunedEvent
 
 __all__ = [
-    "ACCOUNTING_VERSION", "DRAWS", "TAIL_MASS", "Allowance", "BasicFilter", "Budget", "Calibration", "ComposedEvent",
-    "Event", "Filter", "GaussianEvent", "GdpFilter", "LaplaceEvent", "Neighbours", "NotPrivateEvent",
-    "ObjectivePerturbationEvent", "PermuteAndFlipEvent", "Remaining", "RenyiFilter", "Repeats", "SelectionEvent",
-    "TunedEvent", "base_mu", "calibrate", "compose", "delta_of", "epsilon_of", "event_from_dict", "filter_named",
-    "gaussian_mu", "gdp_delta", "gdp_epsilon", "gdp_mu", "group", "kifer_objective_perturbation", "noise_multiplier",
-    "objective_noise_multiplier", "output_noise_multiplier", "paper_objective_perturbation", "selection_epsilon",
+    "ACCOUNTING_VERSION", "DRAWS", "NOTHING", "TAIL_MASS", "Allowance", "BasicFilter", "Budget", "Calibration",
+    "Capacity", "ComposedEvent", "Cost", "Event", "Filter", "GaussianEvent", "GdpFilter", "LaplaceEvent", "Neighbours",
+    "NoisyMoments", "NoisyScore", "NotPrivateEvent", "ObjectivePerturbationEvent", "PermuteAndFlipEvent", "Remaining",
+    "RenyiFilter", "Repeats", "Schedule", "SelectionEvent", "Totals", "TunedEvent", "base_mu", "calibrate", "compose",
+    "delta_of", "epsilon_of", "event_from_dict", "filter_named", "gaussian_mu", "gdp_delta", "gdp_epsilon", "gdp_mu",
+    "group", "kifer_objective_perturbation", "noise_multiplier", "objective_noise_multiplier",
+    "output_noise_multiplier", "paper_objective_perturbation", "selection_epsilon",
 ]
 # fmt: on

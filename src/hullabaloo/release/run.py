@@ -21,7 +21,7 @@ from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, NotPrivateEvent, compose, epsilon_of
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import PrivacyStatement
+from hullabaloo.release.release import PrivacyStatement
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.solvers import Plan
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hullabaloo.data.given import path_of
-from hullabaloo.data.saving import write_whole
+from hullabaloo.data import path_of, write_whole
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.report import entries, guarantee

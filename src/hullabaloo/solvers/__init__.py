@@ -1,6 +1,6 @@
 """One algorithm a file, over one shared loop; solvers see public facts and private answers only."""
 
-from hullabaloo.solvers.base import Answers, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.constant import ConstantSolver
 from hullabaloo.solvers.coordinate.coordinate_descent import CoordinateDescentSolver
 from hullabaloo.solvers.coordinate.greedy_coordinate_descent import GreedyCoordinateDescentSolver
@@ -10,18 +10,22 @@ from hullabaloo.solvers.frank_wolfe.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver, PreconditionedGradientSolver
 from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver
+from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
 from hullabaloo.solvers.moments.moments import MomentsSolver, solve_moments
 from hullabaloo.solvers.moments.uncertainty import Explained, explained
 from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
+from hullabaloo.solvers.public import PublicTable
+from hullabaloo.solvers.reference import TARGET_VARIANCE
 from hullabaloo.solvers.score.with_inference import WithInference
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 from hullabaloo.solvers.watched import Watched
 
 __all__ = [
-    "AdaptiveGradientSolver", "Answers", "ConstantSolver", "CoordinateDescentSolver", "DualFrankWolfeSolver",
-    "Explained", "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver", "GreedySelectionSolver",
-    "MirrorDescentSolver", "MomentsSolver", "ObjectivePerturbationSolver", "OutputPerturbationSolver", "Plan",
-    "PreconditionedGradientSolver", "PricedQuery", "Problem", "QueryPrices", "SeparateTargetsSolver", "Solution",
-    "Solver", "Watched", "WithInference", "explained", "separate", "solve_moments",
+    "TARGET_VARIANCE", "AdaptiveGradientSolver", "Answers", "Array", "ConstantSolver", "CoordinateDescentSolver",
+    "DualFrankWolfeSolver", "Explained", "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver",
+    "GreedySelectionSolver", "MirrorDescentSolver", "MomentsSolver", "ObjectivePerturbationSolver",
+    "OutputPerturbationSolver", "Plan", "PreconditionedGradientSolver", "PricedQuery", "Problem", "PublicTable",
+    "QueryPrices", "SeparateTargetsSolver", "Solution", "Solver", "Watched", "WithInference", "explained",
+    "prediction_bound", "separate", "slope_bound", "solve_moments",
 ]  # fmt: skip
