@@ -183,8 +183,7 @@ class Watched:
     def decode(self, noisy: Array, steps: int) -> Array:
         """What the decoder gives."""
         self.seen.append(noisy.copy())
-        found: Array = self.watched.decode(noisy, steps)
-        return found
+        return self.watched.decode(noisy, steps)
 
 
 @final

@@ -299,8 +299,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     @classmethod
     def load(cls, path: str | Path, *, known: Iterable[type] = ()) -> "PrivateLinearModel":
         """Read a saved model; gives the estimator class that wrote it. `known`: see `hb.load`."""
-        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
-        return model
+        return saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
         domain = declared(self)

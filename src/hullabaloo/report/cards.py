@@ -150,8 +150,7 @@ def schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) that every card follows."""
     from importlib.resources import files
 
-    read: dict[str, Any] = json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
-    return read
+    return json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
 
 
 def _problems(card: Mapping[str, Any]) -> list[str]:

@@ -245,11 +245,9 @@ class SinglePredictor:
     def __call__(self, x: Mapping[str, Any]) -> Array:
         """(k,) predictions."""
         if self._row is not None:
-            unit: Array = (self._row(x) @ self._theta)[0]
-            return unit
+            return (self._row(x) @ self._theta)[0]
         cells = tuple(map(x.get, self._names))
-        found: Array = self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
-        return found
+        return self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
 
 
 class _Row:

@@ -133,8 +133,7 @@ class PeriodicERM(Around, PrivateStream):
 
     @property
     def _inside(self) -> PeriodicModel:
-        model: PeriodicModel = self.model_at()
-        return model
+        return self.model_at()
 
     @offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:

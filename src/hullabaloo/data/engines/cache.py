@@ -82,7 +82,7 @@ class Cache:
                     )
             except (InvalidTag, ValueError):
                 raise TornCache from None
-        return plain  # type: ignore[no-any-return]
+        return plain
 
 
 @final
