@@ -246,7 +246,7 @@ def apart(records: int, units: bool) -> Any:
 
 def run() -> dict[str, Any]:
     large = int(os.environ.get("HULLABALOO_SCAN_RECORDS", str(RECORDS)))
-    memory = {"no unit": apart(large, False), "a unit": apart(RECORDS, True)}
+    memory = {"no unit": apart(large, False), "a unit": apart(large, True)}
     most = int(os.environ.get("HULLABALOO_SCAN_FITS", "100000"))
     beside = {"records": most, **fits(most, 100), "growth": growth(most, 100)}
     return {"passes": passes(), "gigabytes a second": bandwidth(), **lines(), "memory": memory, "fits": beside}

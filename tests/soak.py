@@ -13,10 +13,18 @@ from xml.etree import ElementTree
 
 from benchmarks import listing, record
 
+FAULTS = "tests/data/engines/test_faults.py"
 FUZZ = "tests/fuzz/test_doors.py::test_many_more_inputs"
 RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "long": ("every test marked slow but those below", ("tests", "--ignore=tests/planted", f"--deselect={FUZZ}")),
+    "long": (
+        "every test marked slow but those below",
+        ("tests", "--ignore=tests/planted", f"--ignore={FAULTS}", f"--deselect={FUZZ}"),
+    ),
     "planted": ("planted bugs by each test that is named for them, and a thousand clean runs", ("tests/planted",)),
+    "faults": (
+        "200 workers of Dask, 20 executors of Spark and 40 drivers killed at random instants of fits",
+        (FAULTS,),
+    ),
     "fuzz": ("half a million inputs of garbage from each of two public seeds", (FUZZ,)),
 }
 """By name: what is run, and where pytest finds it."""

@@ -15,7 +15,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import (
     ElasticNet, FeatureGrid, FeatureTree, GroupLasso, HuberRegressor, Lasso, LinearRegression, LinearSVC,
     LogisticRegression, MultiTaskRegression, PoissonRegressor, QuantileRegressor, Ridge, StructuredSparseClassifier,
-    StructuredSparseRegression, compare, load, private_pipeline,
+    StructuredSparseRegression, compare, load, predict, private_pipeline,
 )
 from hullabaloo.losses import (
     Huber, Logistic, MarginLoss, MultinomialLogistic, Pinball, Poisson, ResidualLoss, SmoothedHinge, Squared,
@@ -45,7 +45,7 @@ __all__ = [
     "PrivateSearchCV", "QuantileRegressor", "ResidualLoss", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
     "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
     "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "custom_loss", "evaluate", "load",
-    "mirror_descent", "model_selection", "plan", "private_bounds", "private_pipeline", "report", "reproduce", "scan",
+    "mirror_descent", "model_selection", "plan", "predict", "private_bounds", "private_pipeline", "report", "reproduce", "scan",
     "streaming", "theory",
 ]
 # fmt: on

@@ -1,8 +1,10 @@
 """Every estimator from the command line: fit, card, predict; an option of another estimator is refused."""
 
 import csv
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import Run
@@ -78,6 +80,71 @@ def test_a_file_is_fitted_in_parts(run: Run, tmp_path: Path) -> None:
     assert "read in parts" in watched.out
     assert not list((tmp_path / "scratch").iterdir())
     assert run("fit", "table.csv", *words, "--cache", "nowhere", "--out", "third.json").code == 1
+
+
+def test_predictions_evaluations_and_bounds_are_made_in_parts(run: Run, tmp_path: Path) -> None:
+    """Of a file, of JSON Lines and of an address: as of the file in memory, keys beside predictions; a folder is there whole or not at all."""
+    import pyarrow.parquet as pq
+    from pyarrow import csv as lines
+
+    prepared(tmp_path, TARGETS["huber"][0])
+    assert (
+        run("fit", "table.csv", "--domain", "domain.toml", "--solver", "moments", *BUDGET, "--out", "model.json").code
+        == 0
+    )
+    assert run("predict", "model.json", "table.csv", "--out", "whole.csv").code == 0
+    wanted = lines.read_csv(tmp_path / "whole.csv")
+    rows = lines.read_csv(tmp_path / "table.csv")
+    (tmp_path / "table.jsonl").write_text("\n".join(map(json.dumps, rows.to_pylist())))
+    names = ",".join(rows.schema.names)
+    for number, words in enumerate(
+        (["table.csv"], ["table.jsonl", "--columns", names], [f"file://{tmp_path}/table.csv"])
+    ):
+        told = run(
+            "predict",
+            "model.json",
+            *words,
+            "--in-parts",
+            "--keep",
+            rows.schema.names[0],
+            "--out",
+            f"p{number}",
+            "--json",
+        ).json
+        assert told["columns"] == [rows.schema.names[0], *wanted.schema.names]
+        found = pq.read_table(tmp_path / f"p{number}")
+        assert found[0].to_pylist()[0] in (rows[0].to_pylist()[0], str(rows[0].to_pylist()[0]))
+        assert np.allclose(found[1].to_numpy(), wanted[0].to_numpy())
+    for words in (
+        ["--keep", "age"],
+        ["--in-parts"],
+        ["--in-parts", "--out", "p.csv"],
+        ["--keep", "nobody", "--out", "p"],
+    ):
+        assert run("predict", "model.json", "table.csv", *words).code == 1
+    assert run("predict", "model.json", "table.csv", "--engine", "dask", "--out", "p").code == 1
+    assert not (tmp_path / "p").exists()
+    for words in (["--epsilon", "3", "--in-parts"], ["--epsilon", "3", "--cache", "."]):
+        told = run("evaluate", "model.json", "table.csv", "--delta", "1e-6", *words, "--json").json
+        assert told["evaluation"]["statement"]["parted"]
+    bounds = run("domain", "estimate", "table.csv", "--outer", "domain.toml", *BUDGET, "--in-parts")
+    assert bounds.code == 0, bounds.err
+
+
+def test_a_cluster_is_named_in_words_of_the_command_line(run: Run, tmp_path: Path) -> None:
+    prepared(tmp_path, TARGETS["huber"][0])
+    (tmp_path / "table").mkdir()
+    words = ("fit", "table", "--domain", "domain.toml", *BUDGET, "--out", "model.json", "--engine")
+    for said, *given in (
+        ("--address tcp://", "dask"),
+        ("one of --engine dask", "ray"),
+        ("--address was given alone", None),
+    ):
+        asked = words[:-1] if given == [None] else (*words, *given)
+        done = run(*asked, *(["--address", "tcp://h:1"] if given == [None] else []))
+        assert done.code == 1
+        assert said in " ".join(done.err.split())
+        assert "client" not in done.err
 
 
 def test_probabilities_stand_beside_the_label(run: Run, tmp_path: Path) -> None:

@@ -316,3 +316,10 @@ def test_wrong_arguments_are_refused(change, words):
         QuantilesQuery(facts(), Neighbours.REPLACE_ONE, 5, 1, (0.1, 0.1), 1.0, (Grid(0.0, 1.0),), (7,), (1,))
     with pytest.raises(InvalidParameter, match="grid='cubic'"):
         GridKind.parse("cubic")
+
+
+def test_counts_of_parts_add_up_to_those_of_the_table() -> None:
+    asked = query(kind="auto")
+    values, weight = np.random.default_rng(0).uniform(-5.0, 12.0, 90), np.arange(90) % 4
+    parts = [asked.partial(rows(values[part], weight[part])) for part in (slice(60, 90), slice(0, 0), slice(0, 60))]
+    assert np.array_equal(asked.merge(parts), asked.partial(rows(values, weight)))

@@ -2,17 +2,21 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.curator.stream import StepSums, StreamSumQuery, plan_stream
+from hullabaloo.curator.stream import StepSums, StreamCurator, StreamSumQuery, plan_stream
+from hullabaloo.data.engines.units import hashes_of
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import inflated
 from hullabaloo.noise.continual.choose import NAMED, strategy_named
+from hullabaloo.noise.continual.mechanism import ContinualSum
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import FOREVER, Schedule
 from tests.curator.neighbours import facts, join, random_rows, reordered
@@ -39,11 +43,13 @@ def query(
     mu: float = 1.0,
     horizon: int | None = N,
     kappa: float = 1.0,
+    share: int | None = None,
 ) -> StreamSumQuery:
     mechanism, decay, window = STRATEGIES[name]
     schedule = Schedule(horizon, every)
     records = schedule.position(schedule.steps)
-    return plan_stream(about, relation, records, schedule, mechanism, decay, window, target_scale=kappa).priced(mu)
+    about_time = (records, schedule, mechanism, decay, window)
+    return plan_stream(about, relation, *about_time, target_scale=kappa, share=share).priced(mu)
 
 
 def encoded(rows: Rows, asked: StreamSumQuery) -> np.ndarray:
@@ -111,6 +117,59 @@ def test_the_worst_pair_is_as_far_apart_as_stated(relation: Neighbours, name: st
         apart = encoded(join(before, worst, after), asked) - encoded(join(before, other, after), asked)
         farthest = max(farthest, float(np.linalg.norm(apart)))
     assert 0.999 * asked.sensitivity <= farthest <= asked.sensitivity
+
+
+def taken(rows: Rows, asked: StreamSumQuery, rng: np.random.Generator) -> np.ndarray:
+    """What noise is added to, (m, d), of a stream that a curator takes in batches, goes on with from its state in between."""
+    vectors: list[np.ndarray] = []
+    with pytest.MonkeyPatch.context() as patch:
+        add = ContinualSum.add
+        patch.setattr(ContinualSum, "add", lambda self, found: vectors.append(found.copy()) or add(self, found))
+        curator, ends = StreamCurator(asked), [0, *sorted(rng.integers(0, N + 1, 2).tolist()), N]
+        for start, stop in pairwise(ends):
+            state, curator = curator.state(), StreamCurator(asked)
+            curator.restore(state)
+            part = reordered(replace(rows, unit=None), np.arange(start, stop))
+            assert rows.unit is not None
+            curator.take(replace(part, unit=rows.unit[start:stop]))
+    encoder = asked.strategy.encoder(asked.moments.length)
+    return encoder.encode(np.concatenate(vectors)) if vectors else np.zeros((0, 0))
+
+
+def owners(found: list[str | None]) -> np.ndarray:
+    return hashes_of(found).view(np.int64)
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@pytest.mark.parametrize("share", [1, 3])
+def test_no_unit_moves_the_encoded_stream_by_more_than_the_sensitivity(share: int, relation: Neighbours) -> None:
+    """All of a person's records, at different times, are another's, who may have fewer, or nobody's; the others have more than count, too."""
+    rng, about = np.random.default_rng(4), facts(3, max_weight=2.0, unit=share)
+    for name, every in (("auto", "each"), ("tree", "three"), ("auto, window", "each"), ("auto, forgetting", "listed")):
+        asked = query(about, relation, name, EVERY[every], share=share)
+        for _ in range(8):
+            names: list[str | None] = [str(one) for one in rng.integers(0, 5, N)]
+            rows = replace(random_rows(rng, N, about, extreme=True), unit=owners(names))
+            changed, others = random_rows(rng, N, about, extreme=True), list(names)
+            places = [place for place, one in enumerate(names) if one == "0"]
+            for place in places:
+                absent = relation is Neighbours.ADD_OR_REMOVE or rng.random() < 0.5
+                others[place] = None if absent else "another"
+            X, Y, weight = rows.X.copy(), rows.Y.copy(), rows.weight.copy()  # type: ignore[union-attr]
+            X[places], Y[places], weight[places] = changed.X[places], changed.Y[places], 2.0
+            apart = taken(rows, asked, rng) - taken(Rows(X, Y, weight, unit=owners(others)), asked, rng)
+            assert np.linalg.norm(apart) <= asked.sensitivity
+
+
+@pytest.mark.parametrize("share", [1, 3])
+def test_a_unit_that_has_its_share_at_once_is_as_far_from_nobody_as_stated(share: int) -> None:
+    """And its further records, how many there are, move nothing."""
+    about, rng = facts(3, unit=share), np.random.default_rng(0)
+    asked = query(about, Neighbours.ADD_OR_REMOVE, "auto", N, share=share)
+    whole = Rows(np.ones((N, 3)), np.ones((N, 1)), np.ones(N), unit=owners(["one"] * N))
+    apart = np.linalg.norm(taken(whole, asked, rng) - taken(replace(whole, unit=owners([None] * N)), asked, rng))
+    assert 0.999 * asked.sensitivity <= apart <= asked.sensitivity
+    assert asked.sensitivity > 0.999 * share * query(facts(3), Neighbours.ADD_OR_REMOVE, "auto", N).sensitivity
 
 
 BAD = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0, 1.0, -1.0]
@@ -190,5 +249,5 @@ def test_what_the_proof_does_not_cover_is_refused() -> None:
     about = query(facts(2))
     with pytest.raises(InvalidParameter, match="strategy for 3"):
         StreamSumQuery(about.moments, strategy_named("auto", 3, 1.0, None), Schedule(4, 1))
-    with pytest.raises(InvalidParameter, match="units of 3 records"):
+    with pytest.raises(InvalidParameter, match="same number"):
         query(facts(2, unit=3))

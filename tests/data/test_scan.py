@@ -131,6 +131,23 @@ def test_evaluation_takes_parts(table: pa.Table, folder: Path) -> None:
     assert len({str(one) for one in told}) == 1
 
 
+@pytest.mark.parametrize("unit", [None, "unused"])
+def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Path, tmp_path: Path) -> None:
+    """With missing cells, a target by its column's name, and units whose records lie in several parts."""
+    numbered = table.set_column(8, "unused", pa.array(np.arange(N) % 700))
+    ranges = hb.Domain(
+        {"a": (-9, 9), "b": (-50, 50)}, target={"y": (-9, 9)}, unit=unit, records_per_unit=unit and 2, records=N
+    )
+    asked: dict[str, Any] = {"outer": ranges, "budget": ONE, "test_key": KEY, "columns": ["a", "y"]}
+    given = {"cache": tmp_path} if unit else {}
+    shuffled = numbered.take(np.random.default_rng(1).permutation(N))
+    found = {
+        str(hb.private_bounds(one, **asked).bounds)
+        for one in (numbered, *(hb.scan(lambda: iter(shuffled.to_batches(rows)), **given) for rows in (N, 170)))  # noqa: B023
+    }
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("name", ["moments", "adaptive"])
 def test_no_more_parts_are_held_than_there_are_threads(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
@@ -334,7 +351,7 @@ def test_queries_that_need_all_records_are_refused_before_the_charge(table: pa.T
         lambda: stream.partial_fit(source),
         lambda: units.fit(source),
         lambda: search.fit(source),
-        lambda: hb.private_bounds(source, outer={"a": (-10, 10)}, **terms),
+        lambda: hb.private_bounds(source, np.zeros(N), outer={"a": (-10, 10), "target": (-9, 9)}, **terms),
     ]
     for ask in asked:
         with pytest.raises((SchemaError, CapabilityError), match=r"parts"):
@@ -348,7 +365,7 @@ def test_every_sum_and_choice_by_one_and_nothing_else_can_be_asked_of_parts() ->
 
     assert {name for name, kind in QUERIES.items() if kind.in_parts} == {
         name for name, kind in QUERIES.items() if issubclass(kind, Sum | Choice)
-    } - {"coordinate_gradient"}
+    } - {"coordinate_gradient"} | {"quantiles"}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import hullabaloo as hb
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import Snapshot
-from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
@@ -111,10 +111,6 @@ def test_a_ledgers_filter_is_planned_for(tmp_path: Any) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "a unit": (
-        {"domain": hb.Domain(features={"a": (-1, 1)}, target={"y": (-1, 1)}, unit="who", records=10)},
-        "protects single records",
-    ),
     "no target": ({"domain": hb.Domain(features={"a": (-1, 1)})}, "declares no target"),
     "a set of other dimensions": ({"constraint": hb.Box(np.zeros(3), np.ones(3))}, "a set in 3 dimensions"),
     "a ledger without a dataset": ({"dataset": "clicks"}, "go together"),
@@ -269,9 +265,3 @@ def test_more_records_than_the_horizon_are_refused() -> None:
     process = run(task(), records())
     with pytest.raises(InvalidParameter, match="horizon"):
         process.take(part(records(), 0, 1))
-
-
-def test_a_unit_is_refused_with_the_reason() -> None:
-    domain = hb.Domain(features={"a": (-1, 1)}, target={"y": (-1, 1)}, unit="who", records=10)
-    with pytest.raises(DomainError, match="a person with k records"):
-        open_moments(task(domain=domain), domain.encoding())

@@ -161,6 +161,59 @@ def test_a_stream_that_was_put_down_and_taken_up_again_releases_the_same(tmp_pat
 # ---- drift --------------------------------------------------------------------------------------------------------
 
 
+def of_persons(share: int) -> hb.Domain:
+    features: dict[str, Any] = dict.fromkeys(NAMES, (0, 1))
+    about: dict[str, Any] = {"target": {"y": (-4, 4)}, "indicators": False, "weight": ("w", 2.0)}
+    return hb.Domain(features, **about, unit="who", records_per_unit=share, records=400)
+
+
+@pytest.mark.parametrize("share", [1, 3])
+def test_of_a_person_the_first_records_count_however_they_come(share: int, tmp_path: Path) -> None:
+    """Over the whole horizon: in tables, one by one, and when the stream is put down in between; a record of nobody counts nothing."""
+    X, y = table(200)
+    X["w"] = np.random.default_rng(3).uniform(0, 2, 200)
+    X["who"] = [None if one == 5 else one for one in np.random.default_rng(2).integers(0, 30, 200)]
+    place = X.groupby("who", dropna=False).cumcount()
+    plain = X.assign(w=X.w.where((place < share) & X.who.notna(), 0.0))
+    about = of_persons(share)
+    alone = hb.Domain.from_dict({k: v for k, v in about.to_dict().items() if k not in ("unit", "records_per_unit")})
+    expected = stream(domain=alone).partial_fit(plain.drop(columns="who"), y)
+    with stream(domain=about, state=tmp_path / "state") as first:
+        first.partial_fit(X[:37], y[:37])
+        for x, one in zip(X[37:80].to_dict("records"), y[37:80], strict=True):
+            first.learn_one(x, one)
+    with stream(domain=about, state=tmp_path / "state") as again:
+        again.partial_fit(X[80:], y[80:])
+        assert np.array_equal(again.coef_, expected.coef_)
+        assert again.position_ == 200
+
+
+def test_units_cost_as_many_times_the_noise_and_are_refused_by_streams_of_fits() -> None:
+    """Twice the share under replace-one, as one person's records go and another's come; the ledger hears of the unit."""
+    X, y = table(10)
+    X["w"], X["who"], noise = 1.0, "one", {}
+    for relation in ("add-or-remove", "replace-one"):
+        for share in (1, 4):
+            about = stream(domain=of_persons(share), neighbours=relation, budget=ONE, test_key=None)
+            about.partial_fit(X, y)
+            assert f"differ in all records of one who (of which the first {share} count)" in str(about.statement_)
+            noise[relation, share] = about.statement_.query_noise[0]["noise_std_of_sum"]
+            assert (about.statement_.unit, about.statement_.records_per_unit) == ("who", share)
+    assert noise["add-or-remove", 4] == pytest.approx(4 * noise["add-or-remove", 1], rel=1e-6)
+    assert noise["replace-one", 4] == pytest.approx(8 * noise["add-or-remove", 1], rel=1e-6)
+    sketched = [
+        hb.streaming.SketchedRegression(
+            domain=of_persons(share), budget=ONE, horizon=400, constraint=hb.L1Ball(1.0), sketch_size=2
+        )
+        for share in (1, 4)
+    ]
+    one, four = (model.partial_fit(X, y).checkpoint()._live().process for model in sketched)
+    assert four.query.sigma == pytest.approx(4 * one.query.sigma, rel=1e-6)  # type: ignore[attr-defined]
+    fits = hb.streaming.PeriodicERM(hb.LinearRegression(domain=of_persons(2), budget=ONE), horizon=400, every=100)
+    with pytest.raises(DomainError, match="IncrementalRegression or SketchedRegression"):
+        fits.partial_fit(X, y)
+
+
 def drifting() -> tuple[pd.DataFrame, np.ndarray]:
     (A, a), (B, b) = table(200, 1), table(200, 2, coef=(-1.0, 1.0, 1.5))
     return pd.concat([A, B], ignore_index=True), np.concatenate([a, b])

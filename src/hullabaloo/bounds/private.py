@@ -12,7 +12,7 @@ from hullabaloo.data.given import names_of
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.records import ChosenColumns
 from hullabaloo.data.targets import UNNAMED
-from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, SchemaError
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
@@ -54,7 +54,7 @@ def private_bounds(
     more generous costs next to nothing: candidates are spaced logarithmically.
 
     Args:
-        X: an array, a dataframe or the path of a Parquet or CSV file, as in an estimator's `fit`.
+        X: an array, a dataframe, the path of a Parquet or CSV file, or `hb.scan(…)`, as in an estimator's `fit`.
         y: the target, or the name of its column; None where the outer domain names it, or there is none.
         outer: a `Domain` whose bounds are the outer ranges (its unit, number of records and classes are kept), or a mapping of names to
             ranges; the range of a y that has no name is that of "target".
@@ -91,8 +91,8 @@ def private_bounds(
     check_types(given, vars(given))
     asked = shares(coverage, quantiles)
     kind, names = GridKind.parse(grid), chosen_names(declared, columns)
-    source = chosen_columns(declared, names, declared.open(X), y)
-    inner = _question(declared, names)
+    inner, opened = _question(declared, names), declared.open(X, parts=True)
+    source = chosen_columns(declared, names, opened, y)
     ranges = outer_ranges(declared)
     grids = {name: Grid(*found, kind) for name, found in ranges.items()}
     terms = ReleaseRequest(
@@ -230,8 +230,16 @@ def chosen_names(domain: Domain, columns: Sequence[str] | None) -> tuple[str, ..
     return found
 
 
-def chosen_columns(domain: Domain, names: tuple[str, ...], source: "Table", y: Any) -> ChosenColumns:
-    """The chosen columns, and the unit's, as one table; raises every fault that the declared schema shows."""
+def chosen_columns(domain: Domain, names: tuple[str, ...], source: "Table", y: Any) -> "Table":
+    """The chosen columns, and the unit's, as one table; raises every fault that the declared schema shows. A table in parts as it is: names choose its columns."""
+    if source.parted:
+        known = schema.target_columns(domain, y)
+        if any(target.names[0] in names and target.column not in known for target in domain.targets):
+            raise SchemaError(
+                "Bounds of a target were asked of a table that is read in parts, and its column there is not named. Declare its range under that name, "
+                "outer={..., 'cost': (0, 1e9)}, y='cost'. Nothing was charged."
+            )
+        return source
     parts: list[tuple[str, Table, int]] = []
     features = domain.feature_names
     if any(name in features for name in names):

@@ -7,7 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, flag
+from hullabaloo.cli.options import (
+    ESTIMATORS,
+    PARAMETERS,
+    BudgetOptions,
+    LedgerOptions,
+    ModelOptions,
+    PartsOptions,
+    flag,
+)
 from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
@@ -191,32 +199,56 @@ def places(*paths: Path | None) -> None:
             )
 
 
-def in_parts(
-    path: str | Path, domain: "Domain", engine: str | None, address: str | None, **more: Any
-) -> "ScannedTable":
-    """The table in a file, to be read in parts, here or by the workers of a cluster."""
+def table(
+    source: str, domain: "Domain", asked: PartsOptions, *, cache: Path | None = None, verbose: bool = False
+) -> "str | ScannedTable":
+    """The path of a table; where it is to be read in parts, here or by the workers of a cluster, or lies at an address, the table."""
+    far, engine, address = "://" in source, asked.engine, asked.address
+    path = source if far else existing(Path(source), "table")
+    if not (far or any(asked) or cache is not None or verbose):
+        return path
     from hullabaloo.data.scan import scan
 
+    columns = None if asked.columns is None else [name.strip() for name in asked.columns.split(",")]
+    more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose}
     if engine is None and address is None:
         return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:
-        asked = "--address was given alone" if engine is None else f"--engine {engine} was given"
-        raise InvalidParameter(f"{asked}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
-    if not (Path(path).is_dir() or Path(path).suffix.lower() in {".parquet", ".pq"}):
+        given = "--address was given alone" if engine is None else f"--engine {engine} was given"
+        raise InvalidParameter(f"{given}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
+    if not (far or Path(path).is_dir() or Path(path).suffix.lower() in {".parquet", ".pq"}):
         raise InvalidParameter(
             f"{path} is no Parquet file or folder. Clusters guess types of other files from records, so one record could change how others are read. "
             "Write it as Parquet first."
         )
-    if engine == "dask":
-        from dask import dataframe
+    if engine == "dask" and address is None:
+        raise InvalidParameter(
+            "--engine dask was given without --address, so whose workers are to read the table is not said. Pass that of the scheduler, --address tcp://host:8786 "
+            "(`dask scheduler` starts one, `dask worker tcp://host:8786` its workers), or leave --engine out and pass --in-parts. Nothing was charged or read."
+        )
+    place = path if far else str(Path(path).absolute())
+    return scan(_frame(engine, place, address), client=address, **more)
 
-        return scan(dataframe.read_parquet(str(path), dtype_backend="pyarrow"), client=address, **more)
-    from pyspark.sql import SparkSession
 
-    given: dict[str, Any] = (
-        {"spark.remote" if address.startswith("sc://") else "spark.master": address} if address else {}
+def _frame(engine: str, place: str, address: str | None) -> Any:
+    try:
+        if engine == "dask":
+            from dask import dataframe
+
+            return dataframe.read_parquet(place, dtype_backend="pyarrow")
+        from pyspark.sql import SparkSession
+
+        name = "spark.remote" if address and address.startswith("sc://") else "spark.master"
+        builder = SparkSession.builder if address is None else SparkSession.builder.config(name, address)
+        return builder.getOrCreate().read.parquet(place)
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:  # reason: it may quote the table
+        failed = type(error).__name__
+    raise InvalidParameter(
+        f"The cluster could not open the table ({failed}). Check --address, and that its workers find the path, too; sc:// needs pip install "
+        "'pyspark[connect]'. Nothing was charged or read."
     )
-    return scan(SparkSession.builder.config(map=given).getOrCreate().read.parquet(str(Path(path).absolute())), **more)
 
 
 def existing(path: Path, what: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from hullabaloo.cli import build
-from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, Relation, command
 from hullabaloo.cli.output import ORDER, Output, guarantee, save, table
 from hullabaloo.errors import InvalidParameter
 
@@ -75,7 +75,7 @@ def check(domain: Path, source: Path, *, target: str | None = None, json_: bool 
 @app.command("estimate")
 @command
 def estimate(
-    source: Path,
+    source: str,
     *,
     outer: Path,
     target: str | None = None,
@@ -86,6 +86,8 @@ def estimate(
     quantiles: str | None = None,
     grid: str = "auto",
     ledger: LedgerOptions,
+    parts: PartsOptions,
+    cache: Path | None = None,
     out: Path | None = None,
     entry: Path | None = None,
     overwrite: bool = False,
@@ -118,13 +120,13 @@ def estimate(
         "grid": grid,
     }
     terms = build.terms(budget, ledger)
-    path = build.existing(source, "table")
+    rows = build.table(source, declared, parts, cache=cache)
     output = Output("domain estimate", json_)
     from hullabaloo.bounds import private_bounds
     from hullabaloo.data.saving import write_whole
 
     with output.working(ORDER):
-        found = private_bounds(path, build.target(declared, target), outer=declared, **asked, **terms)
+        found = private_bounds(rows, build.target(declared, target), outer=declared, **asked, **terms)
     text = found.to_toml()
     save(entry, found.save, *PAID)
     save(out, lambda place: write_whole(place, text), *PAID)

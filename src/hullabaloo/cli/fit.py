@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from hullabaloo.cli import build
-from hullabaloo.cli.options import PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, command, flag
+from hullabaloo.cli.options import PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, PartsOptions, command, flag
 from hullabaloo.cli.output import NOTHING, ORDER, Output, facts, guarantee, left, save, table
 from hullabaloo.errors import InvalidParameter
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command
 def fit(
-    source: Path,
+    source: str,
     *,
     domain: Path,
     out: Path,
@@ -29,11 +29,9 @@ def fit(
     model: ModelOptions,
     ledger: LedgerOptions,
     confidence: float = 0.95,
-    in_parts: bool = False,
+    parts: PartsOptions,
     cache: Path | None = None,
     verbose: bool = False,
-    engine: str | None = None,
-    address: str | None = None,
     overwrite: bool = False,
     json_: bool = False,
 ) -> None:
@@ -46,21 +44,14 @@ def fit(
     Args:
         out FILE: Where the released model is saved (JSON).
         confidence LEVEL: Level of the intervals that are shown.
-        in_parts: Read the file (Parquet, a folder of them, or CSV) in parts, anew for each question: for files larger than memory.
-        cache DIR: Read in parts, and keep encoded rows beyond 1 GiB sealed in a folder on a local disk, so that the table is not read anew; a domain with a unit needs one.
-        verbose: Read in parts, and say on standard error how many of the plan's questions have been asked, and for how long.
-        engine NAME: Read a Parquet file or folder in parts by the workers of a cluster, which must find it under the same path: dask or spark.
-        address URL: Of the cluster: tcp://host:8786 of Dask; sc://host:15002 (Spark Connect), spark://host:7077 or local[2] of Spark.
     """
     build.output(out, overwrite, lost="a release that was paid for")
     build.level(confidence)
     declared = build.read_domain(domain)
     terms = build.terms(budget, ledger)
     made = build.estimator(model, declared, **terms)
-    path = build.existing(source, "table")
+    rows = build.table(source, declared, parts, cache=cache, verbose=verbose)
     output = Output("fit", json_)
-    parted = in_parts or cache is not None or verbose or engine or address
-    rows: Any = build.in_parts(path, declared, engine, address, cache=cache, verbose=verbose) if parted else path
     with output.working(ORDER):
         made.fit(rows, build.target(declared, target))
     save(out, made.save, "The release was made", "fitting")

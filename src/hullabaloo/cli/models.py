@@ -4,18 +4,15 @@ import csv
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from hullabaloo.cli import build
 from hullabaloo.cli.fit import coefficients
-from hullabaloo.cli.options import BudgetOptions, LedgerOptions, Relation, command
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, Relation, command
 from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table, visible
 from hullabaloo.errors import InvalidParameter
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
-
-UNNAMED = "target"
 NOTE = (
     "The model is private with respect to the records it was fitted on. Predictions say something about the records in "
     "this table: they are as confidential as the table."
@@ -83,9 +80,11 @@ def card(
 @command
 def predict(
     model: Path,
-    source: Path,
+    source: str,
     *,
     out: Path | None = None,
+    keep: list[str] | None = None,
+    parts: PartsOptions,
     probabilities: bool = False,
     interval: float | None = None,
     observation: bool = False,
@@ -95,7 +94,8 @@ def predict(
     """Predict the target of every row of a table, in the table's order: a number or a class; spends nothing.
 
     Args:
-        out FILE: Write .csv or .parquet there instead of printing a CSV.
+        out FILE: Write .csv or .parquet there instead of printing a CSV. In parts, or with --keep: .parquet, or a folder of Parquet files.
+        keep NAME: A column that stands beside predictions, so that they can be told apart; once for each.
         probabilities: Of classes: a column of probabilities for each, beside the label.
         interval LEVEL: Both ends of intervals of that level, such as 0.95, for each row's mean, of two classes the second's probability; empty where noise leaves none.
         observation: With --interval: for one more record instead, by its residual variance.
@@ -103,29 +103,44 @@ def predict(
     if observation and interval is None:
         raise InvalidParameter("--observation was given without --interval, which it is of. Pass both, or neither.")
     build.output(out, overwrite)
-    build.suffix(out, "Predictions are", ".csv", ".parquet")
-    fitted = build.model(model)
+    parted = bool(keep or any(parts) or "://" in source or (out is not None and out.suffix.lower() in {"", ".parquet"}))
+    if parted and out is None:
+        raise InvalidParameter(
+            "Predictions in parts, or beside kept columns, are written while the table is read. Name where: --out predictions/, a folder, or --out predictions.parquet."
+        )
+    if out is not None and out.suffix:
+        build.suffix(out, "Predictions are", *([] if parted else [".csv"]), ".parquet")
+    fitted, kind = build.model(model), "observation" if observation else "mean"
+    how: dict[str, Any] = {"probabilities": probabilities, "interval": interval, "kind": kind}
     output = Output("predict", json_)
+    from hullabaloo.data.saving import write_whole
+    from hullabaloo.linear_model import predicted
+
     with output.working("Predicting"):
-        path = build.existing(source, "table")
-        columns = _columns(fitted, path, probabilities)
-        if interval is not None:
-            columns |= _ends(fitted, path, interval, "observation" if observation else "mean")
-    if out is None and json_:
-        output.result({"predictions": columns, "note": NOTE})
-    elif out is None:
-        text = _csv(columns)
+        rows: Any = build.table(source, fitted.encoding_.domain, parts._replace(in_parts=parted))
+        made: Any = (
+            predicted.predict(fitted, rows, keep=keep or (), **how)
+            if parted
+            else predicted.columns_of(fitted, rows, **how)
+        )
+        if out is not None and parted:
+            _write(made, rows.frame, out.absolute())
+        elif out is not None:
+            write_whole(out, _csv(made))
+    if out is not None:
+        columns = list(made if not parted else getattr(made, "columns", None) or made.schema.names)
+        output.result({"out": out, "columns": columns, "note": NOTE}, f"Wrote {out}. {NOTE}")
+    elif json_:
+        output.result({"predictions": made, "note": NOTE})
+    else:
+        text = _csv(made)
         sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
-    if out is None:
-        return
-    _write(out, columns)
-    output.result({"out": out, "columns": list(columns), "note": NOTE}, f"Wrote {out}. {NOTE}")
 
 
 @command
 def evaluate(
     model: Path,
-    source: Path,
+    source: str,
     *,
     target: str | None = None,
     metric: list[str] | None = None,
@@ -137,6 +152,8 @@ def evaluate(
     largest_error: float | None = None,
     probability_floor: float = 0.01,
     bins: int = 10,
+    parts: PartsOptions,
+    cache: Path | None = None,
     out: Path | None = None,
     overwrite: bool = False,
     json_: bool = False,
@@ -167,12 +184,12 @@ def evaluate(
     terms = build.terms(budget, ledger) | {"records": records, "neighbours": neighbours, "confidence": confidence}
     limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor, "bins": bins}
     metrics = [name.replace("-", "_") for name in metric] if metric else None
-    path = build.existing(source, "table")
+    rows = build.table(source, fitted.encoding_.domain, parts, cache=cache)
     from hullabaloo.model_selection import evaluate as measure
 
     output = Output("evaluate", json_)
     with output.working(ORDER):
-        found = measure(fitted, path, asked, metrics=metrics, **terms, **limits)
+        found = measure(fitted, rows, asked, metrics=metrics, **terms, **limits)
     save(out, found.save, "The evaluation was made", "evaluating")
     remaining, sentence = left(terms)
     told = {"evaluation": found.to_dict(), "guarantee": found.statement.lines(), "out": out, "remaining": remaining}
@@ -186,37 +203,6 @@ def evaluate(
     )
 
 
-def _columns(fitted: "PrivateLinearModel", source: str, probabilities: bool) -> dict[str, Any]:
-    """The predicted columns: a number for each target, or the label of a class and, when asked for, probabilities."""
-    from hullabaloo.linear_model.classification import PrivateClassifier
-
-    if probabilities and not hasattr(fitted, "predict_proba"):
-        raise InvalidParameter(
-            f"--probabilities was given, and a {type(fitted).__name__} has none: only a logistic regression models them. Leave "
-            "the option out."
-        )
-    values = fitted.predict(source)
-    if not isinstance(fitted, PrivateClassifier):
-        names = list(fitted.encoding_.facts.targets)
-        return {f"predicted_{name}": values if values.ndim == 1 else values[:, i] for i, name in enumerate(names)}
-    name = fitted.encoding_.targets[0].column or UNNAMED
-    columns = {f"predicted_{name}": values}
-    if probabilities:
-        chances = fitted.predict_proba(source)
-        columns |= {f"probability_{name}={label}": chances[:, j] for j, label in enumerate(fitted.classes_.tolist())}
-    return columns
-
-
-def _ends(fitted: "PrivateLinearModel", source: str, level: float, kind: str) -> dict[str, Any]:
-    """The ends of intervals, two columns for each target."""
-    ends = fitted.predict_interval(source, confidence=level, kind=kind)
-    ends = ends if ends.ndim == 3 else ends[:, None]
-    classes = getattr(fitted, "classes_", None)
-    names = list(fitted.encoding_.facts.targets)
-    names = names if classes is None else [f"probability_{names[0]}={classes[1]}"]
-    return {f"{end}_{name}": ends[:, i, j] for i, name in enumerate(names) for j, end in enumerate(("low", "high"))}
-
-
 def _csv(columns: dict[str, Any]) -> str:
     written = io.StringIO()
     listed = [column.tolist() for column in columns.values()]
@@ -227,15 +213,17 @@ def _csv(columns: dict[str, Any]) -> str:
     return written.getvalue()
 
 
-def _write(out: Path, columns: dict[str, Any]) -> None:
-    from hullabaloo.data.saving import write_whole
-
-    if out.suffix.lower() == ".csv":
-        write_whole(out, _csv(columns))
+def _write(made: Any, far: Any, out: Path) -> None:
+    """Write predictions while they are made: under their name once they are whole, or by the workers of a cluster."""
+    if far is not None:
+        far.write(made, str(out))
         return
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow import parquet
 
-    written = io.BytesIO()
-    pq.write_table(pa.table(columns), written)
-    write_whole(out, written.getvalue())
+    with TemporaryDirectory(prefix=".", dir=out.parent) as folder:
+        draft = Path(folder) / out.stem
+        draft.mkdir()
+        with parquet.ParquetWriter(draft / "0.parquet", made.schema) as written:
+            for batch in made:
+                written.write_batch(batch)
+        (draft / "0.parquet" if out.suffix else draft).replace(out)

@@ -38,7 +38,7 @@ class Shared:
     """What several commands ask.
 
     Args:
-        source TABLE: A Parquet or CSV file, or a folder of Parquet files.
+        source TABLE: A Parquet or CSV file, or a folder of Parquet files; in parts also a JSON Lines file, or an address, such as s3://bucket/visits/.
         model MODEL: A model saved by `hullabaloo fit` or `hullabaloo stream`.
         domain FILE: The declared domain, TOML or JSON (see `domain template`).
         target COLUMN: The column to predict; not needed where the domain names it.
@@ -46,6 +46,8 @@ class Shared:
         json_: Print one JSON object for scripts, and nothing else.
         url LEDGER: sqlite:///privacy.db or postgresql://user@host/db.
         dataset DATASET: The dataset's name in the ledger.
+        cache DIR: Read in parts, and keep encoded rows beyond 1 GiB sealed in a folder on a local disk, so that the table is not read anew; a domain with a unit needs one.
+        verbose: Read in parts, and say on standard error how many of the plan's questions have been asked, and for how long.
 
     Privacy options:
         neighbours: What is hidden: one record replaced (their number is public), or one more or fewer (their number is hidden; the domain
@@ -92,6 +94,22 @@ class LedgerOptions(NamedTuple):
 
     ledger: str | None = None
     dataset: str | None = None
+
+
+class PartsOptions(NamedTuple):
+    """Where a table that is larger than memory is read; read by `build.table`.
+
+    Reading options:
+        in_parts: Read the table in parts, anew for each question: for files larger than memory.
+        columns A,B: Of a JSON Lines file, the keys that are read; in parts.
+        engine NAME: Read a Parquet file or folder in parts by the workers of a cluster, which must find it under the same path: dask or spark.
+        address URL: Of the cluster: tcp://host:8786 of Dask; sc://host:15002 (Spark Connect), spark://host:7077 or local[2] of Spark.
+    """
+
+    in_parts: bool = False
+    columns: str | None = None
+    engine: str | None = None
+    address: str | None = None
 
 
 class ModelOptions(NamedTuple):

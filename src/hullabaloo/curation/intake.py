@@ -9,10 +9,14 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, final
+
+import numpy as np
 
 from hullabaloo.curation.process import Process
 from hullabaloo.data import Encoding
+from hullabaloo.data.engines.units import hashes_of
 from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.records import table_of
 from hullabaloo.data.source import Rows
@@ -37,6 +41,15 @@ _BROKEN = (
 )
 
 
+def encoded(encoding: Encoding, table: Any, y: Any, weight: Any, unit: Any = None) -> Rows:
+    """The records of a stream, whose each is as its hash, where the domain declares a unit. PRIVATE."""
+    if encoding.domain.unit is None:
+        return encoding.encode(table, y, weight=weight)
+    rows, owners = encoding.owned(table, y, weight=weight, unit=unit)
+    assert owners is not None
+    return replace(rows, unit=hashes_of(owners).view(np.int64))
+
+
 @final
 class StreamBuffer:
     """Takes records for a process, saves through a journal, and keeps the model of the last saved step."""
@@ -58,7 +71,7 @@ class StreamBuffer:
         self._pid = os.getpid()
         self._records: list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = []
         self._names = encoding.feature_names_in
-        self._weight = None if encoding.domain.weight is None else encoding.domain.weight[0]
+        self._roles = (None if encoding.domain.weight is None else encoding.domain.weight[0], encoding.domain.unit)
         self._targets = len(encoding.targets)
         self._named = encoding.facts.targets if encoding.domain.targets_named and self._targets > 1 else None
         self._mark: Mark | None = None
@@ -102,8 +115,8 @@ class StreamBuffer:
                     "A record with named values was given, and the stream's columns have no names: its domain declares a row_norm "
                     "only, and it was opened by a table without names, or by a text file, whose line of names may be a record. Pass arrays to partial_fit, or declare features by name."
                 )
-            weight = () if self._weight is None else (x.get(self._weight),)
-            self._records.append((tuple(map(x.get, self._names)), weight, self._target(y)))
+            roles = tuple(None if name is None else x.get(name) for name in self._roles)
+            self._records.append((tuple(map(x.get, self._names)), roles, self._target(y)))
             if self.process.position + len(self._records) >= self._due:
                 self._flush()
 
@@ -205,11 +218,14 @@ class StreamBuffer:
         """Take the records that wait."""
         if not self._records:
             return
-        cells, weights, targets = map(list, zip(*self._records, strict=True))
+        cells, roles, targets = map(list, zip(*self._records, strict=True))
         names = self._names or ()
-        weight = None if self._weight is None else table_of(weights, None, 1)
+        weight, unit = (
+            None if name is None else table_of([(row[place],) for row in roles], None, 1)
+            for place, name in enumerate(self._roles)
+        )
         target = table_of(targets, self._named, self._targets)
-        rows = self.encoding.encode(table_of(cells, names, len(names)), target, weight=weight)
+        rows = encoded(self.encoding, table_of(cells, names, len(names)), target, weight, unit)
         self._absorb(rows, waiting=True)
 
     def _absorb(self, rows: Rows, *, waiting: bool = False) -> None:

@@ -17,7 +17,7 @@ from hullabaloo.curator.stream import plan_stream
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.source import RowFacts
 from hullabaloo.durable.sealed import Snapshot
-from hullabaloo.errors import BudgetError, DomainError, InvalidParameter
+from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import Event
@@ -114,12 +114,6 @@ class StreamTask(Task):
 
 def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
     """The problem that a stream's models solve; raises for all that can be known to be wrong beforehand."""
-    if task.domain.unit is not None:
-        raise DomainError(
-            f"The domain declares the unit {task.domain.unit!r}, and a stream protects single records: what a person contributes over "
-            "time is not bounded by a column. Declare a domain without a unit; a person with k records in the stream then has the "
-            "guarantee of k records, which the statement gives."
-        )
     if task.window is not None and task.half_life is not None:
         raise InvalidParameter("A window and a half-life were asked together. Forget in one way: pass one of the two.")
     check(task, encoding)
@@ -131,8 +125,9 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
     printed = task.calibration is Calibration.PAPER and task.budget.is_private
     sigma = printed_sigma(task, facts) if printed else 0.0
     mechanism, scale = ("tree", PAPER_SCALE) if printed else (task.mechanism, TARGET_SCALE)
+    share = None if task.domain.unit is None else task.domain.records_per_unit
     about = (facts, task.neighbours, task.records, task.schedule)
-    query = plan_stream(*about, mechanism, task.decay, task.window_steps, target_scale=scale)
+    query = plan_stream(*about, mechanism, task.decay, task.window_steps, target_scale=scale, share=share)
     if printed:
         query = query.priced(query.sensitivity / sigma)
     else:
@@ -256,8 +251,8 @@ class MomentsProcess(Process):
             event=self.event,
             budget=task.budget,
             neighbours=task.neighbours,
-            unit="record",
-            records_per_unit=1,
+            unit=task.domain.unit or "record",
+            records_per_unit=task.domain.records_per_unit,
             records=seen if schedule.horizon is None else schedule.horizon,
             not_private="epsilon" if not task.budget.is_private else "" if task.key is None else "test_key",
             query_noise=(self._quoted,),

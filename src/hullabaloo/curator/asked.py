@@ -11,7 +11,7 @@ from hullabaloo.curator.columns import moments_of_columns
 from hullabaloo.curator.exact import ExactSum, cells_exponent
 
 if TYPE_CHECKING:
-    from hullabaloo.curator.query import State, Sum
+    from hullabaloo.curator.query import State
     from hullabaloo.data.source import Rows
 
 
@@ -21,15 +21,15 @@ class Asked:
     """A query and what is asked; no key, no budget, no noise.
 
     Attributes:
-        query: a record of its own, of its fields alone; its price is 1, or ∞ where no noise is drawn.
+        query: a `Sum`, or a choice by counts; a record of its own, of its fields alone; its price is 1, or ∞ where no noise is drawn.
         question: plain numbers, as `Query.question` gives them.
     """
 
-    query: "Sum"
+    query: Any
     question: tuple[Any, ...]
 
     @classmethod
-    def of(cls, query: "Sum", question: tuple[Any, ...]) -> "Asked":
+    def of(cls, query: Any, question: tuple[Any, ...]) -> "Asked":
         """What is sent of a query: all that exact sums depend on."""
         sent = query.afresh()
         if query.is_private:
@@ -39,17 +39,19 @@ class Asked:
     @property
     def by_columns(self) -> bool:
         """Whether rows may lie in memory column by column."""
-        return self.query.name == "moments" and self.query.is_private
+        return bool(self.query.name == "moments" and self.query.is_private)
 
     def state(self, rows: "Rows") -> "State":
         """What the rows of a part add up to, exactly. PRIVATE."""
         if self.by_columns and isinstance(rows.X, np.ndarray) and not rows.X.flags.c_contiguous:
             return moments_of_columns(rows, rows.width + rows.Y.shape[1], cells_exponent(self.query.facts))
-        return self.query.partial(rows, *self.question)
+        found: State = self.query.partial(rows, *self.question)
+        return found
 
     def merge(self, states: "Sequence[State]") -> "State":
         """What all of them add up to. PRIVATE."""
-        return self.query.merge(states)
+        found: State = self.query.merge(states)
+        return found
 
     def dump(self, state: "State") -> bytes:
         """The sum as bytes. PRIVATE."""

@@ -52,7 +52,11 @@ class StreamSumQuery:
     turned into doubles and scaled, `v_j` is off by at most 4u of its bound b in each coordinate, in both streams: b is the bound
     of a record times the most records of a step. Hence `‖Cv − Cv′‖ = ‖C e_j‖ ‖v_j − v_j′‖ ≤ c (Δ + 8u b √d)`, c the largest
     column norm of C, and floating point in C adds at most `slack · b √d` (`Strategy.slack`). All `encoded · d` numbers are rounded
-    to the lattice of pitch g once: `g √(encoded · d)` more. Clipping to the lattice's reach is 1-Lipschitz in every coordinate
+    to the lattice of pitch g once: `g √(encoded · d)` more. *Units*: streams are neighbours that differ where a unit's records are,
+    which are another new unit's in the other stream, or nobody's. Of a unit the first `share` records count, at whichever
+    positions: whether one does depends on its own unit alone, so all other records contribute the same to both. Take the one unit's
+    records out, one by one, and put the other's in: `share` changes under add-or-remove and twice as many under replace-one, each
+    of one step by at most the add-or-remove Δ of one record, hence, by the triangle inequality, so many times the above. Clipping to the lattice's reach is 1-Lipschitz in every coordinate
     and moves nothing apart. C is lower triangular by steps, so adaptively chosen streams have the same guarantee.
     Source: Denisov, McMahan, Rush, Smith and Thakurta (2022), Theorem 2.1; docs/algorithms.md.
 
@@ -60,6 +64,7 @@ class StreamSumQuery:
         moments: the query about one step's records; its `records` are those of the whole horizon, its μ is the whole stream's.
         strategy: how sums are encoded.
         schedule: when steps end.
+        share: how many records of a unit count over the whole horizon, the first of them; None where a record is the unit.
 
     Source: 003, Definition 4.
     """
@@ -67,6 +72,7 @@ class StreamSumQuery:
     moments: MomentsQuery
     strategy: Strategy
     schedule: Schedule
+    share: int | None = None
 
     name: ClassVar[str] = "stream_moments"
     key_label: ClassVar[str] = "stream_moments"
@@ -74,16 +80,16 @@ class StreamSumQuery:
     count: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        """Refuse a strategy for fewer steps than the schedule has, and units of several records."""
+        """Refuse a strategy for fewer steps than the schedule has, and units whose share is not counted."""
         if self.strategy.steps < self.schedule.steps:
             raise InvalidParameter(
                 f"A stream of {self.schedule.steps} releases was asked of a strategy for {self.strategy.steps}. Noise is calibrated "
                 "for all of them beforehand: build the strategy for as many."
             )
-        if self.moments.facts.records_per_unit != 1:
+        if self.moments.facts.records_per_unit != (self.share or 1):
             raise InvalidParameter(
-                f"A stream protects single records, and units of {self.moments.facts.records_per_unit} records were declared. Such "
-                "records may fall into several steps, which this sensitivity does not cover: declare a domain without a unit."
+                f"Rows of units of {self.moments.facts.records_per_unit} records were declared for a stream of which {self.share or 1} count. Such "
+                "records may fall into several steps, which this sensitivity does not cover: declare the same number."
             )
 
     @property
@@ -104,8 +110,12 @@ class StreamSumQuery:
         Source: 003, Definition 11.
         """
         numerics = self.step_bound * math.sqrt(self.moments.length)
-        moved = self.moments.record_sensitivity + 8.0 * UNIT_ROUNDOFF * numerics
-        exact = self.strategy.column_norm * moved + self.strategy.slack * numerics
+        one, times = self.moments, 1
+        if self.share is not None:
+            one = replace(one, neighbours=Neighbours.ADD_OR_REMOVE)
+            times = self.share * (2 if self.moments.neighbours is Neighbours.REPLACE_ONE else 1)
+        moved = one.record_sensitivity + 8.0 * UNIT_ROUNDOFF * numerics
+        exact = times * (self.strategy.column_norm * moved + self.strategy.slack * numerics)
         return exact * (1.0 + 8.0 * UNIT_ROUNDOFF)
 
     @property
@@ -178,10 +188,11 @@ def plan_stream(
     window: int | None,
     *,
     target_scale: float,
+    share: int | None = None,
 ) -> StreamSumQuery:
     """The query under a strategy by name, without a price yet (μ = ∞)."""
     moments = MomentsQuery(facts, neighbours, records, 1, math.inf, target_scale)
-    return StreamSumQuery(moments, strategy_named(mechanism, schedule.steps, decay, window), schedule)
+    return StreamSumQuery(moments, strategy_named(mechanism, schedule.steps, decay, window), schedule, share)
 
 
 class StepSums:
@@ -255,6 +266,7 @@ class StreamCurator:
     def __init__(self, query: StreamSumQuery, *, key: TestKey | None = None) -> None:
         self.__query, self.__position = query, 0
         self.__owner, self.__whole = os.getpid(), True
+        self.__taken = {bytes(32): query.share or 0}  # how many records of each unit count already; of nobody none will
         self.__sums, self.__sigma = StepSums(query.moments, query.step_bound), query.sigma
         self.__mechanism = ContinualSum(
             query.strategy, self.__sigma, length=query.moments.length, bound=query.bound, key=key
@@ -291,8 +303,21 @@ class StreamCurator:
         most = max(1, min(_BLOCK // max(moments.width, 1), max(1, _BLOCK // moments.length) * every))
         whole, self.__whole = self.__whole, False
         for start in range(0, count, most):
-            self.__take(some(rows, start, start + most, dense=True))
+            self.__take(some(self.__shared(rows, start, start + most), 0, most, dense=True))
         self.__whole = whole
+
+    def __shared(self, rows: Rows, start: int, stop: int) -> Rows:
+        """Some of the records, those that are beyond their unit's share, or nobody's, at weight 0."""
+        part, share, taken = some(rows, start, stop), self.__query.share, self.__taken
+        if share is None:
+            return part
+        assert rows.unit is not None
+        weight = np.ones(len(part.Y)) if part.weight is None else part.weight.copy()
+        for place, words in enumerate(rows.unit[start:stop]):
+            count = taken.get(name := words.tobytes(), 0)
+            weight[place] *= count < share
+            taken[name] = min(count + 1, share)
+        return replace(part, weight=weight)
 
     def __take(self, rows: Rows) -> None:
         schedule, before = self.__query.schedule, self.__position
@@ -316,12 +341,18 @@ class StreamCurator:
         """Everything needed to go on, bit for bit. PRIVATE: for the state file only."""
         self.__check()
         halves = labelled("sums/", self.__sums.state()) | labelled("mechanism/", self.__mechanism.state())
+        if self.__query.share is not None:
+            halves["units"] = np.frombuffer(b"".join(self.__taken), dtype=np.int64).reshape(-1, 4)
+            halves["counts"] = np.array(list(self.__taken.values()), dtype=np.int64)
         return {"position": np.array(self.__position, dtype=np.int64), **halves}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` of a curator of an equal query gave."""
         self.__check()
         self.__position, self.__whole = int(state["position"]), True
+        if self.__query.share is not None:
+            names = [words.tobytes() for words in state["units"]]
+            self.__taken = dict(zip(names, state["counts"].tolist(), strict=True))
         self.__sums.restore(of_part("sums/", state))
         self.__mechanism.restore(of_part("mechanism/", state))
 

@@ -132,11 +132,12 @@ def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np
     relation (all records of one unit) is kept.
     """
 
+    ones, X = np.ones(len(units)), rows.X
+    rest = np.column_stack([rows.Y, *(ones if one is None else one for one in (rows.weight, rows.offset))])
+
     def digest(place: int) -> bytes:
-        x = rows.X[[place]]
-        weight, offset = (1.0 if one is None else one[place] for one in (rows.weight, rows.offset))
-        held = x if isinstance(x, np.ndarray) else np.append(x.indices, x.data)
-        return blake2b(held.tobytes() + np.hstack([rows.Y[place], weight, offset]).tobytes()).digest()
+        held = X[place] if isinstance(X, np.ndarray) else np.append(X[[place]].indices, X[[place]].data)
+        return blake2b(held.tobytes() + rest[place].tobytes()).digest()
 
     order = np.argsort(units, kind="stable")
     counts, start = np.ones(len(units), dtype=bool), 0

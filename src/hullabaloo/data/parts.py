@@ -106,7 +106,7 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
             "The table of sparse rows has columns beside its lists that the domain gives no role, or the domain declares features. Declare row_norm= alone, and a "
             "target, weight or unit for each other column; or leave the others out of the table. Nothing was charged."
         )
-    if domain.unit is not None and getattr(source, "cache", None) is None:
+    if domain.unit is not None and not getattr(source, "brings_units", False):
         raise SchemaError(
             f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass "
             "hb.scan(…, cache='folder'), where they are brought together, or a table in memory. Nothing was charged."

@@ -11,7 +11,7 @@ from hullabaloo.data.batches import CHUNK, END, Batches, giver_of, unheard
 from hullabaloo.data.encoding import WIDEST
 from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
-from hullabaloo.data.engines.cluster import Remote
+from hullabaloo.data.engines.cluster import Remote, RemoteFrame
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.places import JsonLines, RemotePath
 from hullabaloo.data.readers.csvfile import CsvTable
@@ -40,6 +40,7 @@ class ScannedTable(Table):
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
         self.sparse_columns = source.width if isinstance(source, SparseLists) else None
+        self.brings_units = source.brings_units if isinstance(source, Remote) else cache is not None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
@@ -51,6 +52,11 @@ class ScannedTable(Table):
         parts = self._source.parts_of(names, self._batch)
         while (part := unheard(lambda: next(parts, END))) is not END:
             yield part
+
+    @property
+    def frame(self) -> RemoteFrame | None:
+        """The dataframe of a cluster; None of a table that is none."""
+        return self._source if isinstance(self._source, RemoteFrame) else None
 
     def engine(self, reading: Reading) -> Engine:
         """What reads the parts and asks them, for one fit."""
@@ -92,7 +98,7 @@ def scan(
             and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
         quoted_line_breaks: as the domain declares it, of a CSV file.
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
-            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one, to bring each unit's records together.
+            in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
         client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
         sparse: of sparse rows, how many columns they have. The table (Parquet, or what gives Arrow batches) then has the columns ``indices``, lists of numbers of columns from 0
@@ -118,6 +124,10 @@ def scan(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
+    if columns is not None and not isinstance(opened, JsonLines):
+        raise InvalidParameter(
+            "columns= are the keys that are read of a JSON Lines file, and another source was given. Leave it out."
+        )
     if sparse is not None:
         opened = _sparse(opened, sparse, cache)
     if cache is not None and isinstance(opened, Remote):

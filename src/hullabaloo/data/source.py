@@ -76,7 +76,7 @@ class Rows:
     ``X`` is (n, p) float64, C-contiguous (Fortran-contiguous where that was asked for) or a ``scipy.sparse.csr_array``; ``Y`` is (n, k) with each target scaled into
     [−1, 1]; ``weight`` is (n,) in [0, max_weight], or None where every row counts once. A record beyond its
     unit's share has weight 0. ``offset`` is (n,), added to every prediction of the record, or None. ``unit`` is (n,),
-    the number of each record's unit, by first record, or None where a unit has one record at most.
+    the number of each record's unit, by first record, or None where a unit has one record at most; in a stream (n, 4), its hash.
     """
 
     X: Any

@@ -5,6 +5,7 @@ from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.classification import LinearSVC, LogisticRegression
 from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
+from hullabaloo.linear_model.predicted import predict
 from hullabaloo.linear_model.regression import (
     ElasticNet,
     GroupLasso,
@@ -25,7 +26,7 @@ from hullabaloo.structure.structure import shape_of
 __all__ = [
     "ESTIMATORS", "Comparison", "ElasticNet", "FeatureGrid", "FeatureTree", "GroupLasso", "HuberRegressor", "Lasso", "LinearRegression",
     "LinearSVC", "LogisticRegression", "MultiTaskRegression", "PoissonRegressor", "Price", "PrivateLinearModel", "PrivatePipeline",
-    "QuantileRegressor", "Ridge", "StructuredSparseClassifier", "StructuredSparseRegression", "Summary", "compare", "load",
+    "QuantileRegressor", "Ridge", "StructuredSparseClassifier", "StructuredSparseRegression", "Summary", "compare", "load", "predict",
     "private_pipeline", "shape_of",
 ]  # fmt: skip
 

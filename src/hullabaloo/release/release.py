@@ -198,7 +198,8 @@ class PrivacyStatement:
                 "that noise really gives"
             )
         groups = ", ".join(f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5))
-        lines.append(f"A person with {'k records in the stream' if stream else 'k units in the table'} has {groups}")
+        what = "records" if stream and self.unit == "record" else "units"
+        lines.append(f"A person with k {what} in the {'stream' if stream else 'table'} has {groups}")
         lines.append(
             "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key"
         )
@@ -221,9 +222,13 @@ class PrivacyStatement:
         replaced = self.neighbours is Neighbours.REPLACE_ONE
         parsed = " as parsed" if self.quoted_line_breaks else ""
         if self.horizon is not None:
-            return f"streams that differ in one record{parsed}, " + (
-                "replaced in its place by any other" if replaced else "present or absent in its place"
-            )
+            one, its = f"one record{parsed}", "its place"
+            if self.unit != "record":
+                one, its = (
+                    f"all records of one {self.unit} (of which the first {self.records_per_unit} count)",
+                    "their places",
+                )
+            return f"streams that differ in {one}, {f'replaced in {its} by any other' if replaced else f'present or absent in {its}'}"
         unit = f"one record{parsed}"
         if self.unit != "record":
             unit = f"all records of one {self.unit} (at most {self.records_per_unit})"

@@ -1,14 +1,18 @@
 """The quantiles query: a low and a high quantile of a column, chosen together and privately from public candidates."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from hullabaloo.curator.asked import Asked
+from hullabaloo.curator.exact import Integers
 from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.grid import Grid
+from hullabaloo.data.parts import PartedRows
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, exponential_mechanism
@@ -47,8 +51,8 @@ class QuantilesQuery(Query):
     a value for a missing one is (1), and q + r ≤ 1. (4) A unit of m records is a path of m such steps. (5) The base measure enters as the summand
     `−(2mΔ/ε₀) ln max(w, 10^-4)^2` of the score, the same for all tables. (6) Shares are multiples of 2^-20, so errors in rank of fewer than 2^33
     records are computed exactly; clipping scores to `bound` moves none further apart; summand and sum round by at most `4u·bound`, two tables by twice that. ∎
-    The last step is `noise.exponential_mechanism`. The unit ball of ‖·‖ is the hull of all moves (±1, 0), (0, ±1), ±(1, 1), so no larger norm has this
-    sensitivity (the K-norm mechanism of Hardt and Talwar 2010; half the utility of Gillenwater, Joseph and Kulesza 2021, "Differentially
+    Counts are whole numbers, so those of a table are the sums of its parts'. The last step is `noise.exponential_mechanism`. The unit ball of ‖·‖ is the hull of
+    all moves (±1, 0), (0, ±1), ±(1, 1), so no larger norm has this sensitivity (the K-norm mechanism of Hardt and Talwar 2010; half the utility of Gillenwater, Joseph and Kulesza 2021, "Differentially
     Private Quantiles"; a distance to an interval as in Asi and Duchi 2020).
 
     Where values are dense, errors in rank have mean size `8Δ/(3ε₀)`, against `2Δ/ε₀'` for two choices apart: at the ε₀, ε₀' which the same budget allows
@@ -71,6 +75,7 @@ class QuantilesQuery(Query):
     key_label: ClassVar[str] = "quantiles"
     tier: ClassVar[int] = 2
     price: ClassVar[str] = "epsilon"
+    in_parts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,13 +155,14 @@ class QuantilesQuery(Query):
         return self.count
 
     def answered(
-        self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]
+        self, rows: Rows | PartedRows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]
     ) -> list[tuple[float, float]]:
         """Private bounds of every column, lo < hi, in the user's units."""
-        return [self.chosen(rows, k, None if key is None else key.derive(k)) for k in range(self.count)]
+        counts = rows.total(Asked.of(self, ())) if isinstance(rows, PartedRows) else self.partial(rows)
+        return [self.chosen(counts, k, None if key is None else key.derive(k)) for k in range(self.count)]
 
-    def chosen(self, rows: Rows, number: int, key: Key | None) -> tuple[float, float]:
-        """The private choice for column `number`, in the user's units; always lo < hi."""
+    def chosen(self, rows: Rows | Integers, number: int, key: Key | None) -> tuple[float, float]:
+        """The private choice for column `number`, in the user's units; always lo < hi. Rows, or their counts."""
         scores = self.exact_scores(rows, number)
         if math.isinf(self.epsilon):
             found = int(np.argmax(scores))
@@ -167,7 +173,7 @@ class QuantilesQuery(Query):
         low, high = pair_at(self.shares, points.size, found)
         return float(points[low]), float(points[high])
 
-    def exact_scores(self, rows: Rows, number: int) -> Array:
+    def exact_scores(self, rows: Rows | Integers, number: int) -> Array:
         """The score of every pair of column `number`, in the order of `pair_at`. PRIVATE."""
         below, upto = self.exact_ranks(rows, number)
         (q, r), total = self.shares, float(upto[-1])
@@ -184,8 +190,23 @@ class QuantilesQuery(Query):
         pair_scores(a, b, points, self.tilt, FLOOR, scores)
         return scores
 
-    def exact_ranks(self, rows: Rows, number: int) -> tuple[Array, Array]:
+    def exact_ranks(self, rows: Rows | Integers, number: int) -> tuple[Array, Array]:
         """`#{x < t}` and `#{x ≤ t}` for every candidate t, missing values and records of weight 0 left out. PRIVATE."""
+        counts = rows if isinstance(rows, np.ndarray) else self.partial(rows)
+        start = 2 * sum(grid.size for grid in self.grids[:number])
+        reached, ties = counts[start : start + 2 * self.grids[number].size].reshape(2, -1)
+        upto = np.cumsum(reached)
+        return (upto - ties).astype(np.float64), upto.astype(np.float64)
+
+    def partial(self, rows: Rows) -> Integers:
+        """Of every column, how many values of a part lie above each candidate's predecessor and not above it, and how many are equal to it. PRIVATE."""
+        return np.concatenate([self._counted(rows, number) for number in range(self.count)])
+
+    def merge(self, states: Sequence[Integers]) -> Integers:
+        """What all parts add up to, whichever they are. PRIVATE."""
+        return np.asarray(np.sum(states, axis=0))
+
+    def _counted(self, rows: Rows, number: int) -> Integers:
         value, missing, points = self.values[number], self.missing[number], self.grids[number].scaled
         x = rows.X[:, value]
         kept = np.ones(x.shape[0], dtype=np.bool_) if missing == -1 else rows.X[:, missing] == 0.0
@@ -193,9 +214,8 @@ class QuantilesQuery(Query):
             kept &= rows.weight > 0.0
         x = x[kept]
         places = np.minimum(np.searchsorted(points, x), points.size - 1)
-        upto = np.cumsum(np.bincount(places, minlength=points.size))
-        ties = np.bincount(places[points[places] == x], minlength=points.size)
-        return (upto - ties).astype(np.float64), upto.astype(np.float64)
+        ties = places[points[places] == x]
+        return np.concatenate([np.bincount(found, minlength=points.size) for found in (places, ties)])
 
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
-from hullabaloo.curation.intake import StreamBuffer
+from hullabaloo.curation.intake import StreamBuffer, encoded
 from hullabaloo.curation.process import Process
 from hullabaloo.data import Domain, Encoding, TargetScale
 from hullabaloo.data.targets import BoundedTarget
@@ -49,7 +49,7 @@ class PrivateStream(DomainEstimator, ABC):
 
     Records are taken in order and counted by `position_`, which is public. A model is released when the records of a step are
     complete, at positions fixed beforehand; noise of a step is drawn once. The guarantee is for one record at one position
-    (replaced by any other, or absent), and holds for all releases up to the horizon together; reading them costs nothing.
+    (replaced by any other, or absent), or, where the domain declares a unit, for all records of one, and holds for all releases up to the horizon together; reading them costs nothing.
 
     Parameters (all keyword-only, stored untouched):
         budget: `hb.Budget(epsilon, delta)`, what all releases up to the horizon may cost together; no default.
@@ -83,6 +83,7 @@ class PrivateStream(DomainEstimator, ABC):
     _intake: StreamBuffer | None = field(default=None, init=False)
     _copied: Any = field(default=None, init=False)
     _is_copy = False
+    _takes_units = False
 
     budget: Budget | None = None
     domain: Domain | None = None
@@ -238,11 +239,11 @@ class PrivateStream(DomainEstimator, ABC):
         domain = declared(self)
         check_types(self, ("budget", "domain", "fit_intercept", "ledger", "dataset", "test_key"))
         check_stream(self)
-        if domain.unit is not None:
+        if domain.unit is not None and not self._takes_units:
             raise DomainError(
-                f"The domain declares the unit {domain.unit!r}, and a stream protects single records: which of a person's records are "
-                "kept would depend on records far apart. Leave the unit out; a person with k records then has the guarantee for k "
-                "of them, which the statement prints."
+                f"The domain declares the unit {domain.unit!r}, and this stream protects single records: which of a person's records are "
+                "kept would depend on records far apart. Use IncrementalRegression or SketchedRegression, which count a person's records; or "
+                "leave the unit out: a person with k records then has the guarantee for k of them, which the statement prints."
             )
         return domain, *self._target()
 
@@ -277,7 +278,7 @@ class PrivateStream(DomainEstimator, ABC):
             encoding = self._encoding_for(source, y, weight)
             self._start(encoding, room_for=count, named=source.schema.names is not None, fresh=fresh)
         intake = self._live()
-        intake.take(count, lambda: intake.encoding.encode(source, y, weight=weight))
+        intake.take(count, lambda: encoded(intake.encoding, source, y, weight))
         return self
 
     def _start(self, encoding: Encoding, *, room_for: int = 0, named: bool = False, fresh: bool = False) -> None:

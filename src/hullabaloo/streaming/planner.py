@@ -276,6 +276,8 @@ def _state(query: Any) -> float:
 
 def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]) -> Way:
     """The best batch solver at its share of the budget."""
+    if task.domain.unit is not None:
+        raise InvalidParameter("Fits of all records so far do not count a unit's records over the stream.")
     own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
     schedule = Schedule.of(horizon, own)
     refits = planned(task, encoding, schedule)

@@ -21,6 +21,7 @@ NUMBERS = hb.Domain(FEATURES, target={"y": (-2, 2)}, records=N)
 WEIGHED = hb.Domain(FEATURES, target={"y": (-2, 2)}, weight=("weight", 2.0), records=N)
 CLASSES = hb.Domain(FEATURES, classes={"ill": ["no", "yes"]}, records=N)
 COUNTS = hb.Domain({**FEATURES, "years": (0.5, 2)}, target={"visits": (0, 8)}, records=N)
+UNITS = hb.Domain(FEATURES, target={"y": (-2, 2)}, weight=("weight", 2.0), unit="who", records_per_unit=3, records=N)
 SEVERAL = hb.Domain(FEATURES, target={"y": (-2, 2), "years": (0, 2)}, records=N)
 
 
@@ -40,6 +41,7 @@ def table() -> pd.DataFrame:
             "years": rng.uniform(0.5, 2.0, N),
             "weight": rng.uniform(0, 2, N),
             "unused": np.arange(N),
+            "who": [None if one == 7 else f"p{one}" for one in (rng.pareto(0.5, N) * 20).astype(int) % 300],
         }
     )
 
@@ -57,6 +59,8 @@ FITS: dict[str, Callable[[], Any]] = {
     "adaptive": lambda: hb.LinearRegression(domain=NUMBERS, solver="adaptive_gradient"),
     "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
     "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
+    "units": lambda: hb.LinearRegression(domain=UNITS, solver="moments"),
+    "units by gradients": lambda: hb.LinearRegression(domain=UNITS, solver="gradient"),
     "several": lambda: hb.LinearRegression(domain=SEVERAL, solver="moments"),
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
     "classes by gradients": lambda: hb.LogisticRegression(domain=CLASSES, solver="gradient"),

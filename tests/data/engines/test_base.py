@@ -5,6 +5,7 @@ import pickletools
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data import open_table
+from hullabaloo.data.engines import units
 from hullabaloo.data.engines.base import OtherVersion, Reading, Tally, Task, hashed, packed, unpacked
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.source import Rows
@@ -61,7 +63,12 @@ class Elsewhere:
         sent.append(packed(reading))
         (theirs,) = unpacked(sent[-1])
         frame = table().iloc[self.rng.permutation(N)]
-        self.parts = [theirs.part(open_table(part)) for part in halves(frame, self.rng)]
+        parts = [open_table(part) for part in halves(frame, self.rng)]
+        if theirs.encoding.domain.unit is None:
+            self.parts = [theirs.part(part) for part in parts]
+        else:
+            dealt = zip(*(units.dealt(theirs, part, 3) for part in parts), strict=True)
+            self.parts = [units.part(theirs, units.gathered(theirs, pieces)) for pieces in dealt]
 
     def map_reduce(self, task: Task) -> Tally:
         self.sent.append(packed(task))
@@ -81,7 +88,9 @@ def halves(frame: pd.DataFrame, rng: np.random.Generator) -> Iterator[pd.DataFra
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", FITS)
-def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """No key, nothing that is derived from it, no budget, no price and no noise, in any form that pickle writes."""
     from hullabaloo.curator.query import Sum
     from hullabaloo.data.scan import ScannedTable
@@ -98,7 +107,7 @@ def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(name: str, monk
         return plain(self, rows, question, key, kept)
 
     monkeypatch.setattr(Sum, "answered", watched)
-    model = FITS[name]().set_params(budget=ONE, test_key=KEY).fit(hb.scan(batches))
+    model = FITS[name]().set_params(budget=ONE, test_key=KEY).fit(hb.scan(batches, cache=tmp_path))
     assert sent
     assert derived
     secrets = {KEY, *(key.secret for key in derived)}

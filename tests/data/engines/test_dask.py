@@ -1,9 +1,5 @@
 """Dask: the bits of memory, whatever becomes of the workers; errors of foreign code unheard; other records found out."""
 
-import contextlib
-import os
-import signal
-import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -18,10 +14,16 @@ import hullabaloo as hb
 from hullabaloo.data.engines import cluster, dask
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
-from tests.data.engines import clusters
+from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 
-QUICK = ("moments", "several")
+QUICK = ("moments", "several", "units by gradients")
+OUTER: dict[str, Any] = {
+    "outer": {"a": (-9, 9), "y": (-9, 9)},
+    "y": "y",
+    "budget": hb.Budget(1.0, 1e-6),
+    "test_key": bytes(32),
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def frame(parts: int = 3, *, shuffled: bool = False) -> Any:
 def test_bits_are_those_of_memory(name: str, client: Any) -> None:
     kept = hb.scan(frame(11, shuffled=True), client=client)
     found = {fitted(name, kept)}
-    if name == "several":
+    if name in ("several", "units by gradients"):
         found.add(fitted(name, hb.scan(frame(2), client=client, keep_bytes=0)))
     assert found == {fitted(name, table())}
 
@@ -67,71 +69,70 @@ def test_predictions_and_evaluations_are_those_of_memory(client: Any) -> None:
     assert np.array_equal(model.predict(source), model.predict(table()))
     told = [hb.evaluate(model, one, budget=ONE, test_key=bytes(32)) for one in (source, table())]
     assert str(told[0]) == str(told[1])
+    bounds = [hb.private_bounds(one, **OUTER).bounds for one in (source, table())]
+    assert bounds[0] == bounds[1]
 
 
-def killed(client: Any, after: float) -> None:
-    """Kill one worker, later."""
-    time.sleep(after)
-    with contextlib.suppress(ProcessLookupError, IndexError, OSError):
-        os.kill(victims(client)[0], signal.SIGKILL)
+def test_predictions_are_a_lazy_dataframe_that_workers_make(client: Any, tmp_path: Path) -> None:
+    model = FITS["classes"]().set_params(budget=ONE, test_key=bytes(32)).fit(table())
+    source = hb.scan(frame(), client=client)
+    lazy = hb.predict(model, source, keep=["unused"], probabilities=True)
+    found = client.compute(lazy).result()
+    assert (
+        list(lazy.columns)
+        == list(found.columns)
+        == ["unused", "predicted_ill", "probability_ill=no", "probability_ill=yes"]
+    )
+    assert list(found["unused"]) == list(range(N))
+    assert list(found["predicted_ill"]) == list(model.predict(table()))
+    assert np.allclose(found.iloc[:, 2:], model.predict_proba(table()))
+    source.frame.write(lazy, str(tmp_path / "out"))
+    assert len(pd.read_parquet(tmp_path / "out")) == N
+    with pytest.raises(Exception, match="other columns") as caught:
+        client.compute(hb.predict(model, hb.scan(of_function(read_failing, "types"), client=client))).result()
+    assert type(caught.value) is cluster.TornPart
 
 
 def test_a_parquet_folder_is_read_by_the_command_line(client: Any, tmp_path: Path) -> None:
     """By a cluster's address; integers with holes and other files than Parquet do not depend on other records."""
     from hullabaloo.cli import build
+    from hullabaloo.cli.options import PartsOptions
 
     for number in range(2):
         part = table().iloc[number * 750 : (number + 1) * 750]
         part.astype({"unused": "Int64"}).to_parquet(tmp_path / f"{number}.parquet", index=False)
-    source = build.in_parts(tmp_path, NUMBERS, "dask", client.scheduler.address)
+    source = build.table(str(tmp_path), NUMBERS, PartsOptions(engine="dask", address=client.scheduler.address))
     assert fitted("moments", source) == fitted("moments", table())
-    for given in ((tmp_path, "ray", None), (tmp_path, None, "tcp://host:1"), (tmp_path / "table.csv", "dask", None)):
+    (tmp_path / "table.csv").touch()
+    for place, engine, address in (
+        ("", "ray", None),
+        ("", None, "tcp://host:1"),
+        ("", "dask", None),
+        ("table.csv", "dask", "tcp://host:1"),
+    ):
         with pytest.raises(InvalidParameter):
-            build.in_parts(given[0], NUMBERS, *given[1:])
-
-
-def victims(client: Any) -> list[int]:
-    """Process numbers of workers, by the nannies that watch them."""
-    found = [nanny.pid for nanny in client.cluster.workers.values() if getattr(nanny, "pid", None)]
-    return [int(one) for one in np.random.default_rng(time.monotonic_ns()).permutation(found)]
-
-
-def ledger_of(folder: Path, **terms: Any) -> Any:
-    ledger = hb.Ledger(f"sqlite:///{folder}/ledger.db")
-    ledger.create("records", hb.Budget(100.0, 1e-3), **terms)
-    return ledger
-
-
-def fits_among_kills(client: Any, kills: int, folder: Path) -> int:
-    """Every fit has the bits of memory, or fails cleanly; one charge at most for each; none takes a minute. How many gave a model."""
-    wanted, ledger, rng = fitted("weights", table()), ledger_of(folder), np.random.default_rng(kills)
-    done, paid = 0, 0
-    for number in range(kills):
-        killer = threading.Thread(target=killed, args=(client, float(rng.uniform(0.0, 1.5))))
-        killer.start()
-        start = time.monotonic()
-        with contextlib.suppress(HullabalooError):
-            if number % 2:
-                paid += 1
-                terms = {"budget": hb.Budget(0.5, 1e-7), "ledger": ledger, "dataset": "records"}
-                FITS["weights"]().set_params(**terms).fit(hb.scan(frame(4), client=client))
-            else:
-                assert fitted("weights", hb.scan(frame(6), client=client)) == wanted
-            done += 1
-        killer.join()
-        assert time.monotonic() - start < 60.0
-        assert len(ledger.charges("records")) <= paid
-    return done
+            build.table(str(tmp_path / place), NUMBERS, PartsOptions(engine=engine, address=address))
 
 
 def test_killed_workers_change_no_bit_and_charge_nothing_twice(client: Any, tmp_path: Path) -> None:
-    assert fits_among_kills(client, 2, tmp_path)
+    found = faults.of_dask(client, frame, 2, tmp_path)
+    assert found["same bits"]
+    assert found["longest seconds"] < faults.LONGEST
 
 
 @pytest.mark.slow
 def test_many_killed_workers(tmp_path: Path) -> None:
     with clusters.dask() as client:
-        assert fits_among_kills(client, 30, tmp_path) > 15
+        found = faults.of_dask(client, frame, 30, tmp_path)
+    assert found["same bits"] > 15
+    assert found["longest seconds"] < faults.LONGEST
+
+
+@pytest.mark.slow
+def test_killed_drivers_leave_a_charge_without_a_release_at_most(client: Any, tmp_path: Path) -> None:
+    for number, address in enumerate((client.scheduler.address, None)):
+        (tmp_path / str(number)).mkdir()
+        assert faults.of_drivers(address, 6, tmp_path / str(number))["kills"]
 
 
 def read_changing(number: int, folder: str) -> pd.DataFrame:
@@ -162,7 +163,7 @@ def of_function(function: Any, *given: Any) -> Any:
 
 def test_other_records_the_second_time_release_nothing(client: Any, tmp_path: Path) -> None:
     (tmp_path / "seen").mkdir()
-    ledger = ledger_of(tmp_path, neighbours="add-or-remove")
+    ledger = faults.ledger_of(tmp_path, neighbours="add-or-remove")
     model = FITS["weights"]().set_params(budget=ONE, neighbours="add-or-remove", ledger=ledger, dataset="records")
     source = hb.scan(of_function(read_changing, str(tmp_path / "seen")), client=client, keep_bytes=0)
     with pytest.raises(ChangedTable):
@@ -195,6 +196,27 @@ def test_a_cluster_without_workers_is_given_up(client: Any, monkeypatch: pytest.
     monkeypatch.setattr(client, "status", "lost")
     with pytest.raises(HullabalooError, match="lost too many of its workers"):
         cluster.unheard(lambda: dask.result(client, delayed(time.sleep)(2.0)))
+
+
+def test_a_scheduler_that_never_answers_is_given_up(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits without an end hung a fit whose workers had all died."""
+    import asyncio
+
+    from dask import delayed
+
+    class Silent:
+        async def identity(self, **_: Any) -> Any:
+            await asyncio.sleep(3600)
+
+    monkeypatch.setattr(dask, "PATIENCE", 1.0)
+    monkeypatch.setattr(dask, "_POLL", 0.1)
+    monkeypatch.setattr(client, "scheduler", Silent(), raising=False)
+    start = time.monotonic()
+    with pytest.raises(CapabilityError, match="could not be asked"):
+        hb.scan(frame(), client=client)
+    with pytest.raises(HullabalooError, match="lost too many of its workers"):
+        cluster.unheard(lambda: dask.result(client, delayed(time.sleep)(5.0)))
+    assert time.monotonic() - start < 20.0
 
 
 def test_what_cannot_be_asked_is_refused_before_the_charge(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

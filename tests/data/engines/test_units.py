@@ -1,6 +1,9 @@
 """Units whose records lie in several parts: the bits of memory, in any order and parts, and few of their records held."""
 
+import tracemalloc
 from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data import open_table
+from hullabaloo.data.engines import cluster, turns
 from hullabaloo.data.engines import units as module
 from hullabaloo.data.engines.base import Reading
 from hullabaloo.data.engines.units import Shuffle
@@ -84,37 +88,60 @@ def test_neighbours_differ_in_one_units_share(share: int, tmp_path: Path) -> Non
         assert (every - without).total() <= (0 if name is None else share)
 
 
-def test_a_unit_of_any_size_takes_the_memory_of_its_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = table().append_column("x", pa.array(np.arange(N, dtype=float)))
-    one = whole.set_column(4, "who", pa.array(["everybody"] * N))
-    about = hb.Domain({"x": (0, N)}, target={"y": (-1, 1)}, unit="who", records_per_unit=2, records=N)
-    most = [0]
-    plain = Shuffle._put
+@pytest.mark.parametrize("share", [2, 500])
+@pytest.mark.parametrize("rows", [10, 100])
+def test_memory_grows_neither_with_records_nor_with_the_largest_unit(
+    rows: int, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine tenths of the records are one person's, the others have one each: four times as many take no more, however few come at once."""
+    for name, few in {"_BUCKETS": 2, "_SPILL": 1 << 11, "_LIMIT": 1 << 12, "_ROWS": 100}.items():
+        monkeypatch.setattr(module, name, few)
+    monkeypatch.setattr(turns, "cores", lambda: 1)
+    about = hb.Domain({"x": (0, 1e6)}, target={"y": (0, 1)}, unit="who", records_per_unit=share, records=9)
+    encoding, peaks = about.encoding(), list[int]()
 
-    def watched(self: Shuffle, bucket: int, rows: Any) -> None:
-        plain(self, bucket, rows)
-        most[0] = max(most[0], sum(len(one.Y) for held in self._held for one in held))
+    def parts(n: int) -> Iterator[Any]:
+        for start in range(0, n, rows):
+            x = np.arange(start, start + rows)
+            yield open_table(pa.table({"x": x * 1.0, "y": x * 0.0, "who": np.where(x % 10, -1, x)}))
 
-    monkeypatch.setattr(Shuffle, "_put", watched)
-    assert len(shuffled(one, about, tmp_path, 250)) == 2
-    assert most[0] <= 2 * N // 250
+    list(Shuffle(lambda: parts(9_000), Reading(encoding), tmp_path).parts())
+    for n in (2_500, 10_000):
+        counted, largest = 0, 0
+        tracemalloc.start()
+        for part in Shuffle(lambda n=n: parts(n), Reading(encoding), tmp_path).parts():  # type: ignore[misc]
+            counted, largest = counted + len(part.rows.Y), max(largest, len(part.rows.Y))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert counted == n // 10 + min(share, 9 * n // 10)
+        assert largest < 300 + share
+    assert peaks[1] - peaks[0] < 7_500 * 72 / 4, peaks  # a quarter of what the further records take
 
 
-def test_rows_that_come_one_by_one_take_room_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A query may give parts of few records, whose arrays take more than what they hold."""
-    most = [0]
-    plain = Shuffle._put
+def far(whole: pa.Table, about: hb.Domain, ends: Any, order: Any, buckets: int) -> list[tuple[Any, ...]]:
+    """As an engine of several machines does: pieces of parts, brought together in any order, some of them twice."""
+    reading = Reading(about.encoding())
+    parts = [open_table(whole.slice(start, stop - start)) for start, stop in pairwise(ends)]
+    dealt = [module.dealt(reading, part, buckets) for part in parts]
+    found, counted = [], 0
+    for bucket in range(buckets):
+        pieces = [dealt[place][bucket] for place in order]
+        pieces = [module.gathered(reading, pieces[:2]), *pieces[2:]]
+        part = module.part(reading, module.gathered(reading, [module.gathered(reading, iter(pieces))]))
+        assert part.rows.weight is not None
+        found += [(tuple(x), *y, w) for x, y, w in zip(part.rows.X, part.rows.Y, part.rows.weight, strict=True)]
+        counted += part.count
+    assert counted == whole.num_rows
+    return sorted(found)
 
-    def watched(self: Shuffle, bucket: int, rows: Any) -> None:
-        plain(self, bucket, rows)
-        most[0] = max(most[0], *map(len, self._held))
 
-    monkeypatch.setattr(Shuffle, "_put", watched)
-    monkeypatch.setattr(module, "_BUCKETS", 1)
-    monkeypatch.setattr(module, "_SPILL", 8 * module._ROOM)
-    few = table(300)
-    assert shuffled(few, domain(2), tmp_path, 3) == shuffled(few, domain(2), tmp_path, 300)
-    assert 0 < most[0] < 8
+@pytest.mark.parametrize("share", [1, 3])
+def test_machines_bring_units_together_as_a_folder_does(share: int, tmp_path: Path) -> None:
+    about, whole, rng = domain(share, weighted=True), table(), np.random.default_rng(2)
+    expected = shuffled(whole, about, tmp_path, 500)
+    for parts, buckets in ((2, 1), (9, 4), (30, 64)):
+        ends = [0, *sorted(rng.choice(N, parts - 1, replace=False).tolist()), N]
+        assert far(whole.take(rng.permutation(N)), about, ends, rng.permutation(parts), buckets) == expected
 
 
 def test_an_empty_table_has_no_units(tmp_path: Path) -> None:
@@ -130,3 +157,26 @@ def test_units_need_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="cache="):
         model.fit(hb.scan(table))
     assert not ledger.charges("records")
+
+
+def test_a_fault_among_pieces_is_what_is_said_and_nothing_of_a_record() -> None:
+    about = domain(2)
+    sent, shape = cluster.sent(Reading(about.encoding())), (None, cluster.kinds_of(open_table(table()).schema))
+    good = cluster.deal(sent, table(100), shape, 3)
+    assert cluster.deal(sent, table(100).drop_columns("b"), shape, 3) == [b"!columns"] * 3
+    assert cluster.deal(b"SECRET", table(100), shape, 2) == [b"!failed"] * 2
+    for bad in (b"!columns", b"!memory"):
+        assert cluster.gather(sent, [good[0], bad, b"!failed"]) == cluster.bring(sent, [good[0], bad]) == bad
+    assert cluster.bring(sent, [good[0], b"=cut off"]) == b"!failed"
+
+
+def test_an_engine_that_brings_no_units_together_is_refused_before_the_charge() -> None:
+    class Elsewhere(cluster.Remote):
+        schema = open_table(table()).schema
+
+        def engine(self, reading: Any, keep_bytes: int) -> Any:
+            raise AssertionError
+
+    model = hb.LinearRegression(domain=domain(2), budget=hb.Budget(1.0, 1e-6), test_key=bytes(32))
+    with pytest.raises(SchemaError, match="several parts"):
+        model.fit(hb.scan(Elsewhere()))  # type: ignore[abstract]

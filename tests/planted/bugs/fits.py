@@ -73,8 +73,8 @@ FITS = (
         "a share of a unit in every part",
         "Of a person whose records lie in several parts, each part's share counts.",
         "data.engines.units",
-        old="        counts = np.flatnonzero(within_share(rows, units, self._share))\n",
-        new="        counts = np.arange(len(units))\n",
+        old="    return whole[within_share(",
+        new="    return whole if True else whole[within_share(",
         caught_by=("tests/data/engines/test_units.py::test_neighbours_differ_in_one_units_share[1]",),
     ),
     Bug(

@@ -7,8 +7,8 @@ STREAMS = (
         "column norm forgotten",
         "A record's part in one encoded vector is charged, not its part in all that it touches.",
         "curator.stream",
-        old="exact = self.strategy.column_norm * moved + self.strategy.slack * numerics",
-        new="exact = moved + self.strategy.slack * numerics",
+        old="exact = times * (self.strategy.column_norm * moved + self.strategy.slack * numerics)",
+        new="exact = times * (moved + self.strategy.slack * numerics)",
         caught_by=(
             "tests/curator/test_stream_sum.py::test_no_neighbour_moves_the_encoded_stream_by_more_than_the_sensitivity[add-or-remove-tree-three]",
             "tests/curator/test_stream_sum.py::test_the_worst_pair_is_as_far_apart_as_stated[add-or-remove-tree]",
@@ -195,10 +195,22 @@ STREAMS = (
     ),
     Bug(
         "units in a stream",
-        "A domain that protects people is taken by a stream, whose sensitivity is that of a record.",
-        "curation.moments_process",
-        old="    if task.domain.unit is not None:\n",
-        new='    if task.domain.unit == "record":\n',
-        caught_by=("tests/streaming/test_hinge.py::test_a_unit_is_refused_with_the_reason",),
+        "A stream that protects people charges a record's part, not that of as many as count.",
+        "curator.stream",
+        old="times = self.share * (2 if",
+        new="times = 1 * (2 if",
+        caught_by=(
+            "tests/curator/test_stream_sum.py::test_a_unit_that_has_its_share_at_once_is_as_far_from_nobody_as_stated[3]",
+        ),
+    ),
+    Bug(
+        "a share of a unit in every session",
+        "Of a person whose records are counted by a stream, the count begins anew where it is taken up again.",
+        "curator.stream",
+        old="self.__taken = dict(zip(names, state[",
+        new="self.__taken |= dict(zip(names, 0 * state[",
+        caught_by=(
+            "tests/curator/test_stream_sum.py::test_no_unit_moves_the_encoded_stream_by_more_than_the_sensitivity[1-replace-one]",
+        ),
     ),
 )

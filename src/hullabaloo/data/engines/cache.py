@@ -47,7 +47,12 @@ class Cache:
     def held(self, part: Part) -> "SealedPart":
         """The part, from now on in the file."""
         arrays = [np.ascontiguousarray(one) for one in _arrays(part.rows) if one is not None]
-        plain = memoryview(b"".join(one.data for one in arrays))
+        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in _arrays(part.rows))
+        return SealedPart(self, *self.sealed(b"".join(one.data for one in arrays)), shapes, replace(part, rows=_NONE))
+
+    def sealed(self, data: bytes) -> tuple[int, int, int]:
+        """What `opened` is told to give these bytes again."""
+        plain = memoryview(data)
         pieces = range(0, max(len(plain), 1), _PIECE)
         size = len(plain) + _TAG * len(pieces)
         with self._lock:
@@ -58,8 +63,7 @@ class Cache:
             written = _checked(partial(os.pwrite, self._file.fileno(), sealed, start + first + _TAG * place))
             if written != len(sealed):
                 raise TornCache
-        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in _arrays(part.rows))
-        return SealedPart(self, number, start, size, shapes, replace(part, rows=_NONE))
+        return number, start, size
 
     def opened(self, number: int, start: int, size: int) -> NDArray[np.uint8]:
         """What was sealed; in a thread's own memory, until the thread opens the next."""

@@ -7,11 +7,12 @@ into the logs of the cluster, with its arguments, and sent to whoever asked.
 import pickle
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
 from hullabaloo._version import __version__
+from hullabaloo.data.engines import units
 from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
@@ -53,10 +54,24 @@ class Remote(Parts):
     """A table in parts that are read, and asked, by the workers of a cluster; counted there, or brought here one after the other."""
 
     quoted_line_breaks = None
+    brings_units = False
+    """Whether its engine brings the records of a unit together, by `deal` and `gather`."""
 
     @abstractmethod
     def engine(self, reading: Reading, keep_bytes: int) -> Engine:
         """What asks its parts, for one fit."""
+
+
+class RemoteFrame(Remote):
+    """A dataframe of an engine, from which workers can make others."""
+
+    @abstractmethod
+    def mapped(self, work: Callable[[Table], dict[str, Any]], names: Sequence[str] | None, keep: Sequence[str]) -> Any:
+        """A dataframe of the engine, lazily: of each part's columns of these names, those to keep beside what a public function makes of its rows."""
+
+    @abstractmethod
+    def write(self, frame: Any, place: str) -> None:
+        """Have workers write such a dataframe as a folder of Parquet files."""
 
 
 # ---- on a worker: no error leaves -----------------------------------------------------------------------------------
@@ -101,6 +116,33 @@ def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:
     return said(lambda: unpacked(reading)[0].part(opened(frame, shape)))
 
 
+def deal(reading: bytes, frame: Any, shape: Shape, buckets: int) -> list[bytes]:
+    """What may count of one part of a table with units, as a piece for each bucket of units. PRIVATE."""
+    found = said(lambda: units.dealt(unpacked(reading)[0], opened(frame, shape), buckets))
+    return [found] * buckets if isinstance(found, bytes) else found
+
+
+def gather(reading: bytes, pieces: Iterable[bytes]) -> bytes:
+    """All pieces of some buckets as one: a fault where there is one among them. PRIVATE."""
+    faults = list[bytes]()
+
+    def sound() -> Iterator[bytes]:
+        for piece in pieces:
+            if piece[:1] == b"!":
+                faults.append(piece)
+                return
+            yield piece
+
+    found = said(lambda: units.gathered(unpacked(reading)[0], sound()))
+    return faults[0] if faults else found
+
+
+def bring(reading: bytes, pieces: Iterable[bytes]) -> Part | bytes:
+    """The rows of some buckets that count. PRIVATE."""
+    found = gather(reading, pieces)
+    return found if found[:1] == b"!" else said(lambda: units.part(unpacked(reading)[0], found))
+
+
 def ask(task: bytes, part: Part | bytes) -> bytes:
     """What one part adds up to. PRIVATE."""
     return part if isinstance(part, bytes) else total(task, lambda: iter([part]))
@@ -130,6 +172,18 @@ def add(task: bytes, tallies: Iterable[bytes]) -> bytes:
         return dumped(own, own.merged(loaded(own, word) for word in words))
 
     return said(merged)
+
+
+def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
+    """What a public function makes of a part, by names.
+
+    Raises:
+        TornTable: it failed; nothing that it said is left. Dask writes a failed task's arguments into its logs, as with any other map over a frame.
+    """
+    made = said(lambda: unpacked(work)[0](opened(frame, shape)))
+    if isinstance(made, bytes):
+        raise FAULTS.get(made, TornCluster)
+    return dict(made)
 
 
 def version() -> str:

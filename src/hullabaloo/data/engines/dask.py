@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from hullabaloo.data.engines import cluster
 from hullabaloo.data.engines.base import Reading, Tally, Task
-from hullabaloo.data.engines.cluster import Remote, TornCluster, unheard
+from hullabaloo.data.engines.cluster import RemoteFrame, TornCluster, unheard
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import Table
 from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError
@@ -19,12 +19,16 @@ PATIENCE = 50.0
 """Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
 FAN = 8
 """Tallies that are added up at once: the tree is shallow, and a worker holds few of them."""
+BUCKETS = 64
+"""Parts of a table with units at most, after the one shuffle: each has to fit a worker, and the shuffle has so many tasks for each part before it."""
 _POLL = 2.0
 
 
 @final
-class DaskFrame(Remote):
+class DaskFrame(RemoteFrame):
     """A Dask dataframe, by the workers of a client."""
+
+    brings_units = True
 
     def __init__(self, frame: Any, client: Any = None) -> None:
         if not hasattr(frame, "to_delayed") or not hasattr(getattr(frame, "_meta", None), "columns"):
@@ -58,6 +62,15 @@ class DaskFrame(Remote):
         parts = self._delayed(reading.columns)
         return DaskEngine(self._client, parts, self.shape(reading.columns), reading, keep_bytes)
 
+    def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
+        """See `RemoteFrame`."""
+        frame, given = self._chosen(names), (cluster.sent(work), self.shape(names), list(keep))
+        return frame.map_partitions(_mapped, *given, meta=_mapped(frame._meta, *given))
+
+    def write(self, frame: Any, place: str) -> None:
+        """See `RemoteFrame`."""
+        unheard(lambda: result(self._client, frame.to_parquet(place, write_index=False, compute=False)))
+
     def _delayed(self, names: Sequence[str] | None) -> list[Any]:
         return unheard(lambda: list(self._chosen(names).to_delayed()))
 
@@ -70,6 +83,10 @@ class DaskFrame(Remote):
         return (None if schema.names is None or names is None else tuple(names)), cluster.kinds_of(schema)
 
 
+def _mapped(frame: Any, work: bytes, shape: cluster.Shape, keep: list[str]) -> Any:
+    return frame[keep].assign(**cluster.applied(work, frame, shape))
+
+
 @final
 class DaskEngine:
     """Asks the partitions; encoded ones stay in the workers' memory from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
@@ -80,6 +97,10 @@ class DaskEngine:
         self._client, self._keep = client, keep
         sent = delayed(cluster.sent(reading))
         self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
+        if reading.encoding.domain.unit is not None:
+            buckets = min(len(parts), BUCKETS)
+            dealt = [list(delayed(cluster.deal, nout=buckets)(sent, part, shape, buckets)) for part in parts]
+            self._parts = [delayed(cluster.bring)(sent, list(one)) for one in zip(*dealt, strict=True)]
         self._fits = False
 
     def map_reduce(self, task: Task) -> Tally:
@@ -123,12 +144,21 @@ def result(client: Any, wanted: Any) -> Any:
             except TimeoutError:
                 if future.done():
                     return future.result(timeout=PATIENCE)
-                if client.status == "running" and client.sync(client.scheduler.identity, n_workers=1)["workers"]:
+                if client.status == "running" and _working(client):
                     seen = time.monotonic()
         raise TornCluster
     except BaseException:
         future.cancel()
         raise
+
+
+def _working(client: Any) -> bool:
+    """Whether there is a worker; each wait has an end, also where the scheduler never answers.
+
+    Raises:
+        TimeoutError: it did not answer.
+    """
+    return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=PATIENCE / 5)["workers"])
 
 
 def connected(client: Any) -> Any:
@@ -156,8 +186,12 @@ def connected(client: Any) -> Any:
                 timeout=PATIENCE / 5,
             )
         client = distributed.get_client() if client is None else client
-        client.wait_for_workers(1, timeout=PATIENCE / 5)
-        found = list(client.run(cluster.version).values())
+        late = time.monotonic() + PATIENCE / 5
+        while not _working(client):
+            if time.monotonic() > late:
+                raise TimeoutError
+            time.sleep(0.1)
+        found = list(client.run(cluster.version, callback_timeout=PATIENCE / 2).values())
     except ValueError:
         why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
     except Exception as error:

@@ -11,9 +11,9 @@ from typing import Any, final
 
 import numpy as np
 
-from hullabaloo.data.engines import cluster
+from hullabaloo.data.engines import cluster, units
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task, part_of, unpacked
-from hullabaloo.data.engines.cluster import Remote, unheard
+from hullabaloo.data.engines.cluster import RemoteFrame, unheard
 from hullabaloo.data.readers.arrow import ArrowTable, schema_of
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
@@ -23,14 +23,16 @@ LARGE = 1 << 20
 """Bytes of a sum from which those of all parts are added up by executors,"""
 FEW = 8
 """so many of them, before they are sent to the driver."""
-_SAID, _ROW = "said binary", "row binary"
+_SAID, _ROW, _PIECE = "said binary", "row binary", "bucket long, piece binary"
 Parts = Callable[[Iterator[Any]], Iterator[Part]]
 """From record batches to parts of the table, on an executor."""
 
 
 @final
-class SparkFrame(Remote):
+class SparkFrame(RemoteFrame):
     """A Spark dataframe, by the executors of its session."""
+
+    brings_units = True
 
     def __init__(self, frame: Any) -> None:
         if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
@@ -72,6 +74,23 @@ class SparkFrame(Remote):
         shape = names, cluster.kinds_of(schema_of(self._arrow(names)))
         return SparkEngine(self._chosen(names), shape, reading, keep_bytes)
 
+    def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
+        """See `RemoteFrame`."""
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import from_arrow_type
+        from pyspark.sql.types import StructField, StructType
+
+        frame, declared = self._chosen(names), self._arrow(names)
+        shape = None if names is None else tuple(names), cluster.kinds_of(schema_of(declared))
+        mapped = partial(_mapped, cluster.sent(work), shape, list(keep))
+        (empty,) = mapped(iter([pa.RecordBatch.from_pylist([], declared)]))
+        made = [StructField(one.name, from_arrow_type(one.type)) for one in list(empty.schema)[len(keep) :]]
+        return frame.mapInArrow(mapped, StructType([*(frame.schema[name] for name in keep), *made]))
+
+    def write(self, frame: Any, place: str) -> None:
+        """See `RemoteFrame`."""
+        unheard(lambda: frame.write.parquet(place))
+
     def _arrow(self, names: Sequence[str] | None) -> Any:
         from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -90,6 +109,13 @@ class SparkEngine:
         self._frame, self._shape, self._reading, self._keep = frame, shape, reading, keep
         self._sent, self._fits = cluster.sent(reading), False
         self._parts: Parts = partial(_read, self._sent, shape)
+        self._units = reading.encoding.domain.unit is not None
+        if self._units:
+            asked = str(unheard(lambda: frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "")))
+            number = int(asked) if asked.isdecimal() else 200
+            deal = partial(_deal, self._sent, shape, 4 * number)
+            self._frame = unheard(lambda: frame.mapInArrow(deal, _PIECE).repartition(number, "bucket"))
+            self._parts = partial(_bring, self._sent)
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -110,11 +136,10 @@ class SparkEngine:
     def _keep_encoded(self) -> None:
         from pyspark import StorageLevel
 
-        def keep() -> Any:
-            return self._frame.mapInArrow(partial(_encode, self._parts), _ROW).persist(StorageLevel.MEMORY_ONLY)
-
-        self._frame = unheard(keep)
-        self._parts, self._fits, self._keep = partial(_kept, self._sent), False, -1
+        encode = (partial(_gather, self._sent), _PIECE) if self._units else (partial(_encode, self._parts), _ROW)
+        self._frame = unheard(lambda: self._frame.mapInArrow(*encode).persist(StorageLevel.MEMORY_ONLY))
+        self._parts = self._parts if self._units else partial(_kept, self._sent)
+        self._fits, self._keep = False, -1
         weakref.finalize(self, _forget, self._frame)
 
 
@@ -130,6 +155,15 @@ def _cells(cells: list[bytes], name: str = "said") -> Any:
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], [name])
+
+
+def _mapped(work: bytes, shape: cluster.Shape, keep: list[str], batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for batch in batches:
+        made = cluster.applied(work, batch, shape)
+        columns = [*map(batch.column, keep), *map(pa.array, made.values())]
+        yield pa.RecordBatch.from_arrays(columns, [*keep, *made])
 
 
 def _version(batches: Iterator[Any]) -> Iterator[Any]:
@@ -167,6 +201,39 @@ def _kept(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
         table = np.frombuffer(b"".join(cells.to_pylist())).reshape(-1, ends[-1])
         X, Y, weight, offset, _ = (np.ascontiguousarray(part) for part in np.split(table, ends, axis=1))
         yield part_of(Rows(X, Y, weight[:, 0] if weight.size else None, offset[:, 0] if offset.size else None))
+
+
+def _deal(reading: bytes, shape: cluster.Shape, buckets: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """What may count of a table with units, a piece for each bucket that has any. PRIVATE."""
+    for batch in batches:
+        dealt = enumerate(cluster.deal(reading, batch, shape, buckets))
+        yield _pieces([(bucket, piece) for bucket, piece in dealt if not bucket or len(piece) > units.EMPTY])
+
+
+def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
+    """The rows that count of the buckets on this executor. PRIVATE."""
+    found = cluster.bring(reading, _found(batches))
+    if isinstance(found, bytes):
+        raise cluster.FAULTS.get(found, cluster.TornCluster)
+    yield found
+
+
+def _gather(reading: bytes, batches: Iterator[Any]) -> Iterator[Any]:
+    """The same as one piece. PRIVATE."""
+    yield _pieces([(0, cluster.gather(reading, _found(batches)))])
+
+
+def _found(batches: Iterator[Any]) -> Iterator[bytes]:
+    return (piece for batch in batches for piece in batch.column("piece").to_pylist())
+
+
+def _pieces(found: list[tuple[int, bytes]]) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays(
+        [pa.array([bucket for bucket, _ in found], pa.int64()), pa.array([piece for _, piece in found], pa.binary())],
+        ["bucket", "piece"],
+    )
 
 
 def _encode(parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,26 +1,38 @@
-"""Units whose records lie in several parts: one shuffle brings each unit's share together, in memory that its records do not make grow."""
+"""Units whose records lie in several parts: one shuffle brings each unit's share together, in memory that its records do not make grow.
 
-from collections.abc import Callable, Iterator
+Rows travel as *words*: an array of 64-bit words with the unit's BLAKE2b (four), columns, targets, weight and offset of each; between machines as a *piece*, the bytes of
+how many records it stands for and of words. All are PRIVATE, as what is made of them is.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.encode import numbered, within_share
 from hullabaloo.data.engines.base import Part, Reading, part_of
-from hullabaloo.data.engines.cache import Cache, SealedPart
+from hullabaloo.data.engines.cache import Cache
 from hullabaloo.data.engines.turns import in_turn
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 
+Words = NDArray[np.uint64]
+EMPTY = 9
+"""Bytes of a piece without rows."""
 _BUCKETS = 512
-_SPILL = 1 << 17  # bytes of a bucket that are held in memory
-_ROOM = 1 << 10  # that a few rows take beside their numbers
+_SPILL = 1 << 16
+"""Bytes of a bucket that are held in memory before they are sealed,"""
+_LIMIT = 1 << 24
+"""of rows that are brought together at once, unless one unit's share is larger,"""
 _ROWS = 1 << 16
+"""and rows of a part at least."""
 
 
 @final
@@ -28,9 +40,9 @@ class Shuffle:
     """All parts of a table whose domain declares a unit, each unit in one of them. PRIVATE.
 
     **Guarantee.** The rows are those of the whole table's `Encoding.encode` that count, at its weights. Proof: the `records_per_unit` rows of smallest hash
-    of a unit are among those of each part, so what is dropped of a part counts for nothing; a bucket has all rows that were kept of its units, and the same rule is
-    applied to them. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. Of a unit at most `records_per_unit`
-    rows of each part are held.
+    of a unit are among those of each part and of each collection of parts, so what is dropped there counts for nothing; `shares` brings all that was kept of a unit
+    together, and the same rule is applied to it. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. What is held
+    is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 24 bytes for each `_SPILL` of the folder.
 
     Args:
         tables: the parts, from the beginning.
@@ -38,73 +50,153 @@ class Shuffle:
         folder: where rows are kept, sealed, until all have been read.
     """
 
-    __slots__ = ("_cache", "_held", "_reading", "_sealed", "_share", "_tables")
+    __slots__ = ("_cache", "_filled", "_held", "_reading", "_sealed", "_tables")
 
     def __init__(self, tables: Callable[[], Iterator[Table]], reading: Reading, folder: Path) -> None:
         self._tables, self._reading, self._cache = tables, reading, Cache(folder)
-        self._share = reading.encoding.domain.records_per_unit
-        self._sealed: list[list[SealedPart]] = [[] for _ in range(_BUCKETS)]
-        self._held: list[list[Rows]] = [[] for _ in range(_BUCKETS)]
+        width = _nothing(reading).shape[1]
+        self._held = np.empty((_BUCKETS, max(_SPILL // (8 * width), 1), width), dtype=np.uint64)
+        self._filled, self._sealed = [0] * _BUCKETS, [array("q") for _ in range(_BUCKETS)]
 
     def parts(self) -> Iterator[Part]:
         """The parts; the first of them counts all records that were read, and no other counts any."""
-        read = 0
-        for count, buckets in in_turn(self._sorted, self._tables()):
+        read, waiting = 0, [_nothing(self._reading)]
+        for count, dealt in in_turn(partial(_dealt, self._reading, buckets=_BUCKETS), self._tables()):
             read += count
-            for bucket, rows in enumerate(buckets):
-                self._put(bucket, rows)
-        several, none = self._share > 1, np.zeros(0, dtype=np.int64)
-        waiting = [_some(self._reading.nothing().rows, none, none)]
+            for bucket, words in enumerate(dealt):
+                self._put(bucket, words)
         for bucket in range(_BUCKETS):
-            waiting += self._taken(bucket, sum(len(rows.Y) for rows in waiting))
-            if sum(len(rows.Y) for rows in waiting) >= _ROWS or bucket == _BUCKETS - 1:
-                rows = _together(waiting)
-                yield replace(part_of(rows if several else replace(rows, unit=None)), count=read)
-                waiting, read = waiting[:1], 0
+            for words in shares(partial(self._taken, bucket), self._reading, _LIMIT):
+                waiting.append(words)
+                if sum(map(len, waiting)) >= _ROWS:
+                    yield _part(self._reading, np.concatenate(waiting), read)
+                    waiting, read = waiting[:1], 0
+        yield _part(self._reading, np.concatenate(waiting), read)
 
-    def _sorted(self, table: Table) -> tuple[int, list[Rows]]:
-        """How many records there are, and the rows of each bucket, their units' hashes as ``unit``."""
-        rows, owners = self._reading.encoding.owned(table, self._reading.target)
-        assert owners is not None
-        named = np.array([one is not None for one in owners], dtype=bool)
-        counts = np.flatnonzero(named & within_share(rows, numbered(owners), self._share))
-        known = {one: blake2b(str(one).encode(errors="surrogatepass"), digest_size=32).digest() for one in {*owners}}
-        found = b"".join(known[owners[place]] for place in counts.tolist())
-        hashes = np.frombuffer(found, dtype=np.int64).reshape(-1, 4)
-        buckets = hashes[:, 0] % _BUCKETS
-        order = np.argsort(buckets, kind="stable")
-        ends = np.searchsorted(buckets[order], np.arange(_BUCKETS + 1))
-        places = [order[start:stop] for start, stop in pairwise(ends.tolist())]
-        return len(owners), [_some(rows, counts[one], hashes[one]) for one in places]
-
-    def _put(self, bucket: int, rows: Rows) -> None:
+    def _put(self, bucket: int, words: Words) -> None:
         held = self._held[bucket]
-        held += [rows] if len(rows.Y) else []
-        if sum(one.X.nbytes + _ROOM for one in held) >= _SPILL:
-            self._sealed[bucket].append(self._cache.held(Part(_together(held), 0, 0, 0)))
-            held.clear()
+        while len(words):
+            filled = self._filled[bucket]
+            some = words[: len(held) - filled]
+            held[filled : filled + len(some)] = some
+            self._filled[bucket] += len(some)
+            words = words[len(some) :]
+            if self._filled[bucket] == len(held):
+                self._sealed[bucket].extend(self._cache.sealed(held.tobytes()))
+                self._filled[bucket] = 0
 
-    def _taken(self, bucket: int, before: int) -> list[Rows]:
-        """The rows of a bucket that count, their units numbered from `before`."""
-        found = [*(_together([one.opened().rows]) for one in self._sealed[bucket]), *self._held[bucket]]
-        self._held[bucket], self._sealed[bucket] = [], []
-        if not found:
-            return []
-        rows = _together(found)
-        assert rows.unit is not None
-        units = np.unique(rows.unit, axis=0, return_inverse=True)[1].reshape(-1)
-        counts = np.flatnonzero(within_share(rows, units, self._share))
-        return [_some(rows, counts, units[counts] + before)]
-
-
-def _some(rows: Rows, places: NDArray[np.intp], unit: NDArray[np.int64]) -> Rows:
-    weight = np.ones(len(places)) if rows.weight is None else rows.weight[places]
-    return Rows(rows.X[places], rows.Y[places], weight, None if rows.offset is None else rows.offset[places], unit)
+    def _taken(self, bucket: int) -> Iterator[Words]:
+        """All that was put into a bucket; valid until the next."""
+        held, places = self._held[bucket], self._sealed[bucket]
+        for place in zip(places[::3], places[1::3], places[2::3], strict=True):
+            yield self._cache.opened(*place).view(np.uint64).reshape(held.shape)
+        yield held[: self._filled[bucket]]
 
 
-def _together(found: list[Rows]) -> Rows:
-    def joined(name: str) -> Any:
-        parts = [getattr(rows, name) for rows in found]
-        return None if parts[0] is None else np.concatenate(parts)
+def dealt(reading: Reading, table: Table, buckets: int) -> list[bytes]:
+    """The rows of one part of a table that may count, as a piece for each bucket of units; the first stands for all of its records."""
+    count, found = _dealt(reading, table, buckets)
+    return [_piece(words, 0 if bucket else count) for bucket, words in enumerate(found)]
 
-    return Rows(*map(joined, ("X", "Y", "weight", "offset", "unit")))
+
+def gathered(reading: Reading, pieces: Iterable[bytes]) -> bytes:
+    """All pieces of a bucket as one, of the rows that count; it may be gathered again, alone or with others."""
+    count = 0
+
+    def found() -> Iterator[Words]:
+        nonlocal count
+        for piece in pieces:
+            count += _count(piece)
+            yield _words(reading, piece)
+
+    return _piece(next(shares(found, reading, np.inf)), count)
+
+
+def part(reading: Reading, piece: bytes) -> Part:
+    """A piece that was gathered."""
+    return _part(reading, _words(reading, piece), _count(piece))
+
+
+def shares(found: Callable[[], Iterator[Words]], reading: Reading, most: float) -> Iterator[Words]:
+    """What counts of rows: of all units, or, where that is more than `most` bytes, of some at once, while the rows are given anew for the others."""
+    low: int | None = 0
+    while low is not None:
+        high, kept, waiting, size = None, _nothing(reading), list[Words](), 0
+        for words in found():
+            inside = words[:, 0] >= low if high is None else (words[:, 0] >= low) & (words[:, 0] < high)
+            waiting.append(words[inside])
+            size += waiting[-1].nbytes
+            if size > max(_LIMIT, kept.nbytes):
+                kept, waiting, size = _counting(reading, [kept, *waiting]), [], 0
+                units = np.unique(kept[:, 0])
+                if kept.nbytes > most and len(units) > 1:
+                    high = int(units[len(units) // 2])
+                    kept = kept[kept[:, 0] < high]
+        yield _counting(reading, [kept, *waiting])
+        low = high
+
+
+def _counting(reading: Reading, words: list[Words]) -> Words:
+    whole = np.concatenate(words)
+    return whole[within_share(_rows(reading, whole), _numbers(whole), reading.encoding.domain.records_per_unit)]
+
+
+def _numbers(words: Words) -> NDArray[np.int64]:
+    """The units by number."""
+    order, numbers = np.lexsort(words[:, :4].T), np.zeros(len(words), dtype=np.int64)
+    others = np.diff(words[order, :4], axis=0).any(axis=1)
+    numbers[order[1:]] = np.cumsum(others)
+    return numbers
+
+
+def _dealt(reading: Reading, table: Table, buckets: int) -> tuple[int, list[Words]]:
+    """How many records there are, and the words of each bucket."""
+    rows, owners = reading.encoding.owned(table, reading.target)
+    assert owners is not None
+    units, names = numbered(owners), hashes_of(owners)
+    places = np.flatnonzero(names.any(axis=1) & within_share(rows, units, reading.encoding.domain.records_per_unit))
+    dealt_to = names[places, 0] % np.uint64(buckets)
+    places = places[np.argsort(dealt_to, kind="stable")]
+    extra = [np.ones(len(owners)) if one is None else one for one in (rows.weight, rows.offset)]
+    every = names.view(np.float64), rows.X, rows.Y, *extra
+    words = np.column_stack([one[places] for one in every]).view(np.uint64)
+    ends = np.searchsorted(np.sort(dealt_to), np.arange(buckets + 1))
+    return len(owners), [words[start:stop] for start, stop in pairwise(ends.tolist())]
+
+
+def hashes_of(owners: list[str | None]) -> Words:
+    """(n, 4) the BLAKE2b of whose each record is; 0 where it is nobody's. PRIVATE."""
+    known = [
+        bytes(32) if one is None else blake2b(one.encode(errors="surrogatepass"), digest_size=32).digest()
+        for one in dict.fromkeys(owners)
+    ]
+    return np.frombuffer(b"".join(known), dtype="<u8").reshape(-1, 4).astype(np.uint64)[numbered(owners)]
+
+
+def _nothing(reading: Reading) -> Words:
+    facts = reading.encoding.facts
+    return np.zeros((0, 6 + facts.width + len(facts.targets)), dtype=np.uint64)
+
+
+def _piece(words: Words, count: int) -> bytes:
+    return b"=" + count.to_bytes(8, "little") + words.tobytes()
+
+
+def _count(piece: bytes) -> int:
+    return int.from_bytes(piece[1:9], "little")
+
+
+def _words(reading: Reading, piece: bytes) -> Words:
+    return np.frombuffer(piece, dtype=np.uint64, offset=9).reshape(-1, _nothing(reading).shape[1])
+
+
+def _rows(reading: Reading, words: Words) -> Rows:
+    facts, values = reading.encoding.facts, words[:, 4:].view(np.float64)
+    X, Y = np.ascontiguousarray(values[:, : facts.width]), np.ascontiguousarray(values[:, facts.width : -2])
+    return Rows(X, Y, values[:, -2].copy(), None if reading.encoding.offset is None else values[:, -1].copy())
+
+
+def _part(reading: Reading, words: Words, count: int) -> Part:
+    several = reading.encoding.facts.records_per_unit > 1
+    rows = replace(_rows(reading, words), unit=_numbers(words) if several else None)
+    return replace(part_of(rows), count=count)

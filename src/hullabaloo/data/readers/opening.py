@@ -22,8 +22,8 @@ _INPUTS = (
 )
 
 WHOLE = (
-    "A table that is read in parts was to be read whole. Fits by sums over records, evaluation and predictions take such a table; searches, "
-    "streams, private bounds and row-by-row methods need it in memory: pass the path of the file, or the table itself. Nothing was charged."
+    "A table that is read in parts was to be read whole. Fits by sums over records, private bounds, evaluation and predictions take such a table; searches, "
+    "streams and row-by-row methods need it in memory: pass the path of the file, or the table itself. Nothing was charged."
 )
 
 
