@@ -17,8 +17,7 @@ from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.pipeline import PrivatePipeline
+from hullabaloo.linear_model import PrivateLinearModel, PrivatePipeline
 from hullabaloo.linear_model.shared import terms_of
 from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer

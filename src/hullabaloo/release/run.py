@@ -12,8 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from hullabaloo.curator import Curator
-from hullabaloo.curator.query import Query
+from hullabaloo.curator import Curator, Query
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.parts import PartedRows, check_parts, rows_of
 from hullabaloo.errors import BudgetError, InvalidParameter

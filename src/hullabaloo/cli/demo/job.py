@@ -11,8 +11,7 @@ from hullabaloo.cli.output import Output
 from hullabaloo.data import Domain, write_whole
 from hullabaloo.errors import BudgetExhausted, InvalidParameter
 from hullabaloo.ledger import Ledger, Remaining
-from hullabaloo.linear_model import LinearRegression, load
-from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model import LinearRegression, PrivateLinearModel, load
 from hullabaloo.privacy import Budget
 
 LOST = (
