@@ -40,7 +40,7 @@ def told() -> tuple[set[str], set[str]]:
 def exported() -> dict[str, set[str]]:
     """By module, the names that packages take from it."""
     found: dict[str, set[str]] = {}
-    for name in (one for path in SOURCE.rglob("__init__.py") for one in imported(path)):
+    for name in (one for path in SOURCE.rglob("__init__.py*") for one in imported(path)):
         module, _, last = name.rpartition(".")
         found.setdefault(module, set()).add(last)
     return found

@@ -3,14 +3,10 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+from hullabaloo.curator import CoordinateGradientQuery, GradientQuery, MomentsQuery, Query, ScoreQuery
 from hullabaloo.curator.centred_gradient import CentredGradientQuery, MeansQuery
-from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
-from hullabaloo.curator.gradient import GradientQuery
 from hullabaloo.curator.known import copied, plain, stranger
-from hullabaloo.curator.moments import MomentsQuery
 from hullabaloo.curator.norm_histogram import CountQuery, NormHistogramQuery
-from hullabaloo.curator.query import Query
-from hullabaloo.curator.score import ScoreQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.shortened_moments import CovarianceQuery, GradientMomentsQuery
 from hullabaloo.data.source import RowFacts

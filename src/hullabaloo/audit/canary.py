@@ -14,9 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.data import Domain
-from hullabaloo.data.declarations import Numeric
-from hullabaloo.data.targets import ClassTarget
+from hullabaloo.data import ClassTarget, Domain, Numeric
 from hullabaloo.privacy import Neighbours
 
 Cells = npt.NDArray[np.object_]

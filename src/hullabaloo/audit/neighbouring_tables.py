@@ -18,8 +18,7 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import compose
 from hullabaloo.release.planned import Task, prepare
-from hullabaloo.solvers import Solver
-from hullabaloo.solvers.separate_targets import SeparateTargetsSolver
+from hullabaloo.solvers import SeparateTargetsSolver, Solver
 
 TRIALS = 3
 ENOUGH = 0.99
@@ -84,8 +83,7 @@ def strength(subject: Subject) -> float:
 def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
     """The solver that a fit of so many records is given: what "auto" chooses for a table of a few is not what is to be audited."""
     if estimator.solver != "auto":
-        named: str | Solver = estimator.solver
-        return named
+        return estimator.solver
     task, encoding = _public(estimator, width)
     count = (records or estimator.domain.records or USUAL) if task.request.count_is_public else None
     chosen = prepare(task, encoding, count).solver

@@ -15,12 +15,9 @@ from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.streams import longest_rows
 from hullabaloo.audit.subject import Subject
 from hullabaloo.audit.transcript import TracedTables
-from hullabaloo.curator import Curator
-from hullabaloo.curator.query import Query
-from hullabaloo.data import Rows
-from hullabaloo.data.source import RowFacts
-from hullabaloo.geometry import NoPenalty
-from hullabaloo.geometry.separable import separable_form
+from hullabaloo.curator import Curator, Query
+from hullabaloo.data import RowFacts, Rows
+from hullabaloo.geometry import NoPenalty, separable_form
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, compose
 

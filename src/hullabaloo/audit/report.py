@@ -9,8 +9,7 @@ from typing import Any, final
 from hullabaloo.audit.bounds import Errors
 from hullabaloo.audit.evidence import ALARM, Check
 from hullabaloo.codec import arguments
-from hullabaloo.data.given import path_of
-from hullabaloo.data.saving import write_whole
+from hullabaloo.data import path_of, write_whole
 from hullabaloo.tables import html_paragraphs
 
 WEAK = 0.3

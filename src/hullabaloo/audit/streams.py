@@ -23,10 +23,8 @@ from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
-from hullabaloo.privacy import Event, Neighbours, compose
-from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release import Release
-from hullabaloo.release.planned import PlannedFit
+from hullabaloo.privacy import Event, Neighbours, Schedule, compose
+from hullabaloo.release import PlannedFit, Release
 from hullabaloo.solvers import Plan, Problem, Solution
 from hullabaloo.streaming.base import PrivateStream
 
@@ -185,8 +183,7 @@ class Watched:
     def decode(self, noisy: Array, steps: int) -> Array:
         """What the decoder gives."""
         self.seen.append(noisy.copy())
-        found: Array = self.watched.decode(noisy, steps)
-        return found
+        return self.watched.decode(noisy, steps)
 
 
 @final

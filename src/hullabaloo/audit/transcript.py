@@ -17,11 +17,8 @@ import numpy.typing as npt
 
 from hullabaloo.audit import privacy_loss
 from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
-from hullabaloo.curator import Curator
-from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
+from hullabaloo.curator import CoordinateGradientQuery, Curator, LaplaceSecondMomentsQuery, Query
 from hullabaloo.curator.moments import MomentsQuery, isometric
-from hullabaloo.curator.query import Query
-from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery
 from hullabaloo.curator.views import centred_rows, chosen_columns, of_target, turned_rows
 from hullabaloo.data import Rows
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 from hullabaloo.codec import arguments
-from hullabaloo.data import BoundedTarget, Domain, Numeric
-from hullabaloo.data.documents import Format
+from hullabaloo.data import BoundedTarget, Domain, Format, Numeric
 from hullabaloo.data.files import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement

@@ -15,16 +15,13 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.curation.process import Process
-from hullabaloo.data import Encoding
+from hullabaloo.data import Encoding, Rows, table_of
 from hullabaloo.data.engines.units import hashes_of
 from hullabaloo.data.readers.dense import cell_of
-from hullabaloo.data.records import table_of
-from hullabaloo.data.source import Rows
 from hullabaloo.data.sources.base import Mark
 from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
-from hullabaloo.release import Release
-from hullabaloo.release.parameters import found
+from hullabaloo.release import Release, found
 
 BUFFER = 1024
 """Records that may wait before they are taken together."""

@@ -14,17 +14,12 @@ from typing import Any, final
 from hullabaloo.curation.process import Process
 from hullabaloo.curator import StreamCurator, StreamSumQuery
 from hullabaloo.curator.stream import plan_stream
-from hullabaloo.data import Encoding, Rows
-from hullabaloo.data.source import RowFacts
+from hullabaloo.data import Encoding, RowFacts, Rows
 from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
-from hullabaloo.privacy import Event
-from hullabaloo.privacy.allowance import DRAWS, Calibration
-from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.privacy.calibrate import gaussian_mu
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import DRAWS, Calibration, Event, NoisyMoments, Schedule, gaussian_mu
 from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.parameters import shown, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of

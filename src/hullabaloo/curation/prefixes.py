@@ -16,10 +16,8 @@ from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
-from hullabaloo.privacy import Event
-from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release import Release
-from hullabaloo.release.planned import PlannedFit, Task
+from hullabaloo.privacy import Event, Schedule
+from hullabaloo.release import PlannedFit, Release, Task
 
 Array = npt.NDArray[Any]
 

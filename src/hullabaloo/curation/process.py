@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import Snapshot
-from hullabaloo.privacy import Event
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import Event, Schedule
 from hullabaloo.release import Release
 
 

@@ -13,8 +13,7 @@ from hullabaloo.data import Encoding, Rows
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import Release
-from hullabaloo.release.planned import PlannedFit
+from hullabaloo.release import PlannedFit, Release
 from hullabaloo.release.run import answered, stated
 
 __all__ = ["Noise", "SearchRandomness", "answer", "score_noise", "score_of", "score_quote"]
@@ -50,8 +49,7 @@ Read = Callable[[npt.NDArray[np.float64], Noise], float]
 
 def score_quote(encoding: Encoding, neighbours: Neighbours, records: int, **question: Any) -> ScoreQuery:
     """What one score costs: a query whose event is at most μ-GDP; `records` is public, the question a reading, its tallies and μ."""
-    query: ScoreQuery = PricedQueries(encoding.facts, neighbours, records).price("score", **question)
-    return query
+    return PricedQueries(encoding.facts, neighbours, records).price("score", **question)
 
 
 def score_noise(query: Query) -> Noise:

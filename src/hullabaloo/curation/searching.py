@@ -12,8 +12,7 @@ from hullabaloo.curation.scoring import Read
 from hullabaloo.data import Encoding
 from hullabaloo.errors import BudgetError
 from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
-from hullabaloo.release.planned import PlannedFit
-from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release import PlannedFit, ReleaseRequest
 
 FORMAT = 3
 """Version of what a saved search means."""

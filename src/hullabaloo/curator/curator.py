@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator import views
 from hullabaloo.curator.query import Query
-from hullabaloo.data.parts import PartedRows
-from hullabaloo.data.source import Rows
+from hullabaloo.data import PartedRows, Rows
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import Key, ReleaseKey
 

@@ -13,11 +13,9 @@ from threadpoolctl import threadpool_limits
 from hullabaloo.curator import exact
 from hullabaloo.curator.kernels import quantised_rows
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
-from hullabaloo.data.source import Rows
-from hullabaloo.data.threads import cores
+from hullabaloo.data import Rows, cores
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy import Neighbours
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy import Neighbours, NoisyMoments
 
 _FREE_BLOCK = 4096
 _MANY = 16  # blocks from which threads are worth their start

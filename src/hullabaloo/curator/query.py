@@ -19,8 +19,7 @@ import numpy.typing as npt
 from hullabaloo.curator.asked import Asked
 from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
 from hullabaloo.curator.known import refuse_strangers
-from hullabaloo.data.parts import PartedRows
-from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated, inflated_l1, laplace, laplace_scale
 from hullabaloo.privacy import Event, GaussianEvent, LaplaceEvent, Neighbours, NotPrivateEvent

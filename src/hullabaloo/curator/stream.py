@@ -22,9 +22,7 @@ from hullabaloo.noise import TestKey, gaussian_scale
 from hullabaloo.noise.continual.base import Array, Integers, Strategy, labelled, of_part
 from hullabaloo.noise.continual.choose import strategy_named
 from hullabaloo.noise.continual.mechanism import ContinualSum
-from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent
-from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import Event, Neighbours, NoisyMoments, NotPrivateEvent, Schedule
 
 FINE = 8
 """Where a stream is so long that its sums may leave the 64-bit lattice, they are clipped, so that rounding to it costs less

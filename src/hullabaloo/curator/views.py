@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.kernels import dense_turned, sparse_turned
 from hullabaloo.curator.known import Array, anything, number, numbers
-from hullabaloo.data.parts import PartedRows
-from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 
 

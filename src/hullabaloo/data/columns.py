@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
-from hullabaloo.data import schema
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.readers.arrow import ArrowTable
 from hullabaloo.data.readers.parquet import ParquetPart
+from hullabaloo.data.schema import feature_columns, role_columns
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 
@@ -29,8 +29,8 @@ def encoded_by_columns(encoding: Encoding, table: Table, target: Any) -> Rows | 
         return None
     if not isinstance(table, ArrowTable | ParquetPart) or any(one.code != 0 for one in layout.numeric):
         return None
-    others = schema.role_columns(encoding.domain, target)
-    columns = schema.feature_columns(table.schema, encoding.feature_names_in, encoding.n_features_in, others)
+    others = role_columns(encoding.domain, target)
+    columns = feature_columns(table.schema, encoding.feature_names_in, encoding.n_features_in, others)
     place = dict(zip(encoding.domain.feature_names, columns, strict=True))
     rest = replace(encoding, layout=replace(layout, names=(), numeric=())).encode(table, target)
     X = np.zeros((table.n_rows, encoding.facts.width), order="F")

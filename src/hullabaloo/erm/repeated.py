@@ -215,8 +215,7 @@ class PiecewiseQuadratic:
         """∇F within `radius` of the reference point."""
         residual = self.X @ theta + self.offset - self.y
         rest = self.X.T @ (self.weight * np.clip(residual, -self.clip, self.clip))
-        total: Array = self.gram @ theta + self.vector + rest + slope
-        return total
+        return self.gram @ theta + self.vector + rest + slope
 
     def error(self, length: float, largest: float) -> float:
         """A bound of the error of `gradient` at points so long, for linear terms at most so long.
@@ -237,8 +236,7 @@ class PiecewiseQuadratic:
 
 def _norms(X: Any) -> Array:
     if isinstance(X, np.ndarray):
-        norms: Array = np.sqrt(np.einsum("ij,ij->i", X, X))
-        return norms
+        return np.sqrt(np.einsum("ij,ij->i", X, X))
     squares: Array = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.sqrt(squares)
 

@@ -1,65 +1,47 @@
 """Convex sets, penalties and what can be computed on them: pure mathematics, no data, no noise."""
 
-from hullabaloo.geometry.base import ConvexSet as ConvexSet
-from hullabaloo.geometry.base import Face as Face
-from hullabaloo.geometry.base import HasComposite as HasComposite
-from hullabaloo.geometry.base import HasFaces as HasFaces
-from hullabaloo.geometry.base import HasGauge as HasGauge
-from hullabaloo.geometry.base import HasMirrorMap as HasMirrorMap
-from hullabaloo.geometry.base import HasVertices as HasVertices
-from hullabaloo.geometry.base import MirrorMap as MirrorMap
-from hullabaloo.geometry.base import Projectable as Projectable
-from hullabaloo.geometry.box import Box as Box
-from hullabaloo.geometry.box import Simplex as Simplex
-from hullabaloo.geometry.elastic_ball import ElasticBall as ElasticBall
-from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept as PenaltyWithFreeIntercept
-from hullabaloo.geometry.intercept import VerticesWithIntercept as VerticesWithIntercept
-from hullabaloo.geometry.intercept import WithIntercept as WithIntercept
-from hullabaloo.geometry.intercept import with_free_intercept as with_free_intercept
-from hullabaloo.geometry.intercept import with_intercept as with_intercept
-from hullabaloo.geometry.mirror import euclidean_map as euclidean_map
-from hullabaloo.geometry.norm_balls import L1Ball as L1Ball
-from hullabaloo.geometry.norm_balls import L2Ball as L2Ball
-from hullabaloo.geometry.norm_balls import LpBall as LpBall
-from hullabaloo.geometry.penalty import ElasticNetPenalty as ElasticNetPenalty
-from hullabaloo.geometry.penalty import GroupPenalty as GroupPenalty
-from hullabaloo.geometry.penalty import HasElasticForm as HasElasticForm
-from hullabaloo.geometry.penalty import L1Penalty as L1Penalty
-from hullabaloo.geometry.penalty import NoPenalty as NoPenalty
-from hullabaloo.geometry.penalty import NuclearPenalty as NuclearPenalty
-from hullabaloo.geometry.penalty import Penalty as Penalty
-from hullabaloo.geometry.penalty import SquaredL2Penalty as SquaredL2Penalty
-from hullabaloo.geometry.polytope import Polytope as Polytope
-from hullabaloo.geometry.separable import SeparableForm as SeparableForm
-from hullabaloo.geometry.separable import SeparablePenalty as SeparablePenalty
-from hullabaloo.geometry.separable import separable_form as separable_form
-from hullabaloo.geometry.serialise import explain_missing as explain_missing
-from hullabaloo.geometry.serialise import penalty_from_dict as penalty_from_dict
-from hullabaloo.geometry.serialise import penalty_from_text as penalty_from_text
-from hullabaloo.geometry.serialise import require as require
-from hullabaloo.geometry.serialise import set_from_dict as set_from_dict
-from hullabaloo.geometry.serialise import set_from_text as set_from_text
-from hullabaloo.geometry.serialise import set_function_from_dict as set_function_from_dict
-from hullabaloo.geometry.serialise import set_function_from_text as set_function_from_text
-from hullabaloo.geometry.size_balls import GroupBall as GroupBall
-from hullabaloo.geometry.size_balls import NuclearBall as NuclearBall
-from hullabaloo.geometry.submodular.base import HasGreedyForm as HasGreedyForm
-from hullabaloo.geometry.submodular.base import HasProximalForm as HasProximalForm
-from hullabaloo.geometry.submodular.base import SetFunction as SetFunction
-from hullabaloo.geometry.submodular.cardinality import BoundedCardinality as BoundedCardinality
-from hullabaloo.geometry.submodular.cardinality import Cardinality as Cardinality
-from hullabaloo.geometry.submodular.cardinality import ConcaveCardinality as ConcaveCardinality
-from hullabaloo.geometry.submodular.custom import CustomSetFunction as CustomSetFunction
-from hullabaloo.geometry.submodular.group_cover import GroupCover as GroupCover
-from hullabaloo.geometry.submodular.group_cover import Intervals as Intervals
-from hullabaloo.geometry.submodular.norm import dual_omega as dual_omega
-from hullabaloo.geometry.submodular.norm import greedy_vertex as greedy_vertex
-from hullabaloo.geometry.submodular.norm import omega as omega
-from hullabaloo.geometry.submodular.shapes import SubmodularBall as SubmodularBall
-from hullabaloo.geometry.submodular.shapes import SubmodularPenalty as SubmodularPenalty
-from hullabaloo.geometry.submodular.shapes import SubmodularPolyhedron as SubmodularPolyhedron
-from hullabaloo.geometry.submodular.tree_cover import TreeCover as TreeCover
-from hullabaloo.geometry.width import Width as Width
-from hullabaloo.geometry.width import measured_width as measured_width
-from hullabaloo.geometry.within import prox_within as prox_within
-from hullabaloo.geometry.within import require_within as require_within
+# fmt: off
+# isort: off
+from hullabaloo.geometry.base import (
+    ConvexSet, Face, HasComposite, HasFaces, HasGauge, HasMirrorMap, HasVertices, MirrorMap, Projectable,
+)
+from hullabaloo.geometry.box import Box, Simplex
+from hullabaloo.geometry.elastic_ball import ElasticBall
+from hullabaloo.geometry.intercept import (
+    PenaltyWithFreeIntercept, VerticesWithIntercept, WithIntercept, with_free_intercept, with_intercept,
+)
+from hullabaloo.geometry.mirror import euclidean_map
+from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
+from hullabaloo.geometry.penalty import (
+    ElasticNetPenalty, GroupPenalty, HasElasticForm, L1Penalty, NoPenalty, NuclearPenalty, Penalty, SquaredL2Penalty,
+)
+from hullabaloo.geometry.polytope import Polytope
+from hullabaloo.geometry.separable import SeparableForm, SeparablePenalty, separable_form
+from hullabaloo.geometry.serialise import (
+    explain_missing, penalty_from_dict, penalty_from_text, require, set_from_dict, set_from_text,
+    set_function_from_dict, set_function_from_text,
+)
+from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
+from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
+from hullabaloo.geometry.submodular.cardinality import BoundedCardinality, Cardinality, ConcaveCardinality
+from hullabaloo.geometry.submodular.custom import CustomSetFunction
+from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
+from hullabaloo.geometry.submodular.norm import dual_omega, greedy_vertex, omega
+from hullabaloo.geometry.submodular.shapes import SubmodularBall, SubmodularPenalty, SubmodularPolyhedron
+from hullabaloo.geometry.submodular.tree_cover import TreeCover
+from hullabaloo.geometry.width import Width, measured_width
+from hullabaloo.geometry.within import prox_within, require_within
+
+__all__ = [
+    "BoundedCardinality", "Box", "Cardinality", "ConcaveCardinality", "ConvexSet", "CustomSetFunction", "ElasticBall",
+    "ElasticNetPenalty", "Face", "GroupBall", "GroupCover", "GroupPenalty", "HasComposite", "HasElasticForm",
+    "HasFaces", "HasGauge", "HasGreedyForm", "HasMirrorMap", "HasProximalForm", "HasVertices", "Intervals", "L1Ball",
+    "L1Penalty", "L2Ball", "LpBall", "MirrorMap", "NoPenalty", "NuclearBall", "NuclearPenalty", "Penalty",
+    "PenaltyWithFreeIntercept", "Polytope", "Projectable", "SeparableForm", "SeparablePenalty", "SetFunction",
+    "Simplex", "SquaredL2Penalty", "SubmodularBall", "SubmodularPenalty", "SubmodularPolyhedron", "TreeCover",
+    "VerticesWithIntercept", "Width", "WithIntercept", "dual_omega", "euclidean_map", "explain_missing",
+    "greedy_vertex", "measured_width", "omega", "penalty_from_dict", "penalty_from_text", "prox_within", "require",
+    "require_within", "separable_form", "set_from_dict", "set_from_text", "set_function_from_dict",
+    "set_function_from_text", "with_free_intercept", "with_intercept",
+]
+# fmt: on

@@ -176,8 +176,7 @@ class Simplex(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, 
         dimension_number(theta.size)
         from hullabaloo.geometry.kernels import project_simplex
 
-        projected: Vector = project_simplex(np.ascontiguousarray(theta), self.radius)
-        return projected
+        return project_simplex(np.ascontiguousarray(theta), self.radius)
 
     def face(self, theta: Vector) -> Face:
         """The positive coordinates may move, their sum is fixed."""

@@ -50,8 +50,7 @@ def project_simplex(v: Floats, radius: float) -> Floats:
                 active[kept] = active[j]
                 kept += 1
         if kept == count:
-            projected: Floats = np.maximum(0.0, t - (m - v))
-            return projected
+            return np.maximum(0.0, t - (m - v))
         count = kept
 
 

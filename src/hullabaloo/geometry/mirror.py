@@ -125,8 +125,7 @@ def moved_weights(weights: Vector, push: Vector) -> Vector:
     """Multiplicative weights: proportional to w_i exp(−push_i), the largest 1."""
     with np.errstate(divide="ignore"):
         exponent = np.log(weights) - push
-    moved: Vector = np.exp(exponent - exponent.max())
-    return moved
+    return np.exp(exponent - exponent.max())
 
 
 @final

@@ -240,8 +240,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
 
     def vertex(self, g: Vector) -> Vector:
         """The first v_i of smallest ⟨v_i, g⟩; v_0 for g = 0."""
-        s: Vector = self.vertices[int(self.vertex_scores(g).argmin())].copy()
-        return s
+        return self.vertices[int(self.vertex_scores(g).argmin())].copy()
 
     def vertex_count(self, p: int) -> int:
         """k."""
@@ -252,8 +251,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
         """v_index."""
         if not 0 <= index < self.vertex_count(p):
             raise InvalidParameter(f"{self} has no vertex number {index}; count from 0.")
-        s: Vector = self.vertices[index].copy()
-        return s
+        return self.vertices[index].copy()
 
     def vertex_scores(self, g: Vector) -> Vector:
         """⟨v_i, g⟩ for every i."""

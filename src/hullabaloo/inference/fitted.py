@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.data import Encoding
-from hullabaloo.data.encoding import INTERCEPT
+from hullabaloo.data import INTERCEPT, Encoding
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release import Release
-from hullabaloo.release.planned import Task
+from hullabaloo.release import Release, Task
 
 Array = npt.NDArray[np.float64]
 

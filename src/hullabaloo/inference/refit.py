@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hullabaloo.data import Encoding
-from hullabaloo.data.reference import columns_of
+from hullabaloo.data import Encoding, columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Squared

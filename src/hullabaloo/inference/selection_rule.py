@@ -32,9 +32,8 @@ from hullabaloo.inference.from_moments import constants
 from hullabaloo.inference.intervals import inference, tell
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.planning.named import name_of
-from hullabaloo.release import Release
+from hullabaloo.release import Release, problem_of
 from hullabaloo.release.parameters import inference_share, one_of, positive
-from hullabaloo.release.planned import problem_of
 from hullabaloo.solvers import Solver, solve_moments
 from hullabaloo.solvers.score.with_inference import SMOOTH
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.codec import arguments
-from hullabaloo.data import ClassTarget, Encoding
-from hullabaloo.data.encoding import INTERCEPT
+from hullabaloo.data import INTERCEPT, ClassTarget, Encoding
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from hullabaloo.errors import BudgetExhausted
 from hullabaloo.ledger.records import Dataset, PricedQuery, Remaining
-from hullabaloo.privacy import Budget, Event
-from hullabaloo.privacy.filters import Cost, Totals, filter_named
+from hullabaloo.privacy import Budget, Cost, Event, Totals, filter_named
 
 CUSTOMARY = 1e-6
 """The δ at which ε is told where a dataset's budget states none."""

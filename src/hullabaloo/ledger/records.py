@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.codec import arguments
-from hullabaloo.privacy import Budget, Event, Neighbours
-from hullabaloo.privacy.filters import Capacity, Cost
+from hullabaloo.privacy import Budget, Capacity, Cost, Event, Neighbours
 
 
 class Described(ABC):

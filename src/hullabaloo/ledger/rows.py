@@ -13,8 +13,7 @@ from typing import Any
 
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
-from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.privacy.filters import Cost, Totals
+from hullabaloo.privacy import Budget, Cost, Neighbours, Totals
 
 _CAPACITY_LENGTH = {"basic": 2, "gdp": 2, "renyi": 3}  # the Rényi filter keeps its order
 _VERSIONS = ("library", "accounting", "schema")

@@ -24,8 +24,7 @@ from hullabaloo.ledger import chain, names, pricing, rows, schema
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Upgrade, Versions, describe_unit
 from hullabaloo.ledger.transact import backend_of
-from hullabaloo.privacy import ACCOUNTING_VERSION, Budget, Event, Neighbours
-from hullabaloo.privacy.filters import NOTHING, Totals, filter_named
+from hullabaloo.privacy import ACCOUNTING_VERSION, NOTHING, Budget, Event, Neighbours, Totals, filter_named
 
 T = TypeVar("T")
 V = TypeVar("V")

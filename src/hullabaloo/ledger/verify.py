@@ -18,8 +18,7 @@ from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Finding, Verification
 from hullabaloo.ledger.store import Run, Session, pages
-from hullabaloo.privacy import Budget, Event, event_from_dict
-from hullabaloo.privacy.filters import NOTHING, Capacity, Cost, Totals, filter_named
+from hullabaloo.privacy import NOTHING, Budget, Capacity, Cost, Event, Totals, event_from_dict, filter_named
 
 _TOLERANCE = 1e-9  # relative; another machine's special functions may differ in the last digits
 _SHOWN = 12  # numbers of rows in one finding

@@ -1,5 +1,7 @@
 """Private linear models with scikit-learn's interface."""
 
+# fmt: off
+# isort: off
 from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.classification import LinearSVC, LogisticRegression
@@ -7,15 +9,8 @@ from hullabaloo.linear_model.comparison import Comparison, compare
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
 from hullabaloo.linear_model.predicted import predict
 from hullabaloo.linear_model.regression import (
-    ElasticNet,
-    GroupLasso,
-    HuberRegressor,
-    Lasso,
-    LinearRegression,
-    MultiTaskRegression,
-    PoissonRegressor,
-    QuantileRegressor,
-    Ridge,
+    ElasticNet, GroupLasso, HuberRegressor, Lasso, LinearRegression, MultiTaskRegression, PoissonRegressor,
+    QuantileRegressor, Ridge,
 )
 from hullabaloo.linear_model.saved import KINDS, load
 from hullabaloo.linear_model.structured_sparse import StructuredSparseClassifier, StructuredSparseRegression
@@ -28,7 +23,8 @@ __all__ = [
     "LinearSVC", "LogisticRegression", "MultiTaskRegression", "PoissonRegressor", "Price", "PrivateLinearModel", "PrivatePipeline",
     "QuantileRegressor", "Ridge", "StructuredSparseClassifier", "StructuredSparseRegression", "Summary", "compare", "load", "predict",
     "private_pipeline", "shape_of",
-]  # fmt: skip
+]
+# fmt: on
 
 KINDS.update({one.key_label: one for one in list(globals().values()) if "key_label" in getattr(one, "__dict__", ())})
 ESTIMATORS = tuple(sorted(kind.__name__ for kind in KINDS.values()))

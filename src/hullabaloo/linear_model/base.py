@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from hullabaloo.data import Domain, Encoding, TargetScale
-from hullabaloo.data.given import path_of
+from hullabaloo.data import Domain, Encoding, TargetScale, path_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
@@ -300,8 +299,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     @classmethod
     def load(cls, path: str | Path, *, known: Iterable[type] = ()) -> "PrivateLinearModel":
         """Read a saved model; gives the estimator class that wrote it. `known`: see `hb.load`."""
-        model: PrivateLinearModel = saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
-        return model
+        return saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
         domain = declared(self)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo._version import __version__
-from hullabaloo.data import Domain
-from hullabaloo.data.documents import Format
+from hullabaloo.data import Domain, Format
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.own import (
     PenaltyNotLoaded,
@@ -22,8 +21,7 @@ from hullabaloo.linear_model.own import (
 from hullabaloo.losses import loss_from_dict
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release import Release
-from hullabaloo.release.estimator import label_of
+from hullabaloo.release import Release, label_of
 from hullabaloo.structure.structure_files import (
     penalty_in_file,
     set_in_file,

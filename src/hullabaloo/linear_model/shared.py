@@ -10,9 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from hullabaloo.data import Domain, Encoding, Table, TargetScale
-from hullabaloo.data.given import path_of
-from hullabaloo.data.targets import ClassTarget
+from hullabaloo.data import ClassTarget, Domain, Encoding, Table, TargetScale, path_of
 from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.ledger import Ledger
@@ -94,8 +92,7 @@ def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
             f"hb.ElasticNetPenalty(0.01, 0.5), but {found(penalty)} was given.{hint}"
         )
     if constraint is None and penalty is None:
-        default: tuple[ConvexSet | None, Penalty] = model._default(encoding)
-        return default
+        return model._default(encoding)
     return constraint, penalty if penalty is not None else NoPenalty()
 
 

@@ -25,5 +25,4 @@ KINDS: dict[str, Any] = {**table(*_OWN, MarginLoss, ResidualLoss), "clipped": _c
 
 def loss_from_dict(data: Mapping[str, Any]) -> AnyLoss:
     """The loss that `to_dict` described; `InvalidParameter` when the description is not one of a loss."""
-    loss: AnyLoss = made(KINDS, data, "loss")
-    return loss
+    return made(KINDS, data, "loss")

@@ -35,8 +35,7 @@ class MultinomialLogistic(VectorLoss):
         lowered = z - highest
         indicator = 0.5 * (1.0 + np.asarray(y))
         excess = np.log(np.sum(np.exp(lowered), axis=-1)) - np.sum(indicator * lowered, axis=-1)
-        value: Array = excess + highest[..., 0] * (1.0 - np.sum(indicator, axis=-1))
-        return value
+        return excess + highest[..., 0] * (1.0 - np.sum(indicator, axis=-1))
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Probabilities less the indicator."""
@@ -55,8 +54,7 @@ class MultinomialLogistic(VectorLoss):
 
 def _softmax(z: Array) -> Array:
     powers = np.exp(z - np.max(z, axis=-1, keepdims=True))
-    probabilities: Array = powers / np.sum(powers, axis=-1, keepdims=True)
-    return probabilities
+    return powers / np.sum(powers, axis=-1, keepdims=True)
 
 
 # The squared loss of several targets at once.
@@ -79,8 +77,7 @@ class SquaredTargets(VectorLoss):
 
     def value(self, z: Array, y: Array) -> Array:
         """½‖z − y‖₂²."""
-        value: Array = 0.5 * np.sum(np.square(np.subtract(z, y)), axis=-1)
-        return value
+        return 0.5 * np.sum(np.square(np.subtract(z, y)), axis=-1)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Predictions minus targets."""

@@ -21,9 +21,8 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import TABLES, Chosen, choose, reading_of
 from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 from hullabaloo.privacy import Budget
+from hullabaloo.release import ReleaseRequest, prepare
 from hullabaloo.release.parameters import found, shown
-from hullabaloo.release.planned import prepare
-from hullabaloo.release.request import ReleaseRequest
 
 MOST = 1_000
 _FIXED = {

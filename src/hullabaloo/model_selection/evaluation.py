@@ -11,23 +11,20 @@ from typing import Any, final
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.data.documents import Format
+from hullabaloo.data import Domain, Encoding, Format
 from hullabaloo.data.schema import check_roles, feature_columns, role_columns
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
-from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.pipeline import PrivatePipeline
+from hullabaloo.linear_model import PrivateLinearModel, PrivatePipeline
 from hullabaloo.linear_model.shared import terms_of
 from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import PrivacyStatement
+from hullabaloo.release import PrivacyStatement, ReleaseRequest
 from hullabaloo.release.parameters import check_types, found
-from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Buy, buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel

@@ -21,8 +21,7 @@ from hullabaloo.linear_model.shared import Around, check_state, offers, terms_of
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
-from hullabaloo.release import PrivacyStatement
-from hullabaloo.release.estimator import label_of
+from hullabaloo.release import PrivacyStatement, label_of
 from hullabaloo.release.parameters import check_types
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.release.run import Purchase, stated

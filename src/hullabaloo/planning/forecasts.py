@@ -22,8 +22,7 @@ from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
 from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers import Array, Plan, Problem, QueryPrices, Solution, Solver
 
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
 """Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""

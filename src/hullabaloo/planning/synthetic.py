@@ -13,11 +13,9 @@ import numpy.typing as npt
 
 from hullabaloo.geometry import SetFunction, SubmodularBall
 from hullabaloo.losses import KernelCode, VectorLoss
-from hullabaloo.solvers import Problem
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers import TARGET_VARIANCE, Array, Problem
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 from hullabaloo.solvers.public_numbers import uniforms
-from hullabaloo.solvers.reference import TARGET_VARIANCE
 
 TWO_CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE, KernelCode.MARGIN_TABLE)
 

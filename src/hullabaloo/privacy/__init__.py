@@ -1,42 +1,37 @@
 """Privacy as arithmetic: budgets, neighbours, events, exact accounting, calibration, filters. Draws nothing, reads no data."""
 
-from hullabaloo.privacy.allowance import DRAWS as DRAWS
-from hullabaloo.privacy.allowance import Allowance as Allowance
-from hullabaloo.privacy.allowance import Calibration as Calibration
-from hullabaloo.privacy.budget import Budget as Budget
-from hullabaloo.privacy.calibrate import calibrate as calibrate
-from hullabaloo.privacy.calibrate import gaussian_mu as gaussian_mu
-from hullabaloo.privacy.calibrate import noise_multiplier as noise_multiplier
-from hullabaloo.privacy.calibrate import selection_epsilon as selection_epsilon
-from hullabaloo.privacy.composition import ComposedEvent as ComposedEvent
-from hullabaloo.privacy.composition import compose as compose
-from hullabaloo.privacy.composition import event_from_dict as event_from_dict
-from hullabaloo.privacy.event_calibrate import base_mu as base_mu
-from hullabaloo.privacy.event_calibrate import kifer_objective_perturbation as kifer_objective_perturbation
-from hullabaloo.privacy.event_calibrate import objective_noise_multiplier as objective_noise_multiplier
-from hullabaloo.privacy.event_calibrate import output_noise_multiplier as output_noise_multiplier
-from hullabaloo.privacy.event_calibrate import paper_objective_perturbation as paper_objective_perturbation
-from hullabaloo.privacy.events import ACCOUNTING_VERSION as ACCOUNTING_VERSION
-from hullabaloo.privacy.events import TAIL_MASS as TAIL_MASS
-from hullabaloo.privacy.events import Event as Event
-from hullabaloo.privacy.events import delta_of as delta_of
-from hullabaloo.privacy.events import epsilon_of as epsilon_of
-from hullabaloo.privacy.events import group as group
-from hullabaloo.privacy.filters import BasicFilter as BasicFilter
-from hullabaloo.privacy.filters import Filter as Filter
-from hullabaloo.privacy.filters import GdpFilter as GdpFilter
-from hullabaloo.privacy.filters import Remaining as Remaining
-from hullabaloo.privacy.filters import RenyiFilter as RenyiFilter
-from hullabaloo.privacy.filters import filter_named as filter_named
-from hullabaloo.privacy.gaussian_dp import gdp_delta as gdp_delta
-from hullabaloo.privacy.gaussian_dp import gdp_epsilon as gdp_epsilon
-from hullabaloo.privacy.gaussian_dp import gdp_mu as gdp_mu
-from hullabaloo.privacy.neighbours import Neighbours as Neighbours
-from hullabaloo.privacy.noise_events import GaussianEvent as GaussianEvent
-from hullabaloo.privacy.noise_events import LaplaceEvent as LaplaceEvent
-from hullabaloo.privacy.noise_events import NotPrivateEvent as NotPrivateEvent
-from hullabaloo.privacy.noise_events import PermuteAndFlipEvent as PermuteAndFlipEvent
-from hullabaloo.privacy.noise_events import SelectionEvent as SelectionEvent
-from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent as ObjectivePerturbationEvent
-from hullabaloo.privacy.repeats import Repeats as Repeats
-from hullabaloo.privacy.tuned_events import TunedEvent as TunedEvent
+# fmt: off
+# isort: off
+from hullabaloo.privacy.allowance import DRAWS, Allowance, Calibration
+from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
+from hullabaloo.privacy.budget import Budget
+from hullabaloo.privacy.calibrate import calibrate, gaussian_mu, noise_multiplier, selection_epsilon
+from hullabaloo.privacy.composition import ComposedEvent, compose, event_from_dict
+from hullabaloo.privacy.event_calibrate import (
+    base_mu, kifer_objective_perturbation, objective_noise_multiplier, output_noise_multiplier,
+    paper_objective_perturbation,
+)
+from hullabaloo.privacy.events import ACCOUNTING_VERSION, TAIL_MASS, Event, delta_of, epsilon_of, group
+from hullabaloo.privacy.filters import (
+    NOTHING, BasicFilter, Capacity, Cost, Filter, GdpFilter, Remaining, RenyiFilter, Totals, filter_named,
+)
+from hullabaloo.privacy.gaussian_dp import gdp_delta, gdp_epsilon, gdp_mu
+from hullabaloo.privacy.neighbours import Neighbours
+from hullabaloo.privacy.noise_events import (
+    GaussianEvent, LaplaceEvent, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent,
+)
+from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
+from hullabaloo.privacy.repeats import Repeats
+from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy.tuned_events import TunedEvent
+
+__all__ = [
+    "ACCOUNTING_VERSION", "DRAWS", "NOTHING", "TAIL_MASS", "Allowance", "BasicFilter", "Budget", "Calibration",
+    "Capacity", "ComposedEvent", "Cost", "Event", "Filter", "GaussianEvent", "GdpFilter", "LaplaceEvent", "Neighbours",
+    "NoisyMoments", "NoisyScore", "NotPrivateEvent", "ObjectivePerturbationEvent", "PermuteAndFlipEvent", "Remaining",
+    "RenyiFilter", "Repeats", "Schedule", "SelectionEvent", "Totals", "TunedEvent", "base_mu", "calibrate", "compose",
+    "delta_of", "epsilon_of", "event_from_dict", "filter_named", "gaussian_mu", "gdp_delta", "gdp_epsilon", "gdp_mu",
+    "group", "kifer_objective_perturbation", "noise_multiplier", "objective_noise_multiplier",
+    "output_noise_multiplier", "paper_objective_perturbation", "selection_epsilon",
+]
+# fmt: on

@@ -1,9 +1,19 @@
 """What leaves: the release and its privacy statement; and the order in which a fit or a question gets there."""
 
-from hullabaloo.release.release import AS_PARSED as AS_PARSED
-from hullabaloo.release.release import NO_COPY_IS_NOTICED as NO_COPY_IS_NOTICED
-from hullabaloo.release.release import NOT_PRIVATE as NOT_PRIVATE
-from hullabaloo.release.release import NOT_RECORDED as NOT_RECORDED
-from hullabaloo.release.release import PrivacyStatement as PrivacyStatement
-from hullabaloo.release.release import Release as Release
-from hullabaloo.release.release import large_delta as large_delta
+# fmt: off
+# isort: off
+from hullabaloo.release.estimator import label_of
+from hullabaloo.release.parameters import found, one_of, positive, whole
+from hullabaloo.release.planned import PlannedFit, Task, prepare, problem_of
+from hullabaloo.release.release import (
+    AS_PARSED, NOT_PRIVATE, NOT_RECORDED, NO_COPY_IS_NOTICED, PrivacyStatement, Release, large_delta,
+)
+from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release.run import stated
+
+__all__ = [
+    "AS_PARSED", "NOT_PRIVATE", "NOT_RECORDED", "NO_COPY_IS_NOTICED", "PlannedFit", "PrivacyStatement", "Release",
+    "ReleaseRequest", "Task", "found", "label_of", "large_delta", "one_of", "positive", "prepare", "problem_of",
+    "stated", "whole",
+]
+# fmt: on

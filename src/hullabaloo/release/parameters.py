@@ -73,8 +73,7 @@ def declared(model: Any) -> Domain:
                 f"takes one from the data. Pass {name}={example}{more}."
             )
     _check(model, "domain")
-    domain: Domain = model.domain
-    return domain
+    return model.domain
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:

@@ -22,25 +22,25 @@ from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.release.release import PrivacyStatement, Release
 from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import (
     Answers,
+    Array,
     MomentsSolver,
     Plan,
     Problem,
+    PublicTable,
     QueryPrices,
     Solution,
     Solver,
     Watched,
     WithInference,
 )
-from hullabaloo.solvers.base import Array
-from hullabaloo.solvers.public import PublicTable
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = (

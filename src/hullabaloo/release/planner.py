@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.data import Domain, Encoding, TargetScale
-from hullabaloo.data.targets import ClassTarget
+from hullabaloo.data import ClassTarget, Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss

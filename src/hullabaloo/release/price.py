@@ -18,9 +18,9 @@ from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import epsilon_of
-from hullabaloo.release import large_delta
 from hullabaloo.release.expected_errors import ExpectedError, expected_errors
 from hullabaloo.release.planned import PlannedFit, fewer, mean_weight, replanned, tried_out
+from hullabaloo.release.release import large_delta
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE

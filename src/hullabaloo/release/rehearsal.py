@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hullabaloo.curator import Curator
-from hullabaloo.data import Rows
-from hullabaloo.data.source import RowFacts
+from hullabaloo.data import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.forecasts import Perform
 from hullabaloo.planning.synthetic import SyntheticTable

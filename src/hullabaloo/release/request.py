@@ -14,8 +14,7 @@ from hullabaloo.data.table import MEMORY, TornTable
 from hullabaloo.errors import DomainError, EventRefused, InvalidParameter
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose
-from hullabaloo.privacy.filters import filter_named
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose, filter_named
 
 TORN = (
     "The table could not be read to its end: its file is damaged, or its disk failed. Nothing is released, and a charge that was "

@@ -12,8 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from hullabaloo.curator import Curator
-from hullabaloo.curator.query import Query
+from hullabaloo.curator import Curator, Query
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.parts import PartedRows, check_parts, rows_of
 from hullabaloo.errors import BudgetError, InvalidParameter
@@ -21,7 +20,7 @@ from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, NotPrivateEvent, compose, epsilon_of
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release import PrivacyStatement
+from hullabaloo.release.release import PrivacyStatement
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.solvers import Plan
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hullabaloo.data.given import path_of
-from hullabaloo.data.saving import write_whole
+from hullabaloo.data import path_of, write_whole
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.report import entries, guarantee
@@ -151,8 +150,7 @@ def schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) that every card follows."""
     from importlib.resources import files
 
-    read: dict[str, Any] = json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
-    return read
+    return json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
 
 
 def _problems(card: Mapping[str, Any]) -> list[str]:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
-from hullabaloo.data import Categorical, Domain, Numeric, transforms
-from hullabaloo.data.encoding import INTERCEPT
+from hullabaloo.data import INTERCEPT, Categorical, Domain, Numeric, transforms
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.release.parameters import found as named
 from hullabaloo.release.release import DECLARED_PUBLIC, PrivacyStatement

@@ -22,8 +22,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, agrees, mean_error
 from hullabaloo.reproduce.composite import CompositeProblem, california, electricity, sgd, sparse_lasso, synthetic
 from hullabaloo.reproduce.worst_cases import Case, rows_within
-from hullabaloo.solvers import CoordinateDescentSolver
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers import Array, CoordinateDescentSolver
 from hullabaloo.solvers.coordinate.coordinate_rule import CONSTANTS
 
 STEPS, CLIPS, ORDER = (0.5, 1.0, 2.0), (1.0, 2.0, 4.0), "cyclic"

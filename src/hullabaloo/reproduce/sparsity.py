@@ -16,8 +16,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, mean_error, slope
 from hullabaloo.reproduce.worst_cases import Case
-from hullabaloo.solvers import DualFrankWolfeSolver, OutputPerturbationSolver, Solver
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers import Array, DualFrankWolfeSolver, OutputPerturbationSolver, Solver
 from hullabaloo.solvers.perturbation.output_bounds import penalised_rise, ridge_rise
 
 RIDGE, STRENGTH = 0.01, 0.01

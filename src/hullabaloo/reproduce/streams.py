@@ -16,8 +16,7 @@ from hullabaloo.linear_model import LinearRegression
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.mechanism import ContinualSum
 from hullabaloo.noise.continual.tree import BinaryTree
-from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slope, slopes
 from hullabaloo.solvers.base import Array

@@ -19,8 +19,7 @@ from hullabaloo.reproduce.worst_cases import (
     spread_risk,
     worst_linear,
 )
-from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers import Array, FrankWolfeSolver, MirrorDescentSolver
 from hullabaloo.solvers.mirror.oracle import mirror_descent
 
 DELTA, LOGARITHMS = 1e-6, 0.1

@@ -10,8 +10,7 @@ import numpy as np
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, Simplex, require
-from hullabaloo.geometry.intercept import WithIntercept
+from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, Simplex, WithIntercept, require
 from hullabaloo.noise import Contest, Key
 from hullabaloo.selection.choice import Choice
 from hullabaloo.selection.sparse_scores import SparseScores

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
 from hullabaloo.losses import AnyLoss
-from hullabaloo.privacy import Allowance, Event, Neighbours, NotPrivateEvent, compose
-from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
+from hullabaloo.privacy import Allowance, Event, Neighbours, NoisyMoments, NoisyScore, NotPrivateEvent, compose
 from hullabaloo.solvers.public import PublicTable
 
 if TYPE_CHECKING:

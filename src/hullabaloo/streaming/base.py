@@ -13,16 +13,14 @@ from sklearn.exceptions import NotFittedError
 
 from hullabaloo.curation.intake import StreamBuffer, encoded
 from hullabaloo.curation.process import Process
-from hullabaloo.data import Domain, Encoding, TargetScale
-from hullabaloo.data.targets import BoundedTarget
+from hullabaloo.data import BoundedTarget, Domain, Encoding, TargetScale
 from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import Release
 from hullabaloo.release.estimator import warn_of_column
 from hullabaloo.release.parameters import check_types, declared, whole

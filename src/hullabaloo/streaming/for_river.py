@@ -13,8 +13,7 @@ except ModuleNotFoundError as error:  # pragma: no cover - river is installed wh
 
 from sklearn.base import clone
 
-from hullabaloo.data import Domain
-from hullabaloo.data.targets import ClassTarget
+from hullabaloo.data import ClassTarget, Domain
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget
 from hullabaloo.release.parameters import found

@@ -10,14 +10,11 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo._version import __version__
-from hullabaloo.data import Domain, Encoding
-from hullabaloo.data.documents import Format
+from hullabaloo.data import BoundedTarget, Domain, Encoding, Format, table_of
 from hullabaloo.data.kernels import clip_dense, scale_numeric
 from hullabaloo.data.labels import MISSING, LevelIndex
 from hullabaloo.data.layout import Layout
 from hullabaloo.data.numbers import number_of
-from hullabaloo.data.records import table_of
-from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
@@ -248,11 +245,9 @@ class SinglePredictor:
     def __call__(self, x: Mapping[str, Any]) -> Array:
         """(k,) predictions."""
         if self._row is not None:
-            unit: Array = (self._row(x) @ self._theta)[0]
-            return unit
+            return (self._row(x) @ self._theta)[0]
         cells = tuple(map(x.get, self._names))
-        found: Array = self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
-        return found
+        return self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
 
 
 class _Row:

@@ -9,10 +9,7 @@ from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model.shared import terms_of
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release import Release
-from hullabaloo.release.estimator import label_of
-from hullabaloo.release.parameters import whole
-from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release import Release, ReleaseRequest, label_of, whole
 from hullabaloo.structure.structure_files import shape_to_dict
 
 EXISTS = (

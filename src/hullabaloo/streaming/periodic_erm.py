@@ -12,19 +12,14 @@ from sklearn.base import clone
 
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
-from hullabaloo.data import Encoding, TargetScale
-from hullabaloo.data.records import table_of
-from hullabaloo.data.targets import ClassTarget
+from hullabaloo.data import ClassTarget, Encoding, TargetScale, table_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import Around, offers
 from hullabaloo.planning.named import solver_to_dict
-from hullabaloo.privacy import Calibration
-from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.estimator import label_of
-from hullabaloo.release.parameters import found, one_of, whole
+from hullabaloo.privacy import Calibration, Schedule
+from hullabaloo.release import PrivacyStatement, Release, found, label_of, one_of, whole
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.refits import RULES, planned, spacing
 
@@ -138,8 +133,7 @@ class PeriodicERM(Around, PrivateStream):
 
     @property
     def _inside(self) -> PeriodicModel:
-        model: PeriodicModel = self.model_at()
-        return model
+        return self.model_at()
 
     @offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:

@@ -15,8 +15,7 @@ from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import exact
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
-from hullabaloo.privacy import Allowance, Budget, Neighbours
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import Allowance, Budget, Neighbours, Schedule
 from hullabaloo.release.parameters import whole
 from hullabaloo.release.planned import PlannedFit, Task, allowance, plan_context
 from hullabaloo.release.planner import planned_task

@@ -12,8 +12,7 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
-from hullabaloo.privacy import Allowance, Budget, Calibration, compose
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose
 from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem, QueryPrices, Solver

@@ -11,16 +11,13 @@ import numpy as np
 
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.data import Encoding
-from hullabaloo.data.source import RowFacts
+from hullabaloo.data import Encoding, RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
 from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
-from hullabaloo.release import Release, large_delta
+from hullabaloo.release import Release, large_delta, one_of, prepare, whole
 from hullabaloo.release.estimator import RegressorMixin, label_of
-from hullabaloo.release.parameters import one_of, whole
-from hullabaloo.release.planned import prepare
 from hullabaloo.release.price import NOTHING, Price, price
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.base import PrivateStream

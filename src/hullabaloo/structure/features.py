@@ -7,8 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from hullabaloo.codec import Written
-from hullabaloo.data import Encoding
-from hullabaloo.data.reference import columns_of
+from hullabaloo.data import Encoding, columns_of
 from hullabaloo.errors import InvalidParameter
 
 Name = str | int

@@ -8,12 +8,10 @@ from hullabaloo.cli.demo import survey
 from hullabaloo.cli.demo.page import picture, write_report
 from hullabaloo.cli.demo.survey import Curve, measure
 from hullabaloo.cli.output import Output
-from hullabaloo.data import Domain
-from hullabaloo.data.saving import write_whole
+from hullabaloo.data import Domain, write_whole
 from hullabaloo.errors import BudgetExhausted, InvalidParameter
 from hullabaloo.ledger import Ledger, Remaining
-from hullabaloo.linear_model import LinearRegression, load
-from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.linear_model import LinearRegression, PrivateLinearModel, load
 from hullabaloo.privacy import Budget
 
 LOST = (

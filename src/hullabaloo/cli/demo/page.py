@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
-from hullabaloo.data.encoding import INTERCEPT
-from hullabaloo.data.saving import write_whole
+from hullabaloo.data import INTERCEPT, write_whole
 from hullabaloo.report import coefficient_plot
 from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, dots, frame, inline_svg, line, new_figure, note
 from hullabaloo.report.page import environment

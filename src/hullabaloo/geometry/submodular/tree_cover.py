@@ -55,8 +55,7 @@ class Forest:
         from hullabaloo.geometry.submodular.laminar_kernels import laminar_prox
 
         def solve(size: Vector, charge: Vector) -> Vector:
-            u: Vector = laminar_prox(size, self.up, charge, self.own.start, self.own.entry)
-            return u
+            return laminar_prox(size, self.up, charge, self.own.start, self.own.entry)
 
         return signed_prox(v, weight, self.weight, solve)
 
@@ -176,8 +175,7 @@ class TreeCover(Written, SetFunction, HasProximalForm):
         """For each column its own weight and those above it, up to the first that an earlier column has paid."""
         from hullabaloo.geometry.submodular.cover_kernels import forest_gains
 
-        gains: Vector = forest_gains(order, self.above, self.charges)
-        return gains
+        return forest_gains(order, self.above, self.charges)
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω, subtree by subtree from the leaves."""

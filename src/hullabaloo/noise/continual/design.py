@@ -26,8 +26,7 @@ SMALLEST, LARGEST, LARGEST_WINDOW = 16, 1 << 40, 1 << 20
 @cache
 def _tables() -> dict[str, Any]:
     text = (files("hullabaloo.noise.continual") / "buffers.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return json.loads(text)
 
 
 def any_time() -> Parameters:

@@ -6,8 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from hullabaloo.foreign import foreign
-from hullabaloo.geometry import ConvexSet, Polytope, WithIntercept
-from hullabaloo.geometry.width import Width
+from hullabaloo.geometry import ConvexSet, Polytope, Width, WithIntercept
 from hullabaloo.solvers.public_numbers import uniforms
 
 STREAM = 7_000

@@ -28,8 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import SeparableForm
-from hullabaloo.losses import Loss
-from hullabaloo.losses.base import KernelCode
+from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.coordinate.updates import USUAL, descend, within_reach
 from hullabaloo.solvers.perturbation.objective_perturbation import typical

@@ -22,8 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import Box
-from hullabaloo.geometry.separable import SeparableForm, separable_form
+from hullabaloo.geometry import Box, SeparableForm, separable_form
 from hullabaloo.losses import Loss, Squared
 from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, SelectionEvent, compose
 from hullabaloo.solvers.base import Answers, Array, PricedQuery, Problem, QueryPrices

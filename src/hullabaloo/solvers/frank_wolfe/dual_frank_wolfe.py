@@ -11,8 +11,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hullabaloo.geometry import NoPenalty, SubmodularPenalty
-from hullabaloo.geometry.submodular.norm import greedy_vertex
+from hullabaloo.geometry import NoPenalty, SubmodularPenalty, greedy_vertex
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver

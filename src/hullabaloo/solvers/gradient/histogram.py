@@ -52,8 +52,7 @@ def evened(shares: Array, edges: Array) -> Array:
     median = float(middles[min(int(np.searchsorted(np.cumsum(known), 0.5)), middles.size - 1)])
     if size <= UNEVEN * median:
         return shares
-    alone: Array = (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)
-    return alone
+    return (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)
 
 
 def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:

@@ -59,8 +59,7 @@ class MeasuredGradientSolver(Solver, ABC):
         to = budgets(problem, prices, allowance.mu, whitened=self.whitened)
 
         def steps(mu: float, count: int) -> PricedQuery:
-            found: PricedQuery = prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)
-            return found
+            return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)
 
         count = histograms(problem, whitened=self.whitened)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []

@@ -14,8 +14,7 @@ import numpy as np
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasElasticForm, Penalty
 from hullabaloo.losses import Squared
-from hullabaloo.privacy import Allowance
-from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.privacy import Allowance, NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import require_proximal

@@ -17,8 +17,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Poisson, Squared, VectorLoss
-from hullabaloo.privacy import Allowance
-from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.privacy import Allowance, NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges

@@ -1,0 +1,25 @@
+"""Packages whose names are imported on first use (PEP 562): those that the stub beside their `__init__`, read by type checkers, imports."""
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import get_data
+from typing import Any
+
+
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package."""
+    body = ast.parse(get_data(package, "__init__.pyi") or b"").body
+    homes = {one.name: str(node.module) for node in body if isinstance(node, ast.ImportFrom) for one in node.names}
+    names = sorted(homes)
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; public names are {', '.join(names)}")
+        whole = homes[name] == package  # a room that is public itself
+        value = import_module(f"{package}.{name}") if whole else getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find, lambda: list(names), names

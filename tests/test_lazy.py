@@ -1,0 +1,24 @@
+"""Public names are those of a package's stub, each the very object of the module that the stub takes it from."""
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("package", ["hullabaloo", "hullabaloo.streaming"])
+def test_a_package_offers_what_its_stub_lists(package: str) -> None:
+    room = import_module(package)
+    tree = ast.parse(Path(str(room.__file__)).with_suffix(".pyi").read_text())
+    listed = next(node.value for node in tree.body if isinstance(node, ast.Assign))
+    assert sorted(ast.literal_eval(listed)) == sorted(room.__all__) == dir(room)
+    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        home = import_module(str(node.module))
+        for alias in node.names:
+            there = getattr(home, alias.name)
+            called = inspect.getattr_static(type(home), "__call__", None)  # of rooms that are called as their function
+            assert getattr(room, alias.name) is there or called.__func__ is there
+    with pytest.raises(AttributeError, match=f"{package}.* has no attribute 'nonsense'; public names are"):
+        _ = room.nonsense
