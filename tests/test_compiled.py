@@ -102,7 +102,8 @@ def modules() -> dict[str, Any]:
 
 @cache
 def tree(name: str) -> ast.Module:
-    return ast.parse((SOURCE.parent / Path(*name.split("."))).with_suffix(".py").read_text())
+    place = SOURCE.parent / Path(*name.split("."))
+    return ast.parse((place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text())
 
 
 def kernels() -> dict[Node, Any]:
@@ -153,7 +154,8 @@ def reached(start: Node) -> set[Node]:
         for one in reads().get(waiting.pop(), ()):
             if one not in found and one in reads():
                 found.add(one)
-                waiting.append(one)
+                made = isinstance(getattr(modules()[one[0]], one[1]), int | float | tuple)  # read as what it has become
+                waiting += [] if made else [one]
     return found
 
 

@@ -39,6 +39,7 @@ UNASKED = {
     "__version__": "a text",
     "model_selection": "a module",
     "custom_loss": "takes a function: tests/losses/test_tabulated.py",
+    "predict": "takes a fitted model and a table in parts: tests/linear_model/test_predicted.py",
     "report": "a module",
     "reproduce": "writes a folder: tests/reproduce",
     "scan": "takes a file or a function: tests/data/test_scan.py",
