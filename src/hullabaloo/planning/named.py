@@ -8,26 +8,13 @@ from typing import Any
 from hullabaloo import solvers
 from hullabaloo.errors import InvalidParameter
 
-SOLVERS: Mapping[str, solvers.Solver] = MappingProxyType(
-    {
-        solver.name: solver
-        for solver in (
-            solvers.MomentsSolver(),
-            solvers.GradientSolver(),
-            solvers.AdaptiveGradientSolver(),
-            solvers.PreconditionedGradientSolver(),
-            solvers.CoordinateDescentSolver(),
-            solvers.GreedySelectionSolver(),
-            solvers.GreedyCoordinateDescentSolver(),
-            solvers.MirrorDescentSolver(),
-            solvers.FrankWolfeSolver(),
-            solvers.DualFrankWolfeSolver(),
-            solvers.ObjectivePerturbationSolver(),
-            solvers.OutputPerturbationSolver(),
-            solvers.ConstantSolver(),
-        )
-    }
-)
+_KINDS = (
+    solvers.MomentsSolver, solvers.GradientSolver, solvers.AdaptiveGradientSolver, solvers.PreconditionedGradientSolver,
+    solvers.CoordinateDescentSolver, solvers.GreedySelectionSolver, solvers.GreedyCoordinateDescentSolver,
+    solvers.MirrorDescentSolver, solvers.FrankWolfeSolver, solvers.DualFrankWolfeSolver,
+    solvers.ObjectivePerturbationSolver, solvers.OutputPerturbationSolver, solvers.ConstantSolver,
+)  # fmt: skip
+SOLVERS: Mapping[str, solvers.Solver] = MappingProxyType({kind.name: kind() for kind in _KINDS})
 """Every solver with its usual options."""
 
 

@@ -44,13 +44,8 @@ from hullabaloo.solvers import (
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = (
-    "mirror_descent",
-    "frank_wolfe",
-    "dual_frank_wolfe",
-    "coordinate_descent",
-    "objective_perturbation",
-    "output_perturbation",
-)
+    "mirror_descent", "frank_wolfe", "dual_frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation",
+)  # fmt: skip
 """Solvers whose paper prints how much noise they take."""
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
@@ -261,21 +256,16 @@ def check(task: Task, encoding: Encoding) -> None:
 def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
     """A task, or what else has a loss, a relation, a set and a penalty, as solvers see it."""
     facts = encoding.facts
+    same = "intercept", "norm_l1", "norm_l2", "norm_linf", "offset_bound", "max_weight", "records_per_unit"
     return Problem(
+        **{name: getattr(facts, name) for name in same},
         loss=task.loss,
         dimension=facts.width,
-        intercept=facts.intercept,
-        norm_l1=facts.norm_l1,
-        norm_l2=facts.norm_l2,
-        norm_linf=facts.norm_linf,
         targets=len(facts.targets),
         records=records,
         neighbours=task.neighbours,
         constraint=task.constraint,
         penalty=task.penalty,
-        offset_bound=facts.offset_bound,
-        max_weight=facts.max_weight,
-        records_per_unit=facts.records_per_unit,
         weighted=not facts.alike,
         public=getattr(task, "public", None),
     )

@@ -305,16 +305,8 @@ class Release:
     @classmethod
     def of(cls, solution: Solution, statement: PrivacyStatement, plan: Mapping[str, Any]) -> "Release":
         """What a solver found, with its guarantee and plan."""
-        return cls(
-            theta=solution.theta,
-            statement=statement,
-            plan=plan,
-            privacy_covariance=solution.privacy_covariance,
-            sampling_covariance=solution.sampling_covariance,
-            moments=solution.moments,
-            scores=solution.scores,
-            trace=solution.trace,
-        )
+        same = "theta", "privacy_covariance", "sampling_covariance", "moments", "scores", "trace"
+        return cls(statement=statement, plan=plan, **{name: getattr(solution, name) for name in same})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
@@ -373,13 +365,7 @@ class Release:
             raise ValueError("queries")
         if not all(isinstance(line, Mapping) for line in self.trace):
             raise ValueError("trace")
-        said = (
-            self.statement.ledger,
-            self.statement.dataset,
-            self.statement.made,
-            self.statement.version,
-            self.statement.public,
-        )
+        said = [getattr(self.statement, name) for name in ("ledger", "dataset", "made", "version", "public")]
         texts = all(isinstance(one, str | None) for one in said)
         if not texts or not isinstance(self.plan.get("settings", {}), Mapping):
             raise ValueError("texts")
