@@ -109,8 +109,8 @@ def test_a_failure_counts_though_the_run_dies_after_it_and_a_death_without_one_i
     dying = (
         "import os\nimport _pytest.terminal\n_pytest.terminal.TerminalReporter.summary_stats = lambda _: os.abort()\n"
     )
-    kept = "__getattr__, __dir__, __all__ = lazily"
-    dies = Bug("x", "x.", "streaming", kept, dying + kept, (USUAL,))
+    kept = "__all__ = ["
+    dies = Bug("x", "x.", "noise", kept, dying + kept, (USUAL,))
     died = nursery.run(dies, dies.caught_by)
     assert died.fault == "the run ended with -6"
     assert not died.caught
