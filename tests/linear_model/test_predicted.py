@@ -85,3 +85,13 @@ def test_what_cannot_be_predicted_is_refused_in_sentences() -> None:
     for one, table_, how in refused:
         with pytest.raises((InvalidParameter, SchemaError)):
             hb.predict(one, table_, **how)
+
+
+def test_a_kept_cell_that_its_type_cannot_hold_is_not_quoted() -> None:
+    days = pa.array([2_147_483_601] * N, pa.int32()).view(pa.date32())
+    with pytest.raises(SchemaError, match="cannot hold") as caught:
+        hb.predict(
+            model_of("moments"), hb.scan(lambda: keyed().append_column("far", days).to_reader()), keep=["far"]
+        ).read_all()
+    assert caught.value.__context__ is None
+    assert "2147483601" not in str(caught.value)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.release.parameters import found
 
 _KEPT = re.compile("(u?int(8|16|32|64)|float(32|64)?|double|bool|date32|string)", re.IGNORECASE)
+KEPT = "A column that was to be kept has a cell that its declared type cannot hold, so predictions end here. Write the column as text, or leave it out of keep=."
 _OF_FITS = {"ledger", "dataset", "test_key", "public"}
 
 
@@ -109,9 +111,14 @@ def _batches(
     def batches() -> Iterator[Any]:
         for part in table.parts(read):
             cells = work(part)
-            for name, dtype in zip(keep, types, strict=True):
-                found = part.cells(part.schema.named(name)[0])
-                cells[name] = [None if x is None else str(x) for x in found] if dtype == pa.string() else found
-            yield pa.RecordBatch.from_pydict(cells, schema)
+            batch = None
+            with suppress(Exception):  # reason: what is said of a cell may quote it
+                for name, dtype in zip(keep, types, strict=True):
+                    found = part.cells(part.schema.named(name)[0])
+                    cells[name] = [None if x is None else str(x) for x in found] if dtype == pa.string() else found
+                batch = pa.RecordBatch.from_pydict(cells, schema)
+            if batch is None:
+                raise SchemaError(KEPT)
+            yield batch
 
     return pa.RecordBatchReader.from_batches(schema, batches())
