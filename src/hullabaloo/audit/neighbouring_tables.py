@@ -83,7 +83,7 @@ def strength(subject: Subject) -> float:
 def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
     """The solver that a fit of so many records is given: what "auto" chooses for a table of a few is not what is to be audited."""
     if estimator.solver != "auto":
-        return estimator.solver
+        return estimator.solver  # type: ignore[no-any-return]
     task, encoding = _public(estimator, width)
     count = (records or estimator.domain.records or USUAL) if task.request.count_is_public else None
     chosen = prepare(task, encoding, count).solver

@@ -183,7 +183,7 @@ class Watched:
     def decode(self, noisy: Array, steps: int) -> Array:
         """What the decoder gives."""
         self.seen.append(noisy.copy())
-        return self.watched.decode(noisy, steps)
+        return self.watched.decode(noisy, steps)  # type: ignore[no-any-return]
 
 
 @final

@@ -96,7 +96,7 @@ def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateL
     if asked.group:
         given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
     settings = {PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
-    return cls(domain=domain, **common, **settings)
+    return cls(domain=domain, **common, **settings)  # type: ignore[no-any-return]
 
 
 def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: str | None) -> None:

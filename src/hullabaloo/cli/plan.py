@@ -226,4 +226,4 @@ def loss_from_text(text: str) -> "AnyLoss":
         raise InvalidParameter(
             f"The loss {text!r} has {number!r} after the colon, which is no number. Write for example '{word}:0.5'."
         ) from None
-    return getattr(losses, name)(*given)
+    return getattr(losses, name)(*given)  # type: ignore[no-any-return]

@@ -49,7 +49,7 @@ Read = Callable[[npt.NDArray[np.float64], Noise], float]
 
 def score_quote(encoding: Encoding, neighbours: Neighbours, records: int, **question: Any) -> ScoreQuery:
     """What one score costs: a query whose event is at most μ-GDP; `records` is public, the question a reading, its tallies and μ."""
-    return PricedQueries(encoding.facts, neighbours, records).price("score", **question)
+    return PricedQueries(encoding.facts, neighbours, records).price("score", **question)  # type: ignore[no-any-return]
 
 
 def score_noise(query: Query) -> Noise:

@@ -45,13 +45,11 @@ class Asked:
         """What the rows of a part add up to, exactly. PRIVATE."""
         if self.by_columns and isinstance(rows.X, np.ndarray) and not rows.X.flags.c_contiguous:
             return moments_of_columns(rows, rows.width + rows.Y.shape[1], cells_exponent(self.query.facts))
-        found: State = self.query.partial(rows, *self.question)
-        return found
+        return self.query.partial(rows, *self.question)  # type: ignore[no-any-return]
 
     def merge(self, states: "Sequence[State]") -> "State":
         """What all of them add up to. PRIVATE."""
-        found: State = self.query.merge(states)
-        return found
+        return self.query.merge(states)  # type: ignore[no-any-return]
 
     def dump(self, state: "State") -> bytes:
         """The sum as bytes. PRIVATE."""

@@ -311,7 +311,7 @@ def count(value: object, what: str, default: int | None = None) -> int | None:
     refuse_unfilled(what, value)
     if not is_number(value) or not 1 <= value < 2**53 or value != int(value):  # type: ignore[operator, call-overload]
         raise DomainError(f"`{what}` is a whole number of at least 1, and {value!r} was found.")
-    return int(value)  # type: ignore[call-overload]
+    return int(value)  # type: ignore[no-any-return, call-overload]
 
 
 def weight(value: object) -> tuple[str, float] | None:

@@ -45,7 +45,7 @@ class ScannedTable(Table):
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
         """See ``Table``; of a CSV file or a query it takes a pass."""
-        return unheard(lambda: self._source.n_rows)
+        return unheard(lambda: self._source.n_rows)  # type: ignore[no-any-return]
 
     def parts(self, names: Sequence[str] | None = None) -> Iterator[Table]:
         """The parts, from the beginning; only columns of these names are read where the format allows it."""

@@ -38,7 +38,7 @@ class Objective(ABC):
 
     def image(self, move: Array) -> Array:
         """What a move adds to the predictions of all records."""
-        return self.X @ move
+        return self.X @ move  # type: ignore[no-any-return]
 
     def predictions(self, theta: Array) -> Array:
         """`⟨x_i, θ⟩ + o_i`."""
@@ -106,7 +106,7 @@ class ScalarObjective(Objective):
         return total
 
     def curve(self, local: Local, direction: Array) -> Array:  # noqa: D102
-        return self.X.T @ (local.second * (self.X @ direction)) + self.squares * direction
+        return self.X.T @ (local.second * (self.X @ direction)) + self.squares * direction  # type: ignore[no-any-return]
 
     def data_along(self, z: Array, image: Array, length: float) -> float:  # noqa: D102
         return float(along(z, image, length, self.y, self.weight, self.clip, self.code, self.numbers))
@@ -200,7 +200,7 @@ def product(X: Any, root: Array) -> Array:
         block = X * root[:, None]
         return block.T @ block
     sparse = X.multiply(root[:, None]).tocsr()
-    return (sparse.T @ sparse).toarray()
+    return (sparse.T @ sparse).toarray()  # type: ignore[no-any-return]
 
 
 def doubled_sum(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:

@@ -215,7 +215,7 @@ class PiecewiseQuadratic:
         """∇F within `radius` of the reference point."""
         residual = self.X @ theta + self.offset - self.y
         rest = self.X.T @ (self.weight * np.clip(residual, -self.clip, self.clip))
-        return self.gram @ theta + self.vector + rest + slope
+        return self.gram @ theta + self.vector + rest + slope  # type: ignore[no-any-return]
 
     def error(self, length: float, largest: float) -> float:
         """A bound of the error of `gradient` at points so long, for linear terms at most so long.
@@ -236,7 +236,7 @@ class PiecewiseQuadratic:
 
 def _norms(X: Any) -> Array:
     if isinstance(X, np.ndarray):
-        return np.sqrt(np.einsum("ij,ij->i", X, X))
+        return np.sqrt(np.einsum("ij,ij->i", X, X))  # type: ignore[no-any-return]
     squares: Array = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.sqrt(squares)
 

@@ -176,7 +176,7 @@ class Simplex(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, 
         dimension_number(theta.size)
         from hullabaloo.geometry.kernels import project_simplex
 
-        return project_simplex(np.ascontiguousarray(theta), self.radius)
+        return project_simplex(np.ascontiguousarray(theta), self.radius)  # type: ignore[no-any-return]
 
     def face(self, theta: Vector) -> Face:
         """The positive coordinates may move, their sum is fixed."""

@@ -50,7 +50,7 @@ def project_simplex(v: Floats, radius: float) -> Floats:
                 active[kept] = active[j]
                 kept += 1
         if kept == count:
-            return np.maximum(0.0, t - (m - v))
+            return np.maximum(0.0, t - (m - v))  # type: ignore[no-any-return]
         count = kept
 
 

@@ -125,7 +125,7 @@ def moved_weights(weights: Vector, push: Vector) -> Vector:
     """Multiplicative weights: proportional to w_i exp(−push_i), the largest 1."""
     with np.errstate(divide="ignore"):
         exponent = np.log(weights) - push
-    return np.exp(exponent - exponent.max())
+    return np.exp(exponent - exponent.max())  # type: ignore[no-any-return]
 
 
 @final

@@ -240,7 +240,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
 
     def vertex(self, g: Vector) -> Vector:
         """The first v_i of smallest ⟨v_i, g⟩; v_0 for g = 0."""
-        return self.vertices[int(self.vertex_scores(g).argmin())].copy()
+        return self.vertices[int(self.vertex_scores(g).argmin())].copy()  # type: ignore[no-any-return]
 
     def vertex_count(self, p: int) -> int:
         """k."""
@@ -251,7 +251,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
         """v_index."""
         if not 0 <= index < self.vertex_count(p):
             raise InvalidParameter(f"{self} has no vertex number {index}; count from 0.")
-        return self.vertices[index].copy()
+        return self.vertices[index].copy()  # type: ignore[no-any-return]
 
     def vertex_scores(self, g: Vector) -> Vector:
         """⟨v_i, g⟩ for every i."""

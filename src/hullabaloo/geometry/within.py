@@ -33,7 +33,7 @@ def prox_within(penalty: Penalty, body: Any, v: Vector, step: float) -> Vector:
         v = v / (1.0 + step * penalty.elastic_weights(v.size)[1])
     elif not isinstance(penalty, NoPenalty):
         v = penalty.prox(v, step)
-    return body.project(v)
+    return body.project(v)  # type: ignore[no-any-return]
 
 
 def require_within(penalty: Penalty, body: ConvexSet | Projectable | None, slopes: int, who: str) -> None:

@@ -299,7 +299,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     @classmethod
     def load(cls, path: str | Path, *, known: Iterable[type] = ()) -> "PrivateLinearModel":
         """Read a saved model; gives the estimator class that wrote it. `known`: see `hb.load`."""
-        return saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)
+        return saved.load(path_of(path), None if cls is PrivateLinearModel else cls, known=known)  # type: ignore[no-any-return]
 
     def _declared(self) -> tuple[Domain, TargetScale, str | None]:
         domain = declared(self)

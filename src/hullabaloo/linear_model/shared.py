@@ -92,7 +92,7 @@ def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
             f"hb.ElasticNetPenalty(0.01, 0.5), but {found(penalty)} was given.{hint}"
         )
     if constraint is None and penalty is None:
-        return model._default(encoding)
+        return model._default(encoding)  # type: ignore[no-any-return]
     return constraint, penalty if penalty is not None else NoPenalty()
 
 

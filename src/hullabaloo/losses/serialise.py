@@ -25,4 +25,4 @@ KINDS: dict[str, Any] = {**table(*_OWN, MarginLoss, ResidualLoss), "clipped": _c
 
 def loss_from_dict(data: Mapping[str, Any]) -> AnyLoss:
     """The loss that `to_dict` described; `InvalidParameter` when the description is not one of a loss."""
-    return made(KINDS, data, "loss")
+    return made(KINDS, data, "loss")  # type: ignore[no-any-return]

@@ -35,7 +35,7 @@ class MultinomialLogistic(VectorLoss):
         lowered = z - highest
         indicator = 0.5 * (1.0 + np.asarray(y))
         excess = np.log(np.sum(np.exp(lowered), axis=-1)) - np.sum(indicator * lowered, axis=-1)
-        return excess + highest[..., 0] * (1.0 - np.sum(indicator, axis=-1))
+        return excess + highest[..., 0] * (1.0 - np.sum(indicator, axis=-1))  # type: ignore[no-any-return]
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Probabilities less the indicator."""
@@ -54,7 +54,7 @@ class MultinomialLogistic(VectorLoss):
 
 def _softmax(z: Array) -> Array:
     powers = np.exp(z - np.max(z, axis=-1, keepdims=True))
-    return powers / np.sum(powers, axis=-1, keepdims=True)
+    return powers / np.sum(powers, axis=-1, keepdims=True)  # type: ignore[no-any-return]
 
 
 # The squared loss of several targets at once.
@@ -77,7 +77,7 @@ class SquaredTargets(VectorLoss):
 
     def value(self, z: Array, y: Array) -> Array:
         """½‖z − y‖₂²."""
-        return 0.5 * np.sum(np.square(np.subtract(z, y)), axis=-1)
+        return 0.5 * np.sum(np.square(np.subtract(z, y)), axis=-1)  # type: ignore[no-any-return]
 
     def derivative(self, z: Array, y: Array) -> Array:
         """Predictions minus targets."""

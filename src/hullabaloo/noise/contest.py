@@ -83,7 +83,7 @@ class Contest:
 
     def _octaves(self, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
         slope = self._rate / math.log(2) * (1 - 2.0**-45)
-        return np.minimum(gaps * slope, 2.0**60).astype(np.int64)
+        return np.minimum(gaps * slope, 2.0**60).astype(np.int64)  # type: ignore[no-any-return]
 
     def _places(self, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
         """Columns of the counts: 0 before the window, `_WINDOW + 1` behind it."""

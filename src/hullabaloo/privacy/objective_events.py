@@ -138,7 +138,7 @@ def _integral(m: Array, epsilon: Array, curvature: float) -> Array:
     mean = (2.0 * np.sqrt(left) * np.sqrt(right) + (left + right) / 2.0) / 3.0
     smooth = pitch * mean * np.exp(np.minimum(bend, 50.0))
     crude = (m[:-1] - m[1:]) * value[:, :-1]
-    return np.minimum(np.where(bend < 50.0, smooth, crude), crude).sum(axis=1)
+    return np.minimum(np.where(bend < 50.0, smooth, crude), crude).sum(axis=1)  # type: ignore[no-any-return]
 
 
 def _whole_integral(s: float, epsilon: Array, curvature: float) -> Array:
@@ -271,7 +271,7 @@ def objective_curve(
 def log_group_factor(epsilon: Array, records: int) -> Array:
     """Give ``log Σ_{i<K} e^{iε/K}`` from above."""
     powers = np.arange(records)[:, None] * (epsilon / records)[None, :]
-    return np.logaddexp.reduce(powers, axis=0) + 1e-12 * (1.0 + epsilon)
+    return np.logaddexp.reduce(powers, axis=0) + 1e-12 * (1.0 + epsilon)  # type: ignore[no-any-return]
 
 
 @final

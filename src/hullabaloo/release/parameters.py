@@ -73,7 +73,7 @@ def declared(model: Any) -> Domain:
                 f"takes one from the data. Pass {name}={example}{more}."
             )
     _check(model, "domain")
-    return model.domain
+    return model.domain  # type: ignore[no-any-return]
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:

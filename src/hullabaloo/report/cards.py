@@ -150,7 +150,7 @@ def schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) that every card follows."""
     from importlib.resources import files
 
-    return json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))
+    return json.loads((files("hullabaloo.report") / "card.schema.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def _problems(card: Mapping[str, Any]) -> list[str]:

@@ -245,9 +245,9 @@ class SinglePredictor:
     def __call__(self, x: Mapping[str, Any]) -> Array:
         """(k,) predictions."""
         if self._row is not None:
-            return (self._row(x) @ self._theta)[0]
+            return (self._row(x) @ self._theta)[0]  # type: ignore[no-any-return]
         cells = tuple(map(x.get, self._names))
-        return self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]
+        return self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]  # type: ignore[no-any-return]
 
 
 class _Row:

@@ -133,7 +133,7 @@ class PeriodicERM(Around, PrivateStream):
 
     @property
     def _inside(self) -> PeriodicModel:
-        return self.model_at()
+        return self.model_at()  # type: ignore[no-any-return]
 
     @offers("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:

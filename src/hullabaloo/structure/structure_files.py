@@ -79,7 +79,7 @@ def _in_file(
 def structure_from_dict(data: Any) -> Structure:
     """What `structure_to_dict` described."""
     if not isinstance(data, Mapping):
-        return data
+        return data  # type: ignore[no-any-return]
     kinds: dict[str, Callable[[Mapping[str, Any]], Structure]] = {
         "groups": lambda one: one["groups"],
         "feature-tree": lambda one: FeatureTree(dict(one["parents"])),

@@ -86,7 +86,7 @@ class Cache:
                     )
             except (InvalidTag, ValueError):
                 raise TornCache from None
-        return plain
+        return plain  # type: ignore[no-any-return]
 
 
 @final

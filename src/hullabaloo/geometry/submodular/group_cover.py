@@ -144,7 +144,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
         """For each column the weights of the groups that it is the first to touch."""
         from hullabaloo.geometry.submodular.cover_kernels import cover_gains
 
-        return cover_gains(order, self.holders.start, self.holders.entry, self.charges)
+        return cover_gains(order, self.holders.start, self.holders.entry, self.charges)  # type: ignore[no-any-return]
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Σ d_G max|u_G|: magnitudes lowered group by group, or by minimum cuts."""
@@ -243,7 +243,7 @@ class Intervals(Written, SetFunction, HasProximalForm):
         """p for the first, then what each adds to the stretch."""
         from hullabaloo.geometry.submodular.laminar_kernels import interval_gains
 
-        return interval_gains(order)
+        return interval_gains(order)  # type: ignore[no-any-return]
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω: the highest block, then its extension to the left and to the right."""

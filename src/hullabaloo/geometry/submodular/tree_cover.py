@@ -55,7 +55,7 @@ class Forest:
         from hullabaloo.geometry.submodular.laminar_kernels import laminar_prox
 
         def solve(size: Vector, charge: Vector) -> Vector:
-            return laminar_prox(size, self.up, charge, self.own.start, self.own.entry)
+            return laminar_prox(size, self.up, charge, self.own.start, self.own.entry)  # type: ignore[no-any-return]
 
         return signed_prox(v, weight, self.weight, solve)
 
@@ -175,7 +175,7 @@ class TreeCover(Written, SetFunction, HasProximalForm):
         """For each column its own weight and those above it, up to the first that an earlier column has paid."""
         from hullabaloo.geometry.submodular.cover_kernels import forest_gains
 
-        return forest_gains(order, self.above, self.charges)
+        return forest_gains(order, self.above, self.charges)  # type: ignore[no-any-return]
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω, subtree by subtree from the leaves."""

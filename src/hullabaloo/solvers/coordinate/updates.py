@@ -18,7 +18,7 @@ def descend(
 ) -> Descent:
     """Answers to "coordinate_gradient", whatever the form: where compiled code does not know its prox, one answer after the other, with θ held where it is."""
     if form.own is None:
-        return curator.answer("coordinate_gradient", theta, order=order, clips=clips, steps=steps, form=form)
+        return curator.answer("coordinate_gradient", theta, order=order, clips=clips, steps=steps, form=form)  # type: ignore[no-any-return]
     theta, none = np.array(theta, dtype=np.float64), np.zeros(theta.size)
     mean, partials = np.zeros(theta.size), np.zeros(order.size)
     for k, j in enumerate(order.tolist()):

@@ -52,7 +52,7 @@ def evened(shares: Array, edges: Array) -> Array:
     median = float(middles[min(int(np.searchsorted(np.cumsum(known), 0.5)), middles.size - 1)])
     if size <= UNEVEN * median:
         return shares
-    return (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)
+    return (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)  # type: ignore[no-any-return]
 
 
 def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:

@@ -59,7 +59,7 @@ class MeasuredGradientSolver(Solver, ABC):
         to = budgets(problem, prices, allowance.mu, whitened=self.whitened)
 
         def steps(mu: float, count: int) -> PricedQuery:
-            return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)
+            return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)  # type: ignore[no-any-return]
 
         count = histograms(problem, whitened=self.whitened)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []

@@ -308,7 +308,7 @@ def gradients_at(problem: Problem, prices: QueryPrices, clip: float, sigma: floa
     """Gradients at the noise σ of the mean that a paper prints, at the price that this really has."""
     unit = prices.price("gradient", loss=problem.loss, clip=clip, mu=1.0, count=count)
     mu = unit.sigma / (problem.records * sigma)
-    return prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=count)
+    return prices.price("gradient", loss=problem.loss, clip=clip, mu=mu, count=count)  # type: ignore[no-any-return]
 
 
 def penalty_strength(problem: Problem) -> float:
