@@ -11,11 +11,12 @@ hides h_k, by what of it is sure. Then `H_k = h_k/(h_k² + reg (t² + ½s² Σ �
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.losses import Logistic, Loss
 from hullabaloo.privacy.answers import Array, NoisyScore
 
 INFERENCE, PREDICTION = 0.3, 1.0
@@ -79,6 +80,62 @@ def score_step(
     inverse = within @ inner @ within.T
     undone = within @ vectors - inverse @ found.curvature @ within @ vectors
     return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
+
+
+def after(found: NoisyScore, step: Array) -> NoisyScore:
+    """The score after a step, as the curvature has it, whose noise it then has, too."""
+    noise = found.curvature_noise * moved(found, step) * math.sqrt(0.5 * float(np.mean(found.scale**2)))
+    return replace(found, score=found.score - found.curvature @ step, score_noise=math.hypot(found.score_noise, noise))
+
+
+def drawn_back(found: NoisyScore) -> Array:
+    """The move from the released point towards its mean prediction that the score speaks for, (q,): noise in the point's slopes is taken out where it hides the signal.
+
+    Along the slopes s of the point, the level following, the quadratic of score and curvature is least at `1 + ⟨s, b⟩/⟨s, Gs⟩` times s; no more than s is taken back.
+    """
+    G, b = found.curvature, found.score
+    across = G[:-1, -1] / max(float(G[-1, -1]), 1e-300)
+    s = np.linalg.solve(found.matrix, found.point)[:-1]
+    bent = float(s @ (G[:-1, :-1] - np.outer(across, G[:-1, -1])) @ s)
+    gain = float(s @ (b[:-1] - across * b[-1]))
+    share = min(max(-gain / bent, 0.0), 1.0) if bent > 0.0 else 0.0
+    return share * np.append(-s, across @ s)
+
+
+def skew(bent: float) -> float:
+    """1 − 2p of the rarer of two classes, where all chances are p and the curvature p(1 − p)."""
+    return math.sqrt(max(1.0 - 4.0 * max(bent, 0.0), 0.0))
+
+
+def rates(loss: Loss, found: NoisyScore) -> float:
+    """κ, by which the curvature grows with a prediction, over it: 1 of counts, and of classes 1 − 2p at the usual chance p."""
+    if not isinstance(loss, Logistic):
+        return 1.0
+    usual = float(np.append(found.centre, 1.0) @ found.point)
+    return math.copysign(skew(float(found.curvature[-1, -1] / found.matrix[-1, -1] ** 2)), -usual)
+
+
+def change(found: NoisyScore, step: Array, bend: float) -> tuple[float, float]:
+    """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as it bends,
+    `(exp(κm + ½κ²V) − 1)/κ`, V the variance of ⟨v, d⟩ over records weighted by φ'': exact for counts where ⟨v, d⟩ is normal.
+    """
+    a, G = float(found.matrix[-1, -1]), found.curvature
+    h = max(float(G[-1, -1]) / a**2, 1e-300)
+    mean = float(G[-1] @ step) / (a * h)
+    around = max(float(step @ G @ step) / h - mean**2, 0.0)
+    if abs(bend) < 1e-6:
+        return mean, mean
+    return mean, (math.exp(min(bend * mean, 50.0)) * (1.0 + 0.5 * bend**2 * around) - 1.0) / bend
+
+
+def levelled(found: NoisyScore, step: Array, bend: float) -> Array:
+    """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once."""
+    mean, bent = change(found, step, bend)
+    wanted, moved_to = max(bend * mean, -0.5), step.copy()
+    if abs(bend) >= 1e-6:
+        shift = math.log1p(wanted) - math.log1p(max(bend * bent, 1e-9 - 1.0))
+        moved_to[-1] += shift / bend / float(found.matrix[-1, -1])
+    return moved_to
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:

@@ -25,7 +25,19 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
-from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
+from hullabaloo.solvers.score.step import (
+    FARTHEST,
+    PREDICTION,
+    WILD,
+    after,
+    drawn_back,
+    faint,
+    levelled,
+    moved,
+    rates,
+    score_step,
+    skew,
+)
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
 SHARE = 0.6
@@ -236,8 +248,12 @@ def _total(problem: Problem) -> float:
 def _stepped(problem: Problem, found: NoisyScore, hidden: float) -> Array:
     """A target's coefficients after the step, (p,); without the curvature that shortened records hide, those of rare levels make it many times too long."""
     whole = replace(found, curvature=found.curvature + hidden * np.diag(found.scale**2))
-    step = score_step(whole, PREDICTION, evident=True).step
-    step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
+    back = drawn_back(whole) if problem.intercept else np.zeros_like(found.score)
+    left = after(whole, back)
+    step = score_step(left, PREDICTION, evident=True).step
+    step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
+    if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
+        step = levelled(whole, step, rates(problem.loss, found))
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
@@ -259,7 +275,7 @@ class _Scores:
         weight = self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
+        self.ordinary = lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.shortened = lengths.beyond(self.R) * weight / q  # of each direction, if of all alike
@@ -285,12 +301,15 @@ class _Scores:
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
         records, point = curator.projected(V), np.linalg.solve(self.W, theta) / scale
+        curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
+        if problem.intercept and isinstance(self.loss, Logistic):
+            top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
+            gradients = gradients.at_least(self.ordinary, 1.0 - top, top)
         c, lost = gradients.gradient_clip(settings["score_noise"] / weight, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
         wide = gradients.quantile(TAIL_SPREAD)
-        curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
 
         def ask(of: str, reach: float) -> Array:
             answer = records.answer("gradient_moments", point, of=of, intercept_weight=one, clip_norm=reach / heaviest)
@@ -325,11 +344,13 @@ class _Scores:
         return tail(shares / counted, grid, noise / counted, 0.25 if point is None else 0.5)
 
     def bend(self, theta: Array) -> float:
-        """A usual bound of φ'': three times that at the centre, within what it can be."""
+        """A usual bound of φ'': three times that at the centre, within what it can be; exposures spread evenly up to their bound have half of it in the mean."""
         most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
             return most
         centre = float(theta @ np.append(self.found.centre, 1.0))
+        if (bound := self.problem.offset_bound) > 0.0:
+            centre += max(bound - math.log(2.0), 0.0)
         small = math.exp(-abs(centre))
         there = small / (1.0 + small) ** 2 if isinstance(self.loss, Logistic) else math.exp(min(centre, 0.0))
         return min(3.0 * there, most)
