@@ -55,14 +55,21 @@ class PartedRows:
         width: the number of encoded columns.
         counted: the number of rows where it is known, so that the first question is compared, too.
         progress: what says how many questions have been asked.
+        once: whether a second question is refused, as rows that are read once have no hashes.
     """
 
-    __slots__ = ("_counted", "_engine", "_progress", "_seen", "_views", "width")
+    __slots__ = ("_counted", "_engine", "_once", "_progress", "_seen", "_views", "width")
 
     def __init__(
-        self, engine: Engine, width: int, counted: int | None = None, progress: Progress | None = None
+        self,
+        engine: Engine,
+        width: int,
+        counted: int | None = None,
+        progress: Progress | None = None,
+        *,
+        once: bool = False,
     ) -> None:
-        self._engine, self.width, self._counted, self._progress = engine, width, counted, progress
+        self._engine, self.width, self._counted, self._progress, self._once = engine, width, counted, progress, once
         self._views: tuple[View, ...] = ()
         self._seen: list[tuple[int, int]] = []  # one for all views
 
@@ -78,6 +85,8 @@ class PartedRows:
         Raises:
             ChangedTable: the records are others than those of the first time.
         """
+        if self._once and self._seen:
+            raise TypeError("one question was said to be all")
         tally = self._engine.map_reduce(Task(self._views, asked))
         if self._counted not in (None, tally.count):
             raise ChangedTable
@@ -91,7 +100,7 @@ class PartedRows:
 
     def seen(self, view: View, width: int) -> "PartedRows":
         """The same rows through a public map of single rows."""
-        other = PartedRows(self._engine, width, self._counted, self._progress)
+        other = PartedRows(self._engine, width, self._counted, self._progress, once=self._once)
         other._views, other._seen = (*self._views, view), self._seen
         return other
 
@@ -133,4 +142,4 @@ def rows_of(
     names = schema.target_columns(encoding.domain, y)
     target = None if y is None else names[0] if isinstance(y, str) else names
     reading = Reading(encoding, target, once=questions == 1)
-    return PartedRows(source.engine(reading), encoding.facts.width, counted, progress)
+    return PartedRows(source.engine(reading), encoding.facts.width, counted, progress, once=reading.once)
