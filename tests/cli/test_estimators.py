@@ -308,6 +308,7 @@ def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> N
         (["plan", "--structure", "intervals", "--set", "l1:1"], "leave the other out"),
         (["plan", "--radius", "1"], "without --structure"),
         (["plan", "--structure", "grid;3,3"], "3 × 3 = 9 pixels"),
+        (["plan", "--public", "domain.toml"], "public table cannot be used"),
     ],
 )
 def test_what_is_no_structure_is_refused(run: Run, tmp_path: Path, words: list[str], says: str) -> None:
