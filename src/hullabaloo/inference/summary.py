@@ -341,7 +341,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if score is not None:
         yield (
             "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it, and that shortening does not move "
-            "them all one way: a column that a handful of records decides, too few for noise to show, can be further off than its interval says; narrower bounds exclude them."
+            "them all one way. What a handful of records at the ends of the bounds could decide is not told."
         )
     yield known.reason
     several = len(facts.targets) > 1
