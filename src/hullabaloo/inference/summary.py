@@ -16,7 +16,16 @@ from hullabaloo.inference import identified
 from hullabaloo.inference.fit_quality import quality
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
-from hullabaloo.inference.intervals import Inference, check_confidence, freedom, inference, quantile, records_of, tell
+from hullabaloo.inference.intervals import (
+    Inference,
+    check_confidence,
+    freedom,
+    inference,
+    quantile,
+    records_of,
+    released_records,
+    tell,
+)
 from hullabaloo.inference.significance import adjusted, p_values, z_against
 from hullabaloo.inference.wald import slopes, told_of
 from hullabaloo.losses import Logistic, Poisson
@@ -282,7 +291,10 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     yield "Loss", model.loss.name
     yield "Solver", str(release.plan.get("solver", ""))
     hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE
-    yield "Records", f"{records_of(model):,.0f}" + (" (declared; their number is hidden)" if hidden else "")
+    if released_records(model) is None:
+        yield "Records", f"{records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden
+    else:
+        yield "Records", f"about {records_of(model):,.0f} (released; declared: {statement.records:,})"
     yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
     if known.told:
         yield "Covariance type", known.errors + ", with privacy noise" * statement.budget.is_private

@@ -204,11 +204,13 @@ class WithInference(Solver):
             theta = np.column_stack(
                 [_stepped(problem, found, asked.shortened * asked.bend(found.point)) for found in scores]
             )
+        weight = asked.found.mean_weight
         return replace(
             solution,
             theta=theta,
             scores=scores,
-            mean_weight=asked.found.mean_weight,
+            trace=solution.trace if problem.alike else (*solution.trace, {"mean weight": weight}),
+            mean_weight=weight,
             privacy_covariance=None,
             sampling_covariance=None,
         )
