@@ -267,7 +267,7 @@ def test_trees_favour_tops_and_grids_favour_patches() -> None:
 def test_faults_are_explained() -> None:
     for groups, message in [
         ([[0, 1], [3]], "Column 2 is in no group"),
-        ([[0, 1, 0]], "column 0 more than once"),
+        ([[0, 1, 0]], "column 0 twice"),
         ([[0], []], "Group 1 must be a list"),
         ([[0], [True]], "Group 1 holds True"),
         ([[0], [-1]], "Group 1 holds -1"),

@@ -220,9 +220,7 @@ def _optional(name: str, value: object, kinds: Any, what: str) -> None:
 def _whole(name: str, value: object, least: int, example: int) -> None:
     """Refuse what is no whole number from `least` on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidParameter(
-            f"{name} was given as {value!r}. Pass a whole number from {least} on, such as {name}={example}."
-        )
+        raise InvalidParameter(f"{name}={value!r} was given. Pass a whole number from {least} on, such as {example}.")
 
 
 def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:

@@ -133,9 +133,7 @@ def _share(text: str) -> bool | float | str:
 def level(confidence: float) -> None:
     """Refuse what is no level of an interval."""
     if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(
-            f"A confidence level lies strictly between 0 and 1, and {confidence:g} was asked; try 0.95."
-        )
+        raise InvalidParameter(f"A confidence level lies between 0 and 1, and {confidence:g} was asked; try 0.95.")
 
 
 def width(domain: "Domain", columns: int | None, named: str = "") -> None:
@@ -194,9 +192,7 @@ def places(*paths: Path | None) -> None:
     """Refuse an address with a password where a file or folder is to be made: its name would be shown, and stay."""
     for path in paths:
         if path is not None and passwords_in(str(path)):
-            raise InvalidParameter(
-                f"{path} was given where a file is to be written, and is an address with a password."
-            )
+            raise InvalidParameter(f"A file is to be written to {path}, which is an address with a password.")
 
 
 def table(

@@ -135,9 +135,7 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: F
             "of the stream that goes on."
         )
     if files.new_key and (state is None or files.key_file is None):
-        raise InvalidParameter(
-            "--new-key makes the file of --key-file, which encrypts that of --state. Pass both with it, or neither."
-        )
+        raise InvalidParameter("--new-key makes the file of --key-file, which encrypts that of --state. Pass both too.")
     fresh = state is None or not state.exists()
     if fresh:
         models.refuse_old()
@@ -227,9 +225,7 @@ def format_of(source: str, given: str | None) -> str:
             )
         return given
     if source == "-":
-        raise InvalidParameter(
-            "Standard input has no suffix that tells its format. Pass --format csv or --format jsonl."
-        )
+        raise InvalidParameter("Standard input has no suffix to tell its format. Pass --format csv or --format jsonl.")
     found = "parquet" if Path(source).is_dir() else SUFFIXES.get(suffix)
     if found is None:
         raise InvalidParameter(

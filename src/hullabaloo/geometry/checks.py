@@ -107,19 +107,13 @@ def vector(value: ArrayLike, what: str = "The vector", dimension: int | None = N
     """Give `value` as a one-dimensional float64 array of finite numbers (the same array when it is one already)."""
     array: Vector = np.asarray(value, dtype=np.float64)
     if array.ndim != 1:
-        raise InvalidParameter(
-            f"{what} must be one-dimensional, but its shape is {array.shape}; pass one vector at a time."
-        )
+        raise InvalidParameter(f"{what} must be one-dimensional, but its shape is {array.shape}; pass one vector.")
     if dimension is not None and array.size != dimension:
-        raise InvalidParameter(
-            f"{what} has {array.size} coordinates, but the set was declared for {dimension}; use the same number."
-        )
+        raise InvalidParameter(f"{what} has {array.size} coordinates, but the set has {dimension}; use as many.")
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()
     if not np.isfinite(total) and not np.isfinite(array).all():  # the sum alone may overflow: then look at each
-        raise InvalidParameter(
-            f"{what} holds a NaN or an infinity, so no point of the set corresponds to it; check what produced it."
-        )
+        raise InvalidParameter(f"{what} holds a NaN or an infinity, which no set holds; check what produced it.")
     return array
 
 

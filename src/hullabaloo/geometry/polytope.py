@@ -207,8 +207,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
         if not np.isfinite(array).all():
             index = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
             raise InvalidParameter(
-                f"Vertex {index} of the Polytope holds a NaN or an infinity, so the set is not bounded; "
-                "give finite vertices."
+                f"Vertex {index} of the Polytope holds a NaN or an infinity; give finite vertices."
             )
         if np.abs(array).max() > _LARGEST:
             raise InvalidParameter(

@@ -46,9 +46,7 @@ def advance(session: store.Session, dataset: str, stream: str, position: int, to
     session.require_name("save", previous)
     name = session.read_dataset(dataset).name
     if type(position) is not int or not 0 <= position < 2**63:
-        raise InvalidParameter(
-            f"A stream was to advance to position={position!r}, but a position counts records. Pass a whole number."
-        )
+        raise InvalidParameter(f"A stream's position counts records, and {position!r} was given. Pass a whole number.")
     row = _row(session, name, session.require_name("stream", stream))
     if row is None:
         return read(session, name, stream)  # which says what is missing

@@ -161,18 +161,14 @@ def compose(*events: Event, count: int = 1) -> Event:
 def event_from_dict(state: Mapping[str, Any]) -> Event:
     """Read what `Event.to_dict` wrote; every float comes back bit for bit, also through JSON."""
     if not isinstance(state, Mapping):
-        raise InvalidParameter(
-            f"An event was read as {state!r}, which is no dictionary with a kind; it cannot be priced."
-        )
+        raise InvalidParameter(f"An event was read as {state!r}, no dictionary with a kind; it cannot be priced.")
     if state.get("kind") != ComposedEvent.kind:
         return _atom_from_dict(state)
     parts = state.get("parts")
     if not isinstance(parts, list) or not all(
         isinstance(part, Mapping) and {*part} == {"event", "count"} for part in parts
     ):
-        raise InvalidParameter(
-            f"A composed event was read with the parts {parts!r}; each is a dictionary of event and count."
-        )
+        raise InvalidParameter(f"A composed event has the parts {parts!r}; each is a dictionary of event and count.")
     return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in parts))
 
 
@@ -201,9 +197,7 @@ def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:
     if isinstance(event, ComposedEvent):
         return event.parts
     if not isinstance(event, Event):
-        raise InvalidParameter(
-            f"Something that is no event was composed: {event!r}. Only an Event states what it costs."
-        )
+        raise InvalidParameter(f"What is no event was composed: {event!r}. Only an Event states what it costs.")
     return ((event, 1),)
 
 
