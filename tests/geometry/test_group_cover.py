@@ -219,7 +219,7 @@ def test_nothing_and_too_much() -> None:
         assert not function.prox(np.zeros(p), 1.0).any()
         tiny = function.prox(v * 2.0**-1040, 0.0625 * 2.0**-1040)
         assert list(tiny * 2.0**1000 * 2.0**40) == pytest.approx(list(function.prox(v, 0.0625)), rel=1e-9)
-        with pytest.raises(InvalidParameter, match="declared for"):
+        with pytest.raises(InvalidParameter, match="the set has"):
             function.prox(np.ones(p + 1), 1.0)
         with pytest.raises(InvalidParameter, match="not be negative"):
             function.prox(v, -1.0)

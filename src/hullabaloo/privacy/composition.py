@@ -10,17 +10,10 @@ from typing import Any, final
 
 from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy import bounded_range
+from hullabaloo.privacy import bounded_range, noise_events
 from hullabaloo.privacy._rounding import float_at_most, golden, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta
-from hullabaloo.privacy.noise_events import (
-    GaussianEvent,
-    LaplaceEvent,
-    NotPrivateEvent,
-    PermuteAndFlipEvent,
-    SelectionEvent,
-)
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.tuned_events import TunedEvent
@@ -103,7 +96,7 @@ class ComposedEvent(Event):
 def _profile(event: ComposedEvent) -> Callable[[float], float]:
     """The best bound on δ(ε) of a composition's exact law; what does not depend on ε is worked out once."""
     mu, pure = event.gdp_mu(), event.pure_epsilon()
-    gaussian = all(isinstance(part, GaussianEvent) for part, _ in event.parts)
+    gaussian = all(isinstance(part, noise_events.GaussianEvent) for part, _ in event.parts)
     split = _split(event.parts)
 
     def bound(epsilon: float) -> float:
@@ -119,7 +112,7 @@ def _profile(event: ComposedEvent) -> Callable[[float], float]:
         best = min(best, renyi_delta(event.renyi, epsilon))
         if len(event.parts) == 1:
             part, count = event.parts[0]
-            if isinstance(part, SelectionEvent) and bounded_range.priced(part.epsilon, count):
+            if isinstance(part, noise_events.SelectionEvent) and bounded_range.priced(part.epsilon, count):
                 best = min(best, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
         return best
 
@@ -173,8 +166,8 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
 
 
 ATOMS: dict[str, type[Event]] = table(
-    *(GaussianEvent, LaplaceEvent, SelectionEvent, PermuteAndFlipEvent),
-    *(ObjectivePerturbationEvent, TunedEvent, NotPrivateEvent),
+    *(noise_events.GaussianEvent, noise_events.LaplaceEvent, noise_events.NotPrivateEvent),
+    *(noise_events.SelectionEvent, noise_events.PermuteAndFlipEvent, ObjectivePerturbationEvent, TunedEvent),
 )
 
 
