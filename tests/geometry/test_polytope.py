@@ -119,7 +119,7 @@ def test_a_polytope_keeps_its_own_copy():
         body.vertices[0, 0] = 7.0
     body.vertex_at(0, 2)[0] = 7.0
     assert body.vertices[0, 0] == 1.0
-    with pytest.raises(InvalidParameter, match="declared for 2"):
+    with pytest.raises(InvalidParameter, match="the set has 2"):
         body.project(np.zeros(3))
     with pytest.raises(InvalidParameter, match="as the set's bounds are"):
         body.start(3)

@@ -230,7 +230,5 @@ def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:
     if Calibration.parse(getattr(estimator, "calibration", "exact")) is Calibration.PAPER:
         notes.append("The claim that is audited is what the paper's noise really gives, not what the paper says of it")
     if opaque:
-        notes.append(
-            "A perturbed minimiser's law has no closed form: the released coefficients were judged as a black box"
-        )
+        notes.append("A perturbed minimiser's law has no closed form: its coefficients were judged as a black box")
     return tuple(notes)

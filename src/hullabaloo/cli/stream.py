@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hullabaloo.cli import build, options
 from hullabaloo.cli.boundary import Stopped
+from hullabaloo.cli.options import Relation
 from hullabaloo.cli.output import NOTHING, Output, facts, guarantee
 from hullabaloo.cli.plan import expected, spend
 from hullabaloo.errors import InvalidParameter
@@ -72,7 +73,7 @@ def stream(
     target: str | None = None,
     files: options.FileOptions,
     budget: options.BudgetOptions,
-    neighbours: options.Relation = "replace-one",
+    neighbours: Relation = "replace-one",
     asked: StreamOptions,
     ledger: options.LedgerOptions,
     price: bool = False,
@@ -268,12 +269,7 @@ def every(text: str) -> int | tuple[int, ...] | str:
 
 
 def made_stream(
-    asked: StreamOptions,
-    files: Mapping[str, Path | None],
-    *,
-    domain: "Domain",
-    neighbours: options.Relation,
-    **terms: Any,
+    asked: StreamOptions, files: Mapping[str, Path | None], *, domain: "Domain", neighbours: Relation, **terms: Any
 ) -> Any:
     """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
     from hullabaloo import streaming

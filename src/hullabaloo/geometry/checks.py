@@ -74,14 +74,8 @@ def column_groups(groups: object, what: str, example: str) -> list[Sequence[int]
             shown = given.tolist() if isinstance(given, np.ndarray) else given
             raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {shown!r}; leave it out.")
         if set(map(type, group)) != {int} or min(group) < 0:
-            group = [
-                whole_number(
-                    column,
-                    f"Group {i} holds {column!r}, but columns are numbered 0, 1, 2, …; give whole numbers.",
-                    least=0,
-                )
-                for column in group
-            ]
+            wrong = f"Group {i} holds {{!r}}, but columns are numbered 0, 1, 2, …; give whole numbers."
+            group = [whole_number(column, wrong.format(column), least=0) for column in group]
         found.append(group)
     return found
 

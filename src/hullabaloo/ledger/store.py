@@ -44,13 +44,7 @@ class Account:
 
 
 def new_terms(
-    name: str,
-    budget: Budget,
-    neighbours: Neighbours,
-    unit: str,
-    records_per_unit: int,
-    filter_name: str,
-    who: str | None,
+    name: str, budget: Budget, neighbours: Neighbours, unit: str, records_per_unit: int, rule: str, who: str | None
 ) -> Dataset:
     """Check the terms of a new dataset before the database is opened."""
     names.require_line("unit", unit)
@@ -65,10 +59,9 @@ def new_terms(
             f"records_per_unit={records_per_unit!r} was given for dataset {name!r}, but it bounds how many records one "
             f"{unit} has and multiplies every sensitivity: it must be a whole number, at least 1 and below 2^31."
         )
-    capacity = filter_named(filter_name).capacity(budget)
-    return Dataset(
-        name, budget, neighbours, unit, records_per_unit, filter_name, capacity, 0, schema.now(), _user(who), VERSIONS
-    )
+    capacity = filter_named(rule).capacity(budget)
+    opened = (0, schema.now(), _user(who), VERSIONS)
+    return Dataset(name, budget, neighbours, unit, records_per_unit, rule, capacity, *opened)
 
 
 @dataclass(frozen=True, slots=True)

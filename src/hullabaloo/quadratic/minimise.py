@@ -244,13 +244,9 @@ def _solver(problem: _Problem) -> _Solve:
         if problem.both:
             inner = replace(inner, penalty=without_free(problem.penalty)[0])
         return _Eliminated(inner, feasible.lower, feasible.upper)
-    penalty = problem.penalty
+    penalty = problem.penalty if feasible is None else None
     free = penalty if isinstance(penalty, geometry.PenaltyWithFreeIntercept) and penalty.columns == 1 else None
-    if (
-        feasible is None
-        and free is not None
-        and (weight is not None or isinstance(free.penalty, geometry.SubmodularPenalty))
-    ):
+    if free is not None and (weight is not None or isinstance(free.penalty, geometry.SubmodularPenalty)):
         inner = replace(problem, penalty=free.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()
