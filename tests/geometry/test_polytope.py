@@ -96,7 +96,7 @@ def test_widths_of_equal_distances_are_exact_and_others_bounded():
         ([[0.0], [math.nan]], "Vertex 1 of the Polytope holds a NaN"),
         (
             [[math.inf, 0.0], [0.0, 0.0]],
-            "Vertex 0 of the Polytope holds a NaN or an infinity, so the set is not bounded",
+            "Vertex 0 of the Polytope holds a NaN or an infinity; give finite vertices",
         ),
         ([[0.0, 1.0], [1.0]], "not a table of numbers"),
         ("ab", "not a table of numbers"),
