@@ -81,6 +81,21 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert "Predicted / observed total" in dict(model.summary().header)
 
 
+def test_columns_that_never_vary_leave_totals_as_they_are() -> None:
+    """4 fits of values that are never missing: what noise gives the marks of missing ones is dropped, and the level is as well known as without them."""
+    domain = hb.Domain(features={"a": (0, 30), "b": (-2, 2), "c": ["r", "s"]}, target={"y": (0, 60)})
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({"a": rng.gamma(1.0, 1.0, 20_000), "b": rng.uniform(-1, 1, 20_000)})
+        table["c"] = rng.choice(["r", "s"], 20_000)
+        table["y"] = np.minimum(5.0 + 3.0 * table["a"] + 2.0 * table["b"] + rng.gamma(1.0, 2.0, 20_000), 60.0)
+        model = hb.LinearRegression(domain=domain, budget=hb.Budget(0.5, 1e-6), test_key=KEY.derive(seed)).fit(table)
+        told = total(model._fitted(), 0)
+        assert told is not None
+        assert abs(float(model.predict(table).sum() / table["y"].sum()) - told[0]) < 4.0 * told[1]
+        assert abs(told[0] - 1.0) < 6.0 * told[1] < 0.1
+
+
 def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narrower_errors() -> None:
     """2 000 persons of 30 000 declared records: R² within four errors (once in 10⁴ beyond), errors at least those of least squares."""
     rng = np.random.default_rng(4)

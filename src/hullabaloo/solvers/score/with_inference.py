@@ -241,9 +241,13 @@ def _stepped(problem: Problem, found: NoisyScore, hidden: float) -> Array:
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
-    if problem.intercept:
-        theta[-1] += float(theta[wild] @ found.centre[wild[:-1]])
-    return np.where(wild, 0.0, theta)
+    theta = np.where(wild, 0.0, theta)
+    if (
+        problem.intercept and wild.any()
+    ):  # the level from the score and the curvature, less noisy than the released means
+        left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
+        theta[-1] += float(left[-1] / found.matrix[-1, -1])
+    return theta
 
 
 class _Scores:
