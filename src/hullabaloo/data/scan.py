@@ -126,9 +126,7 @@ def scan(
         )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
     if columns is not None and not isinstance(opened, JsonLines):
-        raise InvalidParameter(
-            "columns= are the keys that are read of a JSON Lines file, and another source was given. Leave it out."
-        )
+        raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
     if sparse is not None:
         opened = _sparse(opened, sparse)
     if cache is not None and isinstance(opened, Remote):

@@ -125,9 +125,7 @@ def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table
         )
     opened = _given_apart(domain, y, "target")
     if opened.schema.width not in {count, None}:
-        raise SchemaError(
-            f"y has {opened.schema.width} columns, and the domain declares {count} target(s). Pass one column for each."
-        )
+        raise SchemaError(f"y has {opened.schema.width} columns for {count} declared target(s). Pass one for each.")
     places = _by_name(domain, opened.schema) if count > 1 else [0]
     for position in places:
         check_type(opened.schema, position, "The target")
@@ -199,9 +197,7 @@ def check_roles(
     if domain.targets:
         named = [name for name in target_columns(domain, y) if name in domain.feature_names]
         if named:
-            raise SchemaError(
-                f"The target {named[0]!r} is also a declared feature; a model would learn from its answer."
-            )
+            raise SchemaError(f"The target {named[0]!r} is also a feature; a model would learn from its answer.")
         target = open_target(domain, table, y, len(domain.targets))
     if domain.weight is not None:
         left_out = weight is None and table.schema.names is None  # a nameless table: every record weighs 1

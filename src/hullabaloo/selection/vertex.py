@@ -122,11 +122,9 @@ class VertexQuery(Choice):
     @cached_property
     def candidates(self) -> int:
         """How many vertices of an l1 ball or a simplex there are without an intercept: each is of one column; else 0."""
-        return (
-            self.body.vertex_count(self.facts.width)
-            if isinstance(self.body, L1Ball | Simplex) and not self.beside
-            else 0
-        )
+        if isinstance(self.body, L1Ball | Simplex) and not self.beside:
+            return self.body.vertex_count(self.facts.width)
+        return 0
 
     def scores(self, g: Array, columns: Columns = EVERY) -> Array:
         """Minus the slope of the sum along every candidate."""
