@@ -143,6 +143,8 @@ def test_a_curvature_of_noise_alone_tells_nothing() -> None:
     made = score_step(found, 0.3, 0.01)
     assert not made.step.any()
     assert not made.inverse.any()
+    assert not drawn_back(found).any()
+    assert np.array_equal(levelled(found, np.ones(2), 1.0), np.ones(2))
 
 
 def test_noise_in_the_point_is_drawn_back_as_far_as_the_score_says() -> None:

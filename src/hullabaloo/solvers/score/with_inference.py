@@ -25,19 +25,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
-from hullabaloo.solvers.score.step import (
-    FARTHEST,
-    PREDICTION,
-    WILD,
-    after,
-    drawn_back,
-    faint,
-    levelled,
-    moved,
-    rates,
-    score_step,
-    skew,
-)
+from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
 SHARE = 0.6
@@ -213,7 +201,7 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = np.column_stack([_stepped(problem, found, asked.hidden(found)) for found in scores])
+            theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight = asked.found.mean_weight
         return replace(
             solution,
@@ -243,24 +231,6 @@ def _total(problem: Problem) -> float:
     """The shares of all that is bought, 1 for one target."""
     shared = MEANS + 2.0 * LENGTHS + FIRST + SECOND + CURVATURE * isinstance(problem.loss, Squared)
     return 1.0 + (problem.targets - 1) * (1.0 - shared)
-
-
-def _stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
-    """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long."""
-    back = drawn_back(found) if problem.intercept else np.zeros_like(found.score)
-    whole = replace(after(found, back), curvature=found.curvature + hidden)
-    step = score_step(whole, PREDICTION, evident=True).step
-    step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
-    if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
-        step = levelled(found, step, rates(problem.loss, found))
-    theta = found.point + found.matrix @ step
-    wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
-    wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
-    theta = np.where(wild, 0.0, theta)
-    if problem.intercept and wild.any():  # the level by the score and the curvature, less noisy than by released means
-        left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
-        theta[-1] += float(left[-1] / found.matrix[-1, -1])
-    return theta
 
 
 class _Scores:
