@@ -193,12 +193,12 @@ def table(
     """The path of a table; where it is to be read in parts, here or by the workers of a cluster, or lies at an address, the table."""
     far, engine, address = "://" in source, asked.engine, asked.address
     path = source if far else existing(Path(source), "table")
-    if not (far or any(asked) or cache is not None or verbose):
+    if not (far or asked != options.PartsOptions() or cache is not None or verbose):
         return path
     from hullabaloo.data.scan import scan
 
     columns = None if asked.columns is None else [name.strip() for name in asked.columns.split(",")]
-    more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose}
+    more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose, "sparse": asked.sparse}
     if engine is None and address is None:
         return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:

@@ -72,12 +72,14 @@ def check_width(found: int, expected: int) -> None:
 def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: int, others: Sequence[str]) -> list[int]:
     """Positions of the feature columns: by name where both sides have names, else by position."""
     if names is not None and schema.names is not None:
-        return [column_of(schema, name, "feature") for name in names]
+        if names not in schema.matched:  # once for all parts of a wide table
+            schema.matched[names] = [column_of(schema, name, "feature") for name in names]
+        return schema.matched[names]
     if schema.width is None:
         return list(range(width))
     positions = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
     check_width(len(positions), width)
-    for position in positions:
+    for position in positions if REFUSED in schema.kinds else ():
         check_type(schema, position, f"Column number {position + 1}")
     return positions
 
