@@ -85,6 +85,18 @@ def test_auto_says_what_it_takes_from_a_public_table() -> None:
         assert known.reason == f"{plain.reason}; nothing is taken from the public table"
 
 
+def test_a_plan_and_a_price_take_the_same_and_say_whose_forecast_it_is() -> None:
+    task = {"domain": DOMAIN, "budget": BUDGET, "public": PUBLIC}
+    model = hb.LinearRegression(inference=False, **task)
+    plan, price = hb.plan(n=3_000, **task), model.price(3_000)
+    assert plan.title.endswith("400 public rows")
+    assert (plan.chosen, plan.why.partition(". ")[0]) == (price.solver, price.reason)
+    assert "they hold where it is wrong" in plan.why
+    assert plan.why.partition(". ")[2] in price.notes
+    with pytest.raises(HullabalooError, match="mostly something else than numbers within"):
+        hb.plan(n=3_000, **{**task, "public": PUBLIC.assign(a=100.0 * PUBLIC["a"])})
+
+
 def test_what_takes_nothing_from_a_public_table_says_so() -> None:
     about = {"domain": DOMAIN, "budget": BUDGET, "public": PUBLIC}
     with pytest.raises(InvalidParameter, match="takes nothing from one"):

@@ -1,4 +1,4 @@
-"""A larger budget is never worse: shares of the non-private gain over ε, where directions are rare, narrow, many, or nearly separate the classes."""
+"""A larger budget is never worse: shares of the non-private gain over ε, where directions are rare, narrow, decided by few, many, or nearly separate the classes."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,15 @@ def wide(rng, n):
     return X, np.clip(1.2 * signal + 0.1 * rng.normal(size=n), -1.0, 1.0)
 
 
-RECORDS = {rare: 6_000, separated: 3_000, narrow: 3_000, wide: 1_500}
+def far(rng, n):
+    """A narrow column that tells the class, of which one record of five hundred is at the other end, in either class."""
+    X = np.clip(rng.normal(size=(n, 4)) * [0.4, 0.4, 0.4, 0.004], -1.0, 1.0)
+    z, away = X @ np.array([2.0, -1.0, 0.0, 200.0]), rng.random(n) < 0.002
+    X[away, 3], z[away] = 1.0, 0.0
+    return X, np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-z)), 1, -1)
+
+
+RECORDS = {far: 12_000, rare: 6_000, separated: 3_000, narrow: 3_000, wide: 1_500}
 
 
 def shares(design, solver: str, neighbours: str, draws=range(1, DRAWS + 1), epsilons=EPSILONS) -> np.ndarray:
@@ -88,6 +96,10 @@ def check(found: np.ndarray, least: float) -> None:
 @pytest.mark.parametrize("solver", FAST)
 def test_rare_levels_keep_more_of_a_larger_budget(solver):
     check(shares(rare, solver, "replace-one", epsilons=EPSILONS[1:]), LEAST)
+
+
+def test_a_step_beside_inference_does_not_leave_far_records_behind():
+    check(shares(far, "with inference", "replace-one", epsilons=EPSILONS[1:]), LEAST)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hullabaloo as hb
@@ -17,7 +18,7 @@ from hullabaloo.planning.narrowed import COLUMNS, narrowed, share
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Problem, Solution
+from hullabaloo.solvers import Problem, PublicTable, Solution
 
 
 def posed(p: int, n: int = 300, norm: float = 1.0, **more: Any) -> tuple[Problem, PricedQueries]:
@@ -33,9 +34,10 @@ def posed(p: int, n: int = 300, norm: float = 1.0, **more: Any) -> tuple[Problem
 @pytest.mark.parametrize("norm", [1.0, 8.0, 60.0])
 def test_fewer_columns_have_the_noise_of_all(norm: float) -> None:
     """What plans state of it: that of a gradient and of b over the length of a row; of a covariance, its norm."""
-    wide = posed(1_500, norm=norm)
+    wide = posed(1_500, norm=norm, public=PublicTable("all columns", *[np.zeros((1, 1))] * 2, None, np.zeros((1, 1))))
     small, menu = narrowed(*wide) or wide
     assert small.dimension == COLUMNS + 1
+    assert small.public is None
     assert small.norm_l2 == pytest.approx(min(math.hypot(norm, 1), math.sqrt(COLUMNS + 1)))
     allowance, length = Allowance(Budget(1.0, 1e-6)), small.norm_l2 / wide[0].norm_l2
     for name, query, size in (

@@ -39,6 +39,7 @@ def plan(
     structure: str | None = None,
     radius: float | None = None,
     strength: float | None = None,
+    public: str | None = None,
     intercept: bool = True,
     picture: Path | None = None,
     overwrite: bool = False,
@@ -53,6 +54,7 @@ def plan(
 
     Model options:
         loss LOSS: squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.
+        public FILE: A table of the same columns that nobody has to protect; forecasts are those of a wrong one.
     """
     from hullabaloo.planning.table import HEAD
     from hullabaloo.release.planner import plan as compare
@@ -74,7 +76,7 @@ def plan(
         body, cost = shape_of(shape, 1.0 if radius is None else radius, strength, encoding)
         cost = None if isinstance(cost, NoPenalty) else cost
     asked: dict[str, Any] = {"n": records, "p": columns, "domain": declared, "neighbours": neighbours}
-    asked |= {"set": body, "penalty": cost, "fit_intercept": intercept, "exposure": exposure}
+    asked |= {"set": body, "penalty": cost, "fit_intercept": intercept, "exposure": exposure, "public": public}
     found = compare(loss=loss_from_text(loss), budget=build.budget(budget), **asked)
     if picture is not None:
         found.plot().savefig(picture)
@@ -214,9 +216,7 @@ def loss_from_text(text: str) -> "AnyLoss":
 
     word, _, number = text.partition(":")
     if word not in LOSSES:
-        raise InvalidParameter(
-            f"{text!r} names no loss; write {', '.join(LOSSES)}, the parameter after a colon (huber:0.5)."
-        )
+        raise InvalidParameter(f"{text!r} is no loss; write {', '.join(LOSSES)}, parameters after a colon (huber:0.5).")
     name, usual = LOSSES[word]
     if number and usual is None:
         raise InvalidParameter(f"The loss {word!r} has no parameter, but {number!r} was given. Write {word!r} alone.")

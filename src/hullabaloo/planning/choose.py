@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
@@ -25,6 +26,7 @@ NEARLY = "frank_wolfe"
 """What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
 
 ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
+UNCONFIRMED = "Forecasts are of synthetic tables, whose records confirm next to nothing of the public table: they hold where it is wrong, and where it is right more is kept"
 FAVOUR, HANDICAP = 2.0, 1.3
 """Where they know the records' centre the solvers that measure where records lie and how long they are score `FAVOUR` times better than rehearsed: on the real
 tables of `benchmarks/share_kept.py`, which are further from their declared bounds than synthetic ones, they nearly always do; so they do
@@ -104,7 +106,7 @@ def choose(
             known = solver.name in ADAPTIVE
             one = solver if known else _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)[0]
             taking = one.plan(problem, prices, allowance)
-            if taking.settings["check_noise"]:
+            if asks_public(taking):
                 return one, replace(
                     taking, reason=f"{taking.reason}, from the public model as far as records confirm it"
                 )
@@ -121,6 +123,12 @@ def choose(
     if not allowance.is_private:
         return exact(problem, prices)
     return _chosen(problem, prices, allowance, perform, kept, floor=floor)
+
+
+def asks_public(plan: Plan | None) -> bool:
+    """Whether a plan asks records how right a public table is."""
+    settings: Any = {} if plan is None else plan.settings
+    return bool(settings.get("solver settings", settings).get("check_noise"))
 
 
 def _chosen(

@@ -40,7 +40,7 @@ def narrowed(problem: Problem, prices: QueryPrices) -> tuple[Problem, QueryPrice
     b, one = problem.norm_linf, float(problem.intercept)
     norms: dict[str, Any] = {"norm_l1": min(problem.norm_l1, count * b + one)}
     norms |= {"norm_l2": min(problem.norm_l2, float(np.sqrt(count * b**2 + one)))}
-    small = replace(problem, dimension=count + problem.intercept, **norms)
+    small = replace(problem, dimension=count + problem.intercept, public=None, **norms)
     return small, prices.restricted(count)
 
 

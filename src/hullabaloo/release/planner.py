@@ -1,5 +1,6 @@
 """`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from hullabaloo.data import ClassTarget, Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import best_of, forecasts, passed_over, weights
+from hullabaloo.planning.choose import UNCONFIRMED, asks_public, best_of, choose, forecasts, passed_over, weights
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import PlanRow, PlanTable
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
@@ -16,6 +17,7 @@ from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import shown
 from hullabaloo.release.planned import PlanContext, Task, plan_context
+from hullabaloo.release.public_table import public_table
 
 
 def plan(
@@ -30,6 +32,7 @@ def plan(
     neighbours: str | Neighbours = "replace-one",
     fit_intercept: bool = True,
     exposure: str | None = None,
+    public: Any = None,
 ) -> PlanTable:
     """Compare every solver for one problem, from public facts alone; reads no data and spends nothing.
 
@@ -48,12 +51,14 @@ def plan(
         neighbours: "replace-one" or "add-or-remove".
         fit_intercept: whether a constant column is added.
         exposure: the domain's feature that counts are proportional to; for the Poisson loss.
+        public: a table that nobody has to protect, as estimators take one; forecasts are those of a wrong one.
 
     Returns:
         A table: print it, draw it with `.plot()`, read it with `.to_dict()`.
 
     Raises:
         InvalidParameter: arguments that do not fit together.
+        SchemaError: a public table of other columns, units or levels than the domain declares, or too few rows.
 
     Example:
         >>> import hullabaloo as hb
@@ -64,6 +69,8 @@ def plan(
     about: dict[str, Any] = {"budget": budget, "p": p, "domain": domain, "loss": loss, "set": set, "penalty": penalty}
     about |= {"neighbours": neighbours, "fit_intercept": fit_intercept, "exposure": exposure}
     task, encoding = planned_task("hb.plan", n, **about)
+    if public is not None:
+        task = replace(task, public=public_table(public, encoding, task.loss))
     return plan_table(plan_context(task, encoding, n), budget)
 
 
@@ -92,11 +99,7 @@ def planned_task(
         (p, p is None or _count(p), "the number of columns as a whole number, such as p=20"),
         (budget, isinstance(budget, Budget), "a budget such as budget=hb.Budget(1.0, 1e-8)"),
         (fit_intercept, isinstance(fit_intercept, bool | np.bool_), "fit_intercept as True or False"),
-        (
-            domain,
-            isinstance(domain, Domain | None),
-            "a domain such as hb.Domain(features={'age': (18, 90)}, target=(0, 1))",
-        ),
+        (domain, isinstance(domain, Domain | None), "a domain such as hb.Domain(row_norm=1.0, target=(0, 1))"),
         (loss, isinstance(loss, Loss | VectorLoss), "a loss such as hb.Squared(), hb.Logistic() or hb.Poisson()"),
         (set, isinstance(set, ConvexSet | None), "a set such as hb.L1Ball(1.0), or none"),
         (penalty, isinstance(penalty, Penalty | None), "a penalty such as hb.L1Penalty(0.01), or none"),
@@ -135,9 +138,14 @@ def planned_task(
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
     with posed.remembered() as kept:
-        found = forecasts(posed.problem, posed.prices, posed.allowance, posed.perform, fewest=1, kept=kept)
-    weighed = weights(posed.problem, posed.prices, posed.allowance)
-    taken = best_of(found, weighed)
+        about, public = (posed.problem, posed.prices, posed.allowance), posed.problem.public
+        found, weighed = forecasts(*about, posed.perform, fewest=1, kept=kept), weights(*about)
+        if public is None:
+            taken = best_of(found, weighed)
+            chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
+        else:
+            chosen, plan = choose(*about, "auto", posed.perform, kept)
+            why = plan.reason + f". {UNCONFIRMED}" * any(map(asks_public, (one.plan for one in found)))
     stated = budget.kind == "dp" and budget.is_private
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6
     able = [one for one in found if one.rehearsed]
@@ -146,8 +154,8 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     by_solver = {one.solver: one for one in most}
     return PlanTable(
         title=_title(posed, budget),
-        chosen=taken.solver.name,
-        why=(taken.plan.reason if taken.plan is not None else "") + passed_over(taken, found, weighed),
+        chosen=chosen.name,
+        why=why,
         rows=tuple(PlanRow.of(one, posed.allowance, delta, by_solver.get(one.solver.name)) for one in found),
         lower_bounds=tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta)) if stated else (),
         constant=constant,
@@ -194,7 +202,8 @@ def _title(posed: PlanContext, budget: Budget) -> str:
     shape = "" if problem.constraint is None else f" over {problem.constraint}"
     shape += "" if isinstance(problem.penalty, NoPenalty) else f" with {problem.penalty}"
     columns = problem.dimension - problem.intercept
+    public = "" if problem.public is None else f", {len(problem.public.X):,} public rows"
     return (
         f"{problem.loss.name} loss{shape}, n = {problem.records:,}, {columns} columns, {budget.describe()}, "
-        f"{problem.neighbours}"
+        f"{problem.neighbours}{public}"
     )

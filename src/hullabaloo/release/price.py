@@ -10,7 +10,7 @@ from hullabaloo.codec import arguments
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import Huber, KernelCode, Squared
-from hullabaloo.planning.choose import CONSTANT
+from hullabaloo.planning.choose import CONSTANT, UNCONFIRMED, asks_public
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
 from hullabaloo.planning.table import bound_lines
@@ -140,7 +140,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
 
 def _notes(prepared: PlannedFit, expected: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
-    notes = []
+    notes = [UNCONFIRMED] if asks_public(prepared.plan) else []
     if any(query.name == "select" for query in prepared.plan.queries):
         notes.append(
             "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"

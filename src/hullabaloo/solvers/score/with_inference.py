@@ -201,14 +201,14 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = np.column_stack(
-                [_stepped(problem, found, asked.shortened * asked.bend(found.point)) for found in scores]
-            )
+            theta = np.column_stack([_stepped(problem, found, asked.hidden(found)) for found in scores])
+        weight = asked.found.mean_weight
         return replace(
             solution,
             theta=theta,
             scores=scores,
-            mean_weight=asked.found.mean_weight,
+            trace=solution.trace if problem.alike else (*solution.trace, {"mean weight": weight}),
+            mean_weight=weight,
             privacy_covariance=None,
             sampling_covariance=None,
         )
@@ -233,17 +233,19 @@ def _total(problem: Problem) -> float:
     return 1.0 + (problem.targets - 1) * (1.0 - shared)
 
 
-def _stepped(problem: Problem, found: NoisyScore, hidden: float) -> Array:
-    """A target's coefficients after the step, (p,); without the curvature that shortened records hide, those of rare levels make it many times too long."""
-    whole = replace(found, curvature=found.curvature + hidden * np.diag(found.scale**2))
+def _stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
+    """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long."""
+    whole = replace(found, curvature=found.curvature + hidden)
     step = score_step(whole, PREDICTION, evident=True).step
     step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
-    if problem.intercept:
-        theta[-1] += float(theta[wild] @ found.centre[wild[:-1]])
-    return np.where(wild, 0.0, theta)
+    theta = np.where(wild, 0.0, theta)
+    if problem.intercept and wild.any():  # the level by the score and the curvature, less noisy than by released means
+        left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
+        theta[-1] += float(left[-1] / found.matrix[-1, -1])
+    return theta
 
 
 class _Scores:
@@ -323,6 +325,13 @@ class _Scores:
         shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
         counted = self.found.counted
         return tail(shares / counted, grid, noise / counted, 0.25 if point is None else 0.5)
+
+    def hidden(self, found: NoisyScore) -> Array:
+        """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
+        problem, slopes = self.problem, found.matrix[: self.slopes]
+        ends = (problem.norm_linf + np.abs(found.centre[: self.slopes]))[:, None] * slopes
+        unseen = self.settings["share_noise"] / self.found.counted * ends.T @ ends
+        return np.asarray(self.bend(found.point) * (self.shortened * np.diag(found.scale**2) + unseen))
 
     def bend(self, theta: Array) -> float:
         """A usual bound of φ'': three times that at the centre, within what it can be."""
