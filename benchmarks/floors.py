@@ -40,7 +40,7 @@ def fingerprint() -> dict[str, Any]:
     """What solvers by name release of a small table at a small budget."""
     return {
         name: small.seen(small.fitted(name, epsilon=EPSILON))
-        for name in ("moments", "output_perturbation", "objective_perturbation", "coordinate_descent")
+        for name in ("auto", "output_perturbation", "objective_perturbation", "coordinate_descent")
     }
 
 

@@ -49,6 +49,8 @@ SAFE_WIDE, FAVOUR_WIDE = 1.25, 1.08
 """The same of wide problems, whose tables differ more; and how many times better the adaptive gradient counts there. Chosen on the tables that the wide
 scenarios were chosen on (`synthetic.py`)."""
 
+FLOORED = (CONSTANT, "moments")
+"""Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
 OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
 """Losses that may be negative: nothing bounds what a model could gain."""
 
@@ -117,7 +119,7 @@ def choose(
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
         named = solver, solver.plan(problem, prices, allowance)
-        if floor and perform is not None and isinstance(asked, str) and asked != CONSTANT:
+        if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
             named = _unless_drowned(problem, prices, allowance, Forecast(*named), perform, kept)
         return named
     if not allowance.is_private:
