@@ -282,7 +282,7 @@ def test_the_holder_of_the_records_is_asked_the_same(solver: str) -> None:
     def fit(heard: Heard, frame: Any) -> Any:
         table = spied(open_table(frame), heard, Table, also=("schema", "n_rows", "numbers"))
         domain = examples.domain_for("LinearRegression")
-        return hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver).fit(table).coef_
+        return hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver_named(solver)).fit(table).coef_
 
     assert spies_are_shown_the_same(fit, two_tables())
 
