@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
@@ -165,8 +166,9 @@ def _unless_drowned(
 ) -> tuple[Solver, Plan]:
     """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low."""
     assert one.plan is not None
+    own = problem.loss.kernel_code in OWN or foreign(problem.constraint, problem.penalty, problem.loss) is not None
     paper = allowance.calibration is Calibration.PAPER
-    if not isinstance(problem.loss, Loss) or problem.loss.kernel_code in OWN or paper or not allowance.is_private:
+    if own or paper or not isinstance(problem.loss, Loss) or not allowance.is_private:
         return one.solver, one.plan
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
         loud = _noise(problem, prices, allowance) > QUIET
