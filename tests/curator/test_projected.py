@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import CentredGradientQuery, CovarianceQuery, Curator, NormHistogramQuery
+from hullabaloo.curator import CentredGradientQuery, CovarianceQuery, Curator, NormHistogramQuery, views
 from hullabaloo.curator.views import AffineView, public_matrix, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -185,3 +186,22 @@ def test_a_spread_needs_a_centre_and_a_length(centre: np.ndarray, clip_norm: flo
     asked = CovarianceQuery(about, Neighbours.REPLACE_ONE, 50, 1, 1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):
         asked.question(centre=centre, clip_norm=clip_norm)
+
+
+def test_rows_seen_through_a_matrix_again_are_those_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those of another matrix, nor of another target, who share what is kept."""
+    rng, about, made = np.random.default_rng(5), replace(facts(4), targets=("a", "b")), []
+    rows = Rows(rng.uniform(-0.4, 0.4, (50, 4)), rng.uniform(-1.0, 1.0, (50, 2)))
+    query = PricedQueries(about, Neighbours.REPLACE_ONE, 50).price("centred_gradient", loss=Squared(), mu=1e6, count=9)
+    curator, plain = Curator(rows, [query]), views.dense_turned
+    monkeypatch.setattr(views, "dense_turned", lambda *given: (made.append(1), plain(*given)))
+
+    def asked(target: int, matrix: np.ndarray) -> np.ndarray:
+        named = {"centre": np.zeros(4), "intercept_weight": 1.0, "clip_norm": 100.0}
+        seen = curator.of_target(target).projected(matrix)
+        return np.asarray(seen.answer("centred_gradient", np.zeros(4), **named))
+
+    for target, matrix in ((0, np.eye(4)), (1, np.eye(4)), (0, 2.0 * np.eye(4)), (0, np.eye(4))):
+        assert asked(target, matrix) == pytest.approx(-matrix @ rows.X.T @ rows.Y[:, target] / 50, abs=1e-3)
+    curator.projected(np.eye(4)), made.clear(), curator.projected(np.eye(4))
+    assert not made

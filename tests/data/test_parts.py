@@ -2,14 +2,17 @@
 
 import pickle
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import hullabaloo as hb
 from hullabaloo.data.engines.base import Part, Tally, Task, part_of
-from hullabaloo.data.parts import ChangedTable, PartedRows
+from hullabaloo.data.parts import ChangedTable, PartedRows, rows_of
 from hullabaloo.data.source import Rows
 
 
@@ -20,6 +23,8 @@ def rows(n: int = 50, seed: int = 0) -> Rows:
 
 class Stacked:
     """A question whose answer is the rows."""
+
+    by_columns = False
 
     def state(self, rows: Rows) -> Any:
         return rows.X
@@ -62,6 +67,17 @@ def test_other_rows_or_another_number_than_was_counted_are_found() -> None:
         parted.total(Stacked())
     with pytest.raises(ChangedTable):
         PartedRows(Given([rows()]), 4, counted=49).total(Stacked())
+
+
+def test_rows_that_are_read_once_are_compared_with_none_and_asked_no_second_time() -> None:
+    domain = hb.Domain({"x": (-1, 1)}, target={"y": (-1, 1)}, indicators=False)
+    table = pa.table({"x": [0.5, -0.5], "y": [0.1, 0.2]})
+    for questions in (1, 2):
+        parted = rows_of(domain.encoding(), hb.scan(table), questions=questions)
+        assert isinstance(parted, PartedRows)
+        first = parted.seen(lambda part: part, 1).total(Stacked())
+        with pytest.raises(TypeError) if questions == 1 else nullcontext():
+            assert np.array_equal(parted.seen(lambda part: part, 1).total(Stacked()), first)
 
 
 def test_rows_in_parts_are_private() -> None:

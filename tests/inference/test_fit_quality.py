@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.inference import fit_quality
 from hullabaloo.inference.fit_quality import from_score, quality, total
 from hullabaloo.noise import TestKey
-from hullabaloo.solvers import explained
+from hullabaloo.solvers import Explained, explained
 
 KEY = TestKey(bytes(range(32)))
 
@@ -81,6 +82,21 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert "Predicted / observed total" in dict(model.summary().header)
 
 
+def test_columns_that_never_vary_leave_totals_as_they_are() -> None:
+    """4 fits of values that are never missing: what noise gives the marks of missing ones is dropped, and the level is as well known as without them."""
+    domain = hb.Domain(features={"a": (0, 30), "b": (-2, 2), "c": ["r", "s"]}, target={"y": (0, 60)})
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({"a": rng.gamma(1.0, 1.0, 20_000), "b": rng.uniform(-1, 1, 20_000)})
+        table["c"] = rng.choice(["r", "s"], 20_000)
+        table["y"] = np.minimum(5.0 + 3.0 * table["a"] + 2.0 * table["b"] + rng.gamma(1.0, 2.0, 20_000), 60.0)
+        model = hb.LinearRegression(domain=domain, budget=hb.Budget(0.5, 1e-6), test_key=KEY.derive(seed)).fit(table)
+        told = total(model._fitted(), 0)
+        assert told is not None
+        assert abs(float(model.predict(table).sum() / table["y"].sum()) - told[0]) < 4.0 * told[1]
+        assert abs(told[0] - 1.0) < 6.0 * told[1] < 0.1
+
+
 def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narrower_errors() -> None:
     """2 000 persons of 30 000 declared records: R² within four errors (once in 10⁴ beyond), errors at least those of least squares."""
     rng = np.random.default_rng(4)
@@ -96,3 +112,15 @@ def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narro
     assert abs(found.r2 - r2) < 4.0 * found.standard_error < 0.2
     plain = float(np.std(residuals) / np.std(table["a"]) / math.sqrt(2_000))
     assert 0.9 * plain < made.summary().rows[0].std_error < 3.0 * plain
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(0.01, "23.7 (21.4 to 26.0)"), (0.07, "below 37: noise hides how far"), (0.5, "not told")]
+)
+def test_a_deviation_that_noise_hides_is_bounded_beside_an_r2(monkeypatch: Any, error: float, text: str) -> None:
+    """√(0.1 + 1.96 · 0.07) of 75 above, where that is below the target's own."""
+    made, _, _ = fitted(0)
+    monkeypatch.setattr(fit_quality, "_fit", lambda model, target: Explained(0.9, 0.05, 0.1, 1.0, error))
+    header = dict(made.summary().header)
+    assert header["R²"] == "0.900 (0.802 to 0.998)"
+    assert header["Residual s.d."].startswith(text)

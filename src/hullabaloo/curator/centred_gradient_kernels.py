@@ -45,7 +45,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
     weighted, moved = weight.size > 0, offset.size > 0
     block = np.zeros(p)
     for start in range(0, n, ROWS):
-        block[:] = 0.0
+        block[:], other, e = 0.0, -1, 0.0  # a row that waits for the next: two are added at once
         for i in range(start, min(start + ROWS, n)):
             squares = squared_length(X[i], centre, scale)
             if squares == 0.0 or not math.isfinite(squares):
@@ -57,8 +57,16 @@ def dense_steps(  # type: ignore[no-untyped-def]
             d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
             if weighted:
                 d *= weight[i]
+            if other < 0:
+                other, e = i, d
+                continue
             for j in range(p):
-                block[j] += (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
+                one = (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
+                block[j] += one + ((e * ((X[other, j] - centre[j]) * scale[j]) + magic) - magic)
+            other = -1
+        if other >= 0:
+            for j in range(p):
+                block[j] += (e * ((X[other, j] - centre[j]) * scale[j]) + magic) - magic
         add_cells(block, unit, high, low)
 
 

@@ -164,7 +164,7 @@ class Curator:
 
     @sealed
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
-        """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, computed once.
+        """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, kept until they are asked for through another.
 
         Only `centred_gradient`, `gradient_moments` and `norm_histogram` can be asked of it, which shorten or sort each record whatever its length; every other query
         rests on declared bounds of rows. Answers come out of the same payment.
@@ -182,8 +182,13 @@ class Curator:
                 "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
-            part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
-            return self.__part(part, paid, self.__key, {})
+            place, turned = found.tobytes(), self.__kept.pop("turned", None)
+            if turned is None or turned[0] is not self.__rows or turned[1] != place:  # targets share what is kept
+                turned = None  # its memory is given back first
+                part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
+                turned = self.__rows, place, part
+            self.__kept["turned"] = turned
+            return self.__part(turned[2], paid, self.__key, {})
 
     @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.compiled import njit
 from hullabaloo.data.encoding import Encoding
-from hullabaloo.data.readers.arrow import ArrowTable
+from hullabaloo.data.readers.arrow import ArrowTable, floats
 from hullabaloo.data.readers.parquet import ParquetPart
 from hullabaloo.data.schema import feature_columns, role_columns
 from hullabaloo.data.source import Rows
@@ -33,11 +33,11 @@ def encoded_by_columns(encoding: Encoding, table: Table, target: Any) -> Rows | 
     columns = feature_columns(table.schema, encoding.feature_names_in, encoding.n_features_in, others)
     place = dict(zip(encoding.domain.feature_names, columns, strict=True))
     rest = replace(encoding, layout=replace(layout, names=(), numeric=())).encode(table, target)
-    X = np.zeros((table.n_rows, encoding.facts.width), order="F")
+    X = np.empty((table.n_rows, encoding.facts.width), order="F")  # of such columns alone: each is written
     for one in layout.numeric:
         missing = X[:, one.indicator] if one.indicator >= 0 else X[:0, 0]
-        scale = np.array([*one.bounds, one.mid, one.half, one.fill])
-        scale_column(table.numbers([place[one.feature]])[:, 0], scale, X[:, one.column], missing)
+        missing[:], scale = 0.0, np.array([*one.bounds, one.mid, one.half, one.fill])
+        scale_column(floats(table.arrow(place[one.feature])), scale, X[:, one.column], missing)
     if encoding.fit_intercept:
         X[:, -1] = 1.0
     return replace(rest, X=X)

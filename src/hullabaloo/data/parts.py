@@ -55,14 +55,21 @@ class PartedRows:
         width: the number of encoded columns.
         counted: the number of rows where it is known, so that the first question is compared, too.
         progress: what says how many questions have been asked.
+        once: whether a second question is refused, as rows that are read once have no hashes.
     """
 
-    __slots__ = ("_counted", "_engine", "_progress", "_seen", "_views", "width")
+    __slots__ = ("_counted", "_engine", "_once", "_progress", "_seen", "_views", "width")
 
     def __init__(
-        self, engine: Engine, width: int, counted: int | None = None, progress: Progress | None = None
+        self,
+        engine: Engine,
+        width: int,
+        counted: int | None = None,
+        progress: Progress | None = None,
+        *,
+        once: bool = False,
     ) -> None:
-        self._engine, self.width, self._counted, self._progress = engine, width, counted, progress
+        self._engine, self.width, self._counted, self._progress, self._once = engine, width, counted, progress, once
         self._views: tuple[View, ...] = ()
         self._seen: list[tuple[int, int]] = []  # one for all views
 
@@ -78,6 +85,8 @@ class PartedRows:
         Raises:
             ChangedTable: the records are others than those of the first time.
         """
+        if self._once and self._seen:
+            raise TypeError("one question was said to be all")
         tally = self._engine.map_reduce(Task(self._views, asked))
         if self._counted not in (None, tally.count):
             raise ChangedTable
@@ -91,7 +100,7 @@ class PartedRows:
 
     def seen(self, view: View, width: int) -> "PartedRows":
         """The same rows through a public map of single rows."""
-        other = PartedRows(self._engine, width, self._counted, self._progress)
+        other = PartedRows(self._engine, width, self._counted, self._progress, once=self._once)
         other._views, other._seen = (*self._views, view), self._seen
         return other
 
@@ -101,15 +110,20 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
     source, domain = encoding.domain.open(table, parts=True), encoding.domain
     if not source.parted:
         return
-    if getattr(source, "sparse_columns", None) not in (None, encoding.n_features_in):
+    wide = getattr(source, "sparse_columns", None)
+    if wide not in (None, encoding.n_features_in):
         raise SchemaError(
             "The table of sparse rows has columns beside its lists that the domain gives no role, or the domain declares features. Declare row_norm= alone, and a "
             "target, weight or unit for each other column; or leave the others out of the table. Nothing was charged."
         )
     if domain.unit is not None and not getattr(source, "brings_units", False):
+        remedy = (
+            "Pass hb.scan(…, cache='folder'), in a shell --cache folder, where they are brought together, or a table in memory."
+            if wide is None
+            else "Of sparse rows they are not brought together: make one record of each unit and declare none, or write a column for each feature."
+        )
         raise SchemaError(
-            f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass "
-            "hb.scan(…, cache='folder'), in a shell --cache folder, where they are brought together, or a table in memory. Nothing was charged."
+            f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. {remedy} Nothing was charged."
         )
     if weight is not None or (y is not None and not schema.target_columns(domain, y)):
         raise SchemaError(
@@ -133,4 +147,4 @@ def rows_of(
     names = schema.target_columns(encoding.domain, y)
     target = None if y is None else names[0] if isinstance(y, str) else names
     reading = Reading(encoding, target, once=questions == 1)
-    return PartedRows(source.engine(reading), encoding.facts.width, counted, progress)
+    return PartedRows(source.engine(reading), encoding.facts.width, counted, progress, once=reading.once)

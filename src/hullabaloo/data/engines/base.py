@@ -76,7 +76,7 @@ class Reading:
     Attributes:
         encoding: the public map.
         target: the names of the target's columns, or None for those that the domain declares.
-        once: whether one question is all that is asked, so that nothing need be kept.
+        once: whether one question is all that is asked, so that nothing need be kept or compared.
     """
 
     encoding: Encoding
@@ -100,8 +100,8 @@ class Reading:
             raise TypeError("records of one unit may lie in several parts")
         rows = encoded_by_columns(self.encoding, table, self.target)
         if rows is None:
-            return part_of(self.encoding.encode(table, self.target))
-        return part_of(rows if by_columns else replace(rows, X=np.ascontiguousarray(rows.X)))
+            return part_of(self.encoding.encode(table, self.target), once=self.once)
+        return part_of(rows if by_columns else replace(rows, X=np.ascontiguousarray(rows.X)), once=self.once)
 
     def nothing(self) -> Part:
         """No rows: what a table without any part is."""
@@ -179,11 +179,11 @@ class OtherVersion(Exception):
     """A worker has another version of this library."""
 
 
-def part_of(rows: Rows) -> Part:
-    """The rows with what tells them from others. PRIVATE."""
+def part_of(rows: Rows, *, once: bool = False) -> Part:
+    """The rows with what tells them from others; those that are read `once` are compared with none. PRIVATE."""
     X = rows.X
     size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    return Part(rows, rows.Y.shape[0], hashed(rows), size + rows.Y.nbytes)
+    return Part(rows, rows.Y.shape[0], 0 if once else hashed(rows), size + rows.Y.nbytes)
 
 
 def hashed(rows: Rows) -> int:
