@@ -193,7 +193,7 @@ def table(
     """The path of a table; where it is to be read in parts, here or by the workers of a cluster, or lies at an address, the table."""
     far, engine, address = "://" in source, asked.engine, asked.address
     path = source if far else existing(Path(source), "table")
-    if not (far or asked != PartsOptions() or cache is not None or verbose):
+    if not (far or asked != options.PartsOptions() or cache is not None or verbose):
         return path
     from hullabaloo.data.scan import scan
 
