@@ -1,6 +1,6 @@
 """Whether the planner is right on real tables: what `hb.plan` says of a table's declaration beside what fits on its records then keep.
 
-The 26 tables of `share_tables.py`, at most 20 000 training rows each, at four budgets in one of the relations: 104 problems. Every solver that can
+The 26 tables of `share_tables.py`, at most 10 000 training rows each, at four budgets in one of the relations: 104 problems. Every solver that can
 is run `DRAWS` times; what is lost is the excess of the mean training loss over its minimum, as a share of the excess of the best constant. Forecast: the share kept that
 the chosen solver's line shows (`price` says the same from one draw more). *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
 *Chosen over best*: what the chosen solver loses over the least that one by name loses, neither told apart below `LEAST`; the best of a dozen in hindsight on the same draws. Of classes
@@ -27,7 +27,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import problem_of
 from hullabaloo.release.rehearsal import rehearsal
 
-ROWS, DRAWS, LEAST = 25_000, 2, 0.01
+ROWS, DRAWS, LEAST = 12_500, 2, 0.01
 BUDGETS = ((0.1, "add-or-remove"), (0.3, "replace-one"), (1.0, "replace-one"), (3.0, "add-or-remove"))
 WITHIN, GOOD_CHOICE = 2.0, 1.2
 
