@@ -44,30 +44,30 @@ def folder() -> Path:
 
 
 def written(records: int) -> Path:
-    """A Parquet file of so many records of twenty features, a target and a person, written once; of more than `RECORDS`, a folder of links to one."""
+    """Parquet of so many records of twenty features, a target and a person, five records each, written once: a folder of files where they are more than `RECORDS`."""
     place = folder() / f"{records}.parquet"
     if place.exists():
         return place
+    rng, part = np.random.default_rng(0), place.with_suffix(".part")
     if records > RECORDS:
-        place.mkdir()
-        for number in range(records // RECORDS):
-            (place / f"{number}.parquet").hardlink_to(written(RECORDS))
-        return place
-    rng, writer, part = np.random.default_rng(0), None, place.with_suffix(".part")
+        part.mkdir(exist_ok=True)
+    for number, start in enumerate(range(0, records, RECORDS)):
+        _write(part / f"{number}.parquet" if records > RECORDS else part, rng, min(RECORDS, records - start), records)
+    part.rename(place)
+    return place
+
+
+def _write(place: Path, rng: np.random.Generator, records: int, all_records: int) -> None:
+    writer = None
     for start in range(0, records, GROUP):
         X = rng.uniform(-1, 1, (min(GROUP, records - start), FEATURES))
         y = X @ np.linspace(-0.3, 0.3, FEATURES) + rng.normal(0, 0.3, len(X))
-        columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {
-            "y": y,
-            "who": rng.integers(0, records // 5, len(X)),
-        }
-        table = pa.table(columns)
-        writer = writer or parquet.ParquetWriter(part, table.schema)
+        columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"y": y}
+        table = pa.table(columns | {"who": rng.integers(0, all_records // 5, len(X))})
+        writer = writer or parquet.ParquetWriter(place, table.schema)
         writer.write_table(table, row_group_size=GROUP)
     assert writer is not None
     writer.close()
-    part.rename(place)
-    return place
 
 
 def domain(records: int, **more: Any) -> hb.Domain:

@@ -28,7 +28,7 @@ from hullabaloo.losses import Logistic
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.selection import vertex
+from hullabaloo.selection import choice
 from hullabaloo.solvers.frank_wolfe.frank_wolfe import descend
 
 SPEED = True
@@ -85,12 +85,12 @@ def _steps(X: sp.csr_array, y: np.ndarray, epsilon: float) -> dict[str, Any]:
         return {"seconds": seconds, "solver": (whole - sum(seconds[1:])) / steps, "chosen": chosen, "touched": touched}
 
     walked(2)  # compiles
-    kept, (many, most) = walked(STEPS), (vertex.MANY, vertex._MOST)
-    vertex._MOST = 0
+    kept, (many, most) = walked(STEPS), (choice.MANY, choice._MOST)
+    choice._MOST = 0
     anew = walked(FEW)
-    vertex.MANY, vertex._MOST = 2 * COLUMNS + 1, most
+    choice.MANY, choice._MOST = 2 * COLUMNS + 1, most
     plain = walked(FEW)
-    vertex.MANY = many
+    choice.MANY = many
     median = {
         name: float(np.median(found["seconds"][1:]))
         for name, found in (("kept", kept), ("anew", anew), ("plain", plain))

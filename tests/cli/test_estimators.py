@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Run
+from tests.data.test_sparse_lists import P, lists_table
 from tests.linear_model.examples import table
 
 FEATURES = """
@@ -80,6 +81,25 @@ def test_a_file_is_fitted_in_parts(run: Run, tmp_path: Path) -> None:
     assert "read in parts" in watched.out
     assert not list((tmp_path / "scratch").iterdir())
     assert run("fit", "table.csv", *words, "--cache", "nowhere", "--out", "third.json").code == 1
+
+
+def test_sparse_rows_are_read_from_lists(run: Run, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    (tmp_path / "rows").mkdir()
+    pq.write_table(lists_table(), tmp_path / "rows" / "0.parquet")
+    (tmp_path / "domain.toml").write_text(
+        'row_norm = 1.5\nrecords = 400\ntarget = { y = [-1, 1] }\nweight = ["w", 2.0]\n'
+    )
+    (tmp_path / "scratch").mkdir()
+    words = ["--domain", "domain.toml", "--solver", "moments", *BUDGET, "--cache", "scratch"]
+    done = run("fit", "rows", *words, "--sparse", P, "--out", "model.json")
+    assert done.code == 0, done.err
+    predicted = run("predict", "model.json", "rows", "--sparse", P, "--keep", "w", "--out", "p", "--json")
+    assert predicted.code == 0, predicted.err
+    assert pq.read_table(tmp_path / "p").num_rows == 400
+    refused = run("fit", "rows", *words, "--sparse", 0, "--out", "other.json")
+    assert (refused.code, "sparse=0" in refused.err) == (1, True)
 
 
 def test_predictions_evaluations_and_bounds_are_made_in_parts(run: Run, tmp_path: Path) -> None:

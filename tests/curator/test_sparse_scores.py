@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import stats
 
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
@@ -13,19 +14,20 @@ from hullabaloo.losses import Huber, Logistic, Poisson, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.selection import vertex
+from hullabaloo.selection import choice
+from hullabaloo.selection.select import SelectQuery
 from hullabaloo.selection.sparse_scores import SparseScores
 from hullabaloo.selection.vertex import VertexQuery
 
 RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
-N, P = 300, 60
+N, P, KEY = 300, 60, TestKey(bytes(32))
 LOSSES = {"squared": Squared(), "logistic": Logistic(), "huber": Huber(0.1), "poisson": Poisson()}
 BODIES = {"l1": L1Ball(0.7), "simplex": Simplex(2.0)}
 
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vertex, "MANY", 1)
+    monkeypatch.setattr(choice, "MANY", 1)
 
 
 def facts(*, weight: float = 1.0, unit: int = 1, offset: float = 0.0, intercept: bool = False) -> RowFacts:
@@ -47,6 +49,11 @@ def table(rng: np.random.Generator, about: RowFacts, n: int = N) -> Rows:
 def query(about: RowFacts, relation: Neighbours = Neighbours.REPLACE_ONE, **changed: Any) -> VertexQuery:
     asked = {"constraint": L1Ball(0.7), "loss": Squared(), "clip": 0.3, "epsilon": 0.5, "count": 100} | changed
     return PricedQueries(about, relation, N).price("vertex", **asked)
+
+
+def selected(about: RowFacts, **changed: Any) -> SelectQuery:
+    asked = {"loss": Squared(), "clip": 0.3, "epsilon": 5.0, "count": 100} | changed
+    return PricedQueries(about, Neighbours.REPLACE_ONE, N).price("select", **asked)
 
 
 def scores(kept: SparseScores) -> np.ndarray:
@@ -109,6 +116,52 @@ def test_no_neighbour_moves_a_kept_score_by_more_than_the_sensitivity(relation: 
         assert np.abs(scores(left) - scores(right)).max() <= asked.sensitivity
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.few(2)
+def test_kept_scores_of_columns_are_those_made_anew(loss: str) -> None:
+    """Of a selection beside intervals and excluded columns, of which some are others at each choice, or none are given."""
+    rng, about = np.random.default_rng(9), facts(weight=3.0)
+    scales = tuple(rng.uniform(0.5, 2.0, P).tolist())
+    rows, asked = table(rng, about), selected(about, loss=LOSSES[loss], scales=scales)
+    kept, lower = SparseScores(asked, rows), rng.normal(size=P) / 20
+    for step, theta in enumerate(walk(rng, 12)):
+        lower[rng.integers(P)] = rng.choice([-np.inf, -0.1, 0.05])
+        within = None if step % 4 == 1 else (lower.copy(), np.where(lower > 0.0, np.inf, lower + 0.1))
+        excluded = None if step % 5 == 2 else rng.random(P) < 0.2
+        found = kept.at(theta, within, excluded)
+        anew = asked.exact_scores(rows, theta, within)
+        left = np.where(False if excluded is None else excluded, -asked.bound, anew)
+        np.testing.assert_array_equal(found._gaps, asked.contest(left)._gaps)
+
+
+def test_selections_are_the_same_however_the_table_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At clips that change, each among the columns that are left; they have the law of the plain mechanism, up to a false alarm of 1e-7."""
+    monkeypatch.setattr(choice, "MANY", 1)
+    rng, about = np.random.default_rng(6), facts()
+    rows, points = table(rng, about), walk(rng, 12)[:12]
+    whole, asked = Rows(np.ascontiguousarray(rows.X.toarray()), rows.Y), selected(about, count=100)
+
+    def chosen(held: Rows) -> list[int]:
+        curator, found = Curator(held, [asked], key=KEY), list[int]()
+        for step, theta in enumerate(points):
+            taken, within = np.isin(np.arange(P), found), (-np.ones(P) / 9, np.ones(P) / 9)
+            found.append(curator.answer("select", theta, taken, clip=0.2 if step < 6 else 0.3, within=within))
+        return found
+
+    kept = chosen(rows)
+    assert len(set(kept)) == len(points)
+    monkeypatch.setattr(choice, "_MOST", 0)
+    assert kept == chosen(rows) == chosen(whole)
+    monkeypatch.setattr(choice, "_MOST", N)
+    taken, drawn, held = np.arange(P) % 3 == 0, np.zeros(P), dict[Any, Any]()
+    for number in range(2_000):
+        question = asked.question(points[5], taken)
+        drawn[asked.answered(rows, question, KEY.derive(str(number)), held)] += 1
+    assert not drawn[taken].any()
+    law = np.exp(0.5 * asked.epsilon / asked.sensitivity * asked.exact_scores(rows, points[5]))[~taken]
+    assert stats.chisquare(drawn[~taken], 2_000 * law / law.sum()).pvalue > 1e-7
+
+
 @pytest.mark.usefixtures("many")
 def test_choices_are_the_same_however_the_table_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, about = np.random.default_rng(6), facts()
@@ -120,7 +173,7 @@ def test_choices_are_the_same_however_the_table_is_held(monkeypatch: pytest.Monk
         return [curator.answer("vertex", theta) for theta in points if np.isfinite(theta).all()]
 
     kept = chosen(rows)
-    monkeypatch.setattr(vertex, "_MOST", 0)
+    monkeypatch.setattr(choice, "_MOST", 0)
     assert kept == chosen(rows) == chosen(whole)
     assert len(set(kept)) > 10
 

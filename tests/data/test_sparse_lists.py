@@ -24,6 +24,10 @@ DOMAIN = hb.Domain(row_norm=1.5, target={"y": (-1, 1)}, weight=("w", 2.0), recor
 
 @pytest.fixture(scope="module")
 def table() -> pa.Table:
+    return lists_table()
+
+
+def lists_table() -> pa.Table:
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 6, N)
     starts = np.append(0, np.cumsum(lengths)).astype(np.int32)
@@ -51,26 +55,32 @@ FITS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, tmp_path: Path) -> None:
+def test_bits_are_those_of_the_table_in_memory(
+    name: str, table: pa.Table, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Whatever the parts are, in whichever order they come, kept or read anew."""
     parquet.write_table(table, tmp_path / "one.parquet", row_group_size=150)
     shuffled = table.take(np.random.default_rng(1).permutation(N))
     given = {
         "file": hb.scan(tmp_path / "one.parquet", sparse=P, batch_rows=67),
         "read anew": hb.scan(str(tmp_path), sparse=P, keep_bytes=0),
+        "sealed": hb.scan(tmp_path / "one.parquet", sparse=P, keep_bytes=0, cache=tmp_path_factory.mktemp("cache")),
         "tables, in another order": hb.scan(lambda: (shuffled.slice(at, 90) for at in range(0, N, 90)), sparse=P),
     }
 
-    def fitted(source: Any, *apart: Any, **weight: Any) -> Any:
-        return FITS[name]().set_params(budget=ONE, test_key=KEY).fit(source, *apart, **weight)
-
-    X = matrix(table)
-    whole = fitted(X, table["y"].to_numpy(), sample_weight=table["w"].to_numpy())
     for source in given.values():
-        found = fitted(source)
-        assert found.coef_.tobytes() == whole.coef_.tobytes()
-        assert found.intercept_ == whole.intercept_
-    np.testing.assert_array_equal(whole.predict(given["file"]), whole.predict(X))
+        check_as_in_memory(name, table, source)
+
+
+def check_as_in_memory(name: str, table: pa.Table, source: Any) -> Any:
+    """Its fit has the bits of the matrix in memory, and so have its predictions, in whichever order; the model."""
+    whole, found = (FITS[name]().set_params(budget=ONE, test_key=KEY) for _ in range(2))
+    whole.fit(matrix(table), table["y"].to_numpy(), sample_weight=table["w"].to_numpy())
+    found.fit(source)
+    assert found.coef_.tobytes() == whole.coef_.tobytes()
+    assert found.intercept_ == whole.intercept_
+    np.testing.assert_array_equal(np.sort(found.predict(source)), np.sort(whole.predict(matrix(table))))
+    return found
 
 
 ITEMS = [0, 3, P - 1, P, -1, 2**31, 2**62, None]
@@ -161,7 +171,7 @@ def test_what_holds_no_sparse_rows_is_refused(table: pa.Table, tmp_path: Path) -
         (whole, {"sparse": True}),
         (whole, {"sparse": 2.0}),
     ]
-    asked += [(tmp_path / "lines.csv", {"sparse": P}), (whole, {"sparse": P, "cache": tmp_path})]
+    asked += [(tmp_path / "lines.csv", {"sparse": P})]
     for source, options in asked:
         with pytest.raises(InvalidParameter, match="sparse"):
             hb.scan(source, **options)
@@ -176,6 +186,9 @@ def test_what_holds_no_sparse_rows_is_refused(table: pa.Table, tmp_path: Path) -
     for domain in (hb.Domain(row_norm=1.0, target={"y": (-1, 1)}), hb.Domain({"x1": (0, 1)}, target={"y": (-1, 1)})):
         with pytest.raises(SchemaError, match="beside its lists"):
             hb.LinearRegression(domain=domain, budget=ONE).fit(hb.scan(whole, sparse=P))
+    units = hb.Domain(row_norm=1.0, target={"y": (-1, 1)}, unit="w")
+    with pytest.raises(SchemaError, match="make one record of each unit"):
+        hb.LinearRegression(domain=units, budget=ONE).fit(hb.scan(whole, sparse=P, cache=tmp_path))
 
 
 def test_a_broken_container_is_refused() -> None:

@@ -10,10 +10,13 @@ import pyarrow as pa
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError
 from tests.data.engines.fits import CLASSES, N, table
+from tests.data.test_sparse_lists import P, lists_table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "larger-than-memory.md"
 ONE, LASSO = hb.Budget(0.05, 1e-6), hb.L1Penalty(0.01)
 DOMAIN = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, target={"y": (-2, 2)}, records=N, indicators=False)
+LISTS = hb.Domain(row_norm=1.5, target={"y": (-1, 1)}, weight=("w", 2.0), records=400)
+UNITS = hb.Domain(row_norm=1.5, target={"y": (-1, 1)}, unit="w")
 SUMS = "a solver that adds up: moments, gradient, adaptive_gradient, preconditioned_gradient, mirror_descent"
 MEMORY = "the table in memory, or the path of its file"
 SOLVERS: dict[str, dict[str, Any]] = {
@@ -80,7 +83,23 @@ def calls(model: Any, classes: Any, terms: dict[str, Any]) -> dict[str, tuple[Ca
         ),
         "`to_sklearn`": (lambda: model.to_sklearn().predict(source()), "`predict`, or batches of the table"),
     }
-    return fits | others
+    lists = lambda: hb.scan(lambda: iter(lists_table().to_batches()), sparse=P)  # noqa: E731
+    of_lists = hb.LinearRegression(domain=LISTS, solver="moments", budget=hb.Budget(8.0, 1e-6)).fit(lists())
+    sparse: dict[str, tuple[Callable[[], Any], str]] = {
+        "sparse lists by the same solvers": (
+            lambda: hb.LinearRegression(domain=LISTS, solver="gradient", **terms).fit(lists()),
+            "",
+        ),
+        "by `hb.predict`, `hb.evaluate`": (
+            lambda: (hb.predict(of_lists, lists()).read_all(), hb.evaluate(of_lists, lists(), **terms)),
+            "",
+        ),
+        "sparse lists with a unit": (
+            lambda: hb.LinearRegression(domain=UNITS, solver="moments", **terms).fit(lists()),
+            "make one record of each unit and declare none, or write a column for each feature",
+        ),
+    }
+    return fits | others | sparse
 
 
 def shown(found: dict[str, str]) -> str:

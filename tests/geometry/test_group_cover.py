@@ -219,7 +219,7 @@ def test_nothing_and_too_much() -> None:
         assert not function.prox(np.zeros(p), 1.0).any()
         tiny = function.prox(v * 2.0**-1040, 0.0625 * 2.0**-1040)
         assert list(tiny * 2.0**1000 * 2.0**40) == pytest.approx(list(function.prox(v, 0.0625)), rel=1e-9)
-        with pytest.raises(InvalidParameter, match="declared for"):
+        with pytest.raises(InvalidParameter, match="the set has"):
             function.prox(np.ones(p + 1), 1.0)
         with pytest.raises(InvalidParameter, match="not be negative"):
             function.prox(v, -1.0)
@@ -267,7 +267,7 @@ def test_trees_favour_tops_and_grids_favour_patches() -> None:
 def test_faults_are_explained() -> None:
     for groups, message in [
         ([[0, 1], [3]], "Column 2 is in no group"),
-        ([[0, 1, 0]], "column 0 more than once"),
+        ([[0, 1, 0]], "column 0 twice"),
         ([[0], []], "Group 1 must be a list"),
         ([[0], [True]], "Group 1 holds True"),
         ([[0], [-1]], "Group 1 holds -1"),

@@ -146,7 +146,7 @@ def test_faults_are_explained_and_intervals_are_plain_data() -> None:
     for wrong in (0, 2.5, True, "3"):
         with pytest.raises(InvalidParameter, match="number of columns of Intervals"):
             Intervals(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="declared for 3"):
+    with pytest.raises(InvalidParameter, match="the set has 3"):
         Intervals(3).prox(np.ones(4), 1.0)
     with pytest.raises(InvalidParameter, match="must be 3"):
         Intervals(3).gaussian_width(4)

@@ -96,7 +96,7 @@ def test_widths_of_equal_distances_are_exact_and_others_bounded():
         ([[0.0], [math.nan]], "Vertex 1 of the Polytope holds a NaN"),
         (
             [[math.inf, 0.0], [0.0, 0.0]],
-            "Vertex 0 of the Polytope holds a NaN or an infinity, so the set is not bounded",
+            "Vertex 0 of the Polytope holds a NaN or an infinity; give finite vertices",
         ),
         ([[0.0, 1.0], [1.0]], "not a table of numbers"),
         ("ab", "not a table of numbers"),
@@ -119,7 +119,7 @@ def test_a_polytope_keeps_its_own_copy():
         body.vertices[0, 0] = 7.0
     body.vertex_at(0, 2)[0] = 7.0
     assert body.vertices[0, 0] == 1.0
-    with pytest.raises(InvalidParameter, match="declared for 2"):
+    with pytest.raises(InvalidParameter, match="the set has 2"):
         body.project(np.zeros(3))
     with pytest.raises(InvalidParameter, match="as the set's bounds are"):
         body.start(3)

@@ -75,7 +75,7 @@ def test_box_bounds():
         Box((0.0, 2.0), (1.0, 1.0))
     with pytest.raises(InvalidParameter, match="2 coordinates and the upper bound 3"):
         Box((0.0, 0.0), (1.0, 1.0, 1.0))
-    with pytest.raises(InvalidParameter, match="declared for 2"):
+    with pytest.raises(InvalidParameter, match="the set has 2"):
         Box((0.0, 0.0), 1.0).project(np.zeros(3))
     with pytest.raises(InvalidParameter, match="as the set's bounds are"):
         Box((0.0, 0.0), 1.0).max_norm(1, 3)

@@ -123,9 +123,9 @@ def test_radii_that_are_none_are_refused(wrong):
 
 
 def test_vectors_of_another_size_are_refused():
-    with pytest.raises(InvalidParameter, match="declared for 3"):
+    with pytest.raises(InvalidParameter, match="the set has 3"):
         GroupBall([[0, 1], [2]], 1.0).project(np.zeros(4))
-    with pytest.raises(InvalidParameter, match="declared for 3"):
+    with pytest.raises(InvalidParameter, match="the set has 3"):
         GroupPenalty([[0, 1], [2]], 1.0).value(np.zeros(4))
     for call in (NuclearBall(1.0, 2).project, NuclearPenalty(1.0, 2).value):
         with pytest.raises(InvalidParameter, match="3 coordinates are not the rows of a matrix with 2 columns"):

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.inference import fit_quality
 from hullabaloo.inference.fit_quality import from_score, quality, total
 from hullabaloo.noise import TestKey
-from hullabaloo.solvers import explained
+from hullabaloo.solvers import Explained, explained
 
 KEY = TestKey(bytes(range(32)))
 
@@ -111,3 +112,15 @@ def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narro
     assert abs(found.r2 - r2) < 4.0 * found.standard_error < 0.2
     plain = float(np.std(residuals) / np.std(table["a"]) / math.sqrt(2_000))
     assert 0.9 * plain < made.summary().rows[0].std_error < 3.0 * plain
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(0.01, "23.7 (21.4 to 26.0)"), (0.07, "below 37: noise hides how far"), (0.5, "not told")]
+)
+def test_a_deviation_that_noise_hides_is_bounded_beside_an_r2(monkeypatch: Any, error: float, text: str) -> None:
+    """√(0.1 + 1.96 · 0.07) of 75 above, where that is below the target's own."""
+    made, _, _ = fitted(0)
+    monkeypatch.setattr(fit_quality, "_fit", lambda model, target: Explained(0.9, 0.05, 0.1, 1.0, error))
+    header = dict(made.summary().header)
+    assert header["R²"] == "0.900 (0.802 to 0.998)"
+    assert header["Residual s.d."].startswith(text)

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,3 +181,20 @@ def test_a_long_table_prints_what_is_not_0_and_says_what_it_leaves_out() -> None
     assert len(full.summary().cells()[1]) == 200
     assert full.summary().shown[-1].name == "(intercept)"
     assert len(full.summary().to_dataframe()) == len(full.summary().to_dict()["rows"]) == 301
+
+
+@pytest.mark.parametrize("solver", ["moments", "output_perturbation"])
+def test_a_private_number_of_records_is_the_released_one(solver: str, tmp_path: Path) -> None:
+    """4 000 records where 10 000 were declared: within 400 of them, 6 and more deviations of noise, in the header and in the tests' degrees of freedom."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (4_000, 2))
+    bounds = {"features": {"x1": (-1, 1), "x2": (-1, 1)}, "target": (-2, 2), "indicators": False}
+    asked = {"budget": hb.Budget(4.0, 1e-8), "neighbours": "add-or-remove", "test_key": KEY, "solver": solver}
+    model = hb.LinearRegression(domain=hb.Domain(**bounds, records=10_000), **asked).fit(X, X[:, 0])
+    told = dict(model.summary().header)["Records"]
+    assert told.endswith("(released; declared: 10,000)")
+    freedom = model.test("x1 = 0").rows[0].df_residual + 3.0
+    assert abs(freedom - 4_000) <= 400
+    assert told.startswith(f"about {freedom:,.0f} ")
+    model.save(tmp_path / "model.json")
+    assert dict(hb.load(tmp_path / "model.json").summary().header)["Records"] == told

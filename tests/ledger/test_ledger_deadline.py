@@ -232,7 +232,7 @@ def test_threads_that_wait_for_each_other_do_not_wait_for_ever(
     monkeypatch.setattr(backend, "PATIENCE_S", 0.3)
     said: list[str] = []
     thread = threading.Thread(target=lambda: said.append(ends_in_time(lambda: charge(sqlite_ledger))))
-    with sqlite._one_at_a_time:
+    with sqlite._turn:
         thread.start()
         thread.join(10)
     assert not thread.is_alive()

@@ -43,7 +43,7 @@ def test_what_is_declared_is_taken_stored_and_cloned(kind: Any) -> None:
         (hb.HuberRegressor, {"epsilon": 1.35}, r"threshold=0\.25"),
         (hb.streaming.IncrementalRegression, {"max_iter": 100}, "steps follow from the budget"),
         (hb.PrivateSearchCV, {"random_state": 0}, "noise is never seeded"),
-        (hb.LinearSVC, {"nosuch": 0}, "has no parameter 'nosuch'. Its parameters are budget, domain"),
+        (hb.LinearSVC, {"nosuch": 0}, "has no parameter 'nosuch'. Its parameters: budget, domain"),
     ],
 )
 def test_habits_of_other_libraries_are_answered_with_what_to_write(kind: Any, given: dict[str, Any], says: str) -> None:

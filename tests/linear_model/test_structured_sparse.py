@@ -480,7 +480,7 @@ def test_wrong_radii_and_strengths_are_refused(wrong: Any) -> None:
     ("make", "words"),
     [
         (lambda: hb.FeatureTree([("a", "b")]), "a mapping from each child"),  # type: ignore[arg-type]
-        (lambda: hb.FeatureTree({"a": []}), "empty list of parents"),
+        (lambda: hb.FeatureTree({"a": []}), "no parents"),
         (lambda: hb.FeatureTree({"a": 1.5}), "names or places"),  # type: ignore[dict-item]
         (lambda: hb.FeatureTree({True: "a"}), "names or places"),
         (lambda: hb.FeatureGrid(0, 3), "its rows are 0"),

@@ -28,6 +28,17 @@ def test_law(epsilon: float, bound: float) -> None:
     assert stats.chisquare(drawn(found, 3_000, 6), 3_000 * exponential_law(SCORES, epsilon)).pvalue > ALARM
 
 
+def test_law_of_those_that_are_not_excluded() -> None:
+    excluded, scores = np.arange(SCORES.size) % 3 == int(SCORES.argmax()) % 3, SCORES.copy()
+    scores[excluded] = -20.0
+    found = Contest(scores, 1.0, 2.0, bound=20.0)
+    chosen = np.bincount([found.choose(KEY.derive(i), excluded) for i in range(3_000)], minlength=SCORES.size)
+    assert not chosen[excluded].any()
+    assert stats.chisquare(chosen[~excluded], 3_000 * exponential_law(SCORES[~excluded], 2.0)).pvalue > ALARM
+    alike = Contest(np.full(3, -20.0), 1.0, 2.0, bound=20.0)  # all are as bad as excluded ones
+    assert alike.choose(KEY, np.array([True, False, True])) == 1
+
+
 def test_law_of_the_last_octave(monkeypatch: pytest.MonkeyPatch) -> None:
     """With two octaves instead of 200, most candidates share the last bucket."""
     monkeypatch.setattr(selection, "_LAST", 2)

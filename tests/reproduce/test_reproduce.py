@@ -12,7 +12,7 @@ import hullabaloo as hb
 from hullabaloo.cli.app import app
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.reproduce import Claim, Reproduction, lasso
-from hullabaloo.reproduce.claims import FAILS, HOLDS, UNTOLD, Picture, agrees
+from hullabaloo.reproduce.claims import FAILS, HOLDS, UNTOLD, Picture
 from hullabaloo.reproduce.composite import noise_multiplier, sampled_epsilon
 from hullabaloo.reproduce.papers import PAPERS, recorded
 
@@ -39,8 +39,8 @@ SMALL = Reproduction(
         (Claim("", "", math.nan, 0.0, high=1.0), UNTOLD),
         (Claim("", "", 0.5, math.nan, high=1.0), UNTOLD),
         (Claim("", "", math.inf, 0.0, high=1.0), UNTOLD),
-        (agrees("", "", 1.0 + 4e-7), HOLDS),
-        (agrees("", "", 1.000001), FAILS),
+        (Claim.agrees("", "", 1.0 + 4e-7), HOLDS),
+        (Claim.agrees("", "", 1.000001), FAILS),
     ],
 )
 def test_a_verdict_takes_two_standard_errors_to_either_side(claim: Claim, verdict: str) -> None:
@@ -66,7 +66,7 @@ def test_a_wrong_rate_and_a_wrong_noise_do_not_hold(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(lasso, "spread_risk", lambda p, n, given, draws, first: n**-0.3 * (1.0 + 1e-3 * first))
     found = hb.reproduce("000", quick=True).claims
     assert [one.says for one in found if one.verdict == FAILS] == [found[0].says]
-    monkeypatch.setattr(lasso, "_printed", lambda: (agrees("Algorithm 2", "half the noise", 0.5),))
+    monkeypatch.setattr(lasso, "_printed", lambda: (Claim.agrees("Algorithm 2", "half the noise", 0.5),))
     assert [one.verdict for one in hb.reproduce("000", quick=True).claims].count(FAILS) == 2
 
 

@@ -151,9 +151,7 @@ def _targets(domain: Domain) -> list[tuple[tuple[Any, ...], str]]:
         classes = domain.targets[0].ordered  # type: ignore[union-attr]
         return [((level,), f"class {level}") for level in (classes[-1], classes[0], *classes[1:2])][: len(classes)]
     ends = [(target.hi, target.lo) for target in domain.targets]  # type: ignore[union-attr]
-    found = {
-        tuple(end[i] for end in ends): words for i, words in enumerate(("the highest target", "the lowest target"))
-    }
+    found = {tuple(end[i] for end in ends): side for i, side in enumerate(("the highest target", "the lowest target"))}
     if len(ends) > 1:
         found[tuple(end[i % 2] for i, end in enumerate(ends))] = "opposed targets"
     return list(found.items())

@@ -220,9 +220,7 @@ def _optional(name: str, value: object, kinds: Any, what: str) -> None:
 def _whole(name: str, value: object, least: int, example: int) -> None:
     """Refuse what is no whole number from `least` on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidParameter(
-            f"{name} was given as {value!r}. Pass a whole number from {least} on, such as {name}={example}."
-        )
+        raise InvalidParameter(f"{name}={value!r} was given. Pass a whole number from {least} on, such as {example}.")
 
 
 def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:
@@ -232,7 +230,5 @@ def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:
     if Calibration.parse(getattr(estimator, "calibration", "exact")) is Calibration.PAPER:
         notes.append("The claim that is audited is what the paper's noise really gives, not what the paper says of it")
     if opaque:
-        notes.append(
-            "A perturbed minimiser's law has no closed form: the released coefficients were judged as a black box"
-        )
+        notes.append("A perturbed minimiser's law has no closed form: its coefficients were judged as a black box")
     return tuple(notes)

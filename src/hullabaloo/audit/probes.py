@@ -134,9 +134,7 @@ def asks(query: Any) -> list[Ask]:
         return [_at(name, nowhere, of=of, **about) for of in ("records", "gradients", *of_units)]
     if name == "coordinate_gradient":
         tiny, form = np.full(facts.width, 1e-6), separable_form(NoPenalty(), None, facts.width)
-        return [
-            _at("coordinate_gradient", nowhere, order=np.zeros(1, dtype=np.int64), clips=tiny, steps=tiny, form=form)
-        ]
+        return [_at("coordinate_gradient", nowhere, order=np.zeros(1, np.int64), clips=tiny, steps=tiny, form=form)]
     if name == "norm_histogram":
         edges = np.linspace(0.2, 0.8, query.bins - 1) * facts.norm_l2
         return [_at("norm_histogram", None, centre=nowhere, intercept_weight=1.0, edges=edges)]

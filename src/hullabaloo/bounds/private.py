@@ -114,12 +114,8 @@ def private_bounds(
         if quantiles is None and least > MOST:
             raise BudgetError(_too_little(prices.records, len(names), least))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
-        places = range(0, 2 * len(names), 2)
-        columns = {
-            "values": tuple(places),
-            "missing": tuple(k + 1 for k in places),
-            "grids": tuple(map(grids.get, names)),
-        }
+        at = tuple(range(0, 2 * len(names), 2))
+        columns = {"values": at, "missing": tuple(k + 1 for k in at), "grids": tuple(map(grids.get, names))}
         query = prices.price("quantiles", **columns, shares=cut, epsilon=epsilon, count=len(names))
         if not math.isinf(epsilon) and query.bound > LARGEST * query.sensitivity:
             raise BudgetError(

@@ -183,7 +183,7 @@ def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:
     targets = {one.names[0]: (one.lo, one.hi) for one in domain.targets if isinstance(one, BoundedTarget)}
     if doubled := sorted(set(found) & set(targets)):
         raise DomainError(
-            f"A feature is called {doubled[0]!r}, as is the target. Rename the feature, or name the target's column."
+            f"A feature and the target are called {doubled[0]!r}. Rename it, or name the target's column."
         )
     return found | targets
 

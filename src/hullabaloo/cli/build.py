@@ -7,15 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hullabaloo.cli.options import (
-    ESTIMATORS,
-    PARAMETERS,
-    BudgetOptions,
-    LedgerOptions,
-    ModelOptions,
-    PartsOptions,
-    flag,
-)
+from hullabaloo.cli import options
 from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
@@ -40,12 +32,12 @@ def read_domain(path: Path) -> "Domain":
     return Domain.from_json(path) if path.suffix.lower() == ".json" else Domain.from_toml(path)
 
 
-def budget(asked: BudgetOptions) -> "Budget":
+def budget(asked: options.BudgetOptions) -> "Budget":
     """The budget of `--epsilon --delta`, or of `--mu`, or of `--rho`."""
     from hullabaloo.privacy import Budget
 
     epsilon, delta, mu, rho = asked
-    given = [flag(name) for name, value in asked._asdict().items() if value is not None]
+    given = [options.flag(name) for name, value in asked._asdict().items() if value is not None]
     if len([name for name in given if name != "--delta"]) != 1 or (delta is not None and epsilon is None):
         found = " and ".join(sorted(given, key="--delta".__eq__)) or "none of them"
         raise BudgetError(
@@ -57,7 +49,7 @@ def budget(asked: BudgetOptions) -> "Budget":
     return Budget(epsilon) if delta is None else Budget(epsilon, delta)
 
 
-def ledger(asked: LedgerOptions) -> "Ledger | None":
+def ledger(asked: options.LedgerOptions) -> "Ledger | None":
     """The ledger at a URL, or at HULLABALOO_LEDGER when only a dataset is named; the two go together."""
     from hullabaloo.ledger import Ledger
 
@@ -74,20 +66,20 @@ def ledger(asked: LedgerOptions) -> "Ledger | None":
     return Ledger(url)
 
 
-def terms(spent: BudgetOptions, kept: LedgerOptions) -> dict[str, Any]:
+def terms(spent: options.BudgetOptions, kept: options.LedgerOptions) -> dict[str, Any]:
     """Budget, ledger and dataset, as estimators, streams and questions take them."""
     return {"budget": budget(spent), "ledger": ledger(kept), "dataset": kept.dataset}
 
 
-def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateLinearModel":
+def estimator(asked: options.ModelOptions, domain: "Domain", **common: Any) -> "PrivateLinearModel":
     """The unfitted model that the options describe; `common` are parameters of every estimator: budget, ledger, dataset."""
     from hullabaloo import linear_model
 
     given = {name: value for name, value in asked._asdict().items() if value not in (None, [])}
     kind = given.pop("estimator")
-    cls = getattr(linear_model, ESTIMATORS[kind])
+    cls = getattr(linear_model, options.ESTIMATORS[kind])
     known = cls().get_params()
-    if foreign := [flag(name) for name in given if PARAMETERS.get(name, name) not in known]:
+    if foreign := [options.flag(name) for name in given if options.PARAMETERS.get(name, name) not in known]:
         raise InvalidParameter(
             f"{foreign[0]} was given, and the estimator {kind} has no such setting. Leave it out, or choose another "
             "--estimator; `hullabaloo fit --help` says whose option it is."
@@ -95,7 +87,7 @@ def estimator(asked: ModelOptions, domain: "Domain", **common: Any) -> "PrivateL
     refuse_two_shapes(asked.structure, asked.set_, asked.penalty)
     if asked.group:
         given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
-    settings = {PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
+    settings = {options.PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
     return cls(domain=domain, **common, **settings)  # type: ignore[no-any-return]
 
 
@@ -133,9 +125,7 @@ def _share(text: str) -> bool | float | str:
 def level(confidence: float) -> None:
     """Refuse what is no level of an interval."""
     if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(
-            f"A confidence level lies strictly between 0 and 1, and {confidence:g} was asked; try 0.95."
-        )
+        raise InvalidParameter(f"A confidence level lies between 0 and 1, and {confidence:g} was asked; try 0.95.")
 
 
 def width(domain: "Domain", columns: int | None, named: str = "") -> None:
@@ -194,23 +184,21 @@ def places(*paths: Path | None) -> None:
     """Refuse an address with a password where a file or folder is to be made: its name would be shown, and stay."""
     for path in paths:
         if path is not None and passwords_in(str(path)):
-            raise InvalidParameter(
-                f"{path} was given where a file is to be written, and is an address with a password."
-            )
+            raise InvalidParameter(f"A file is to be written to {path}, which is an address with a password.")
 
 
 def table(
-    source: str, domain: "Domain", asked: PartsOptions, *, cache: Path | None = None, verbose: bool = False
+    source: str, domain: "Domain", asked: options.PartsOptions, *, cache: Path | None = None, verbose: bool = False
 ) -> "str | ScannedTable":
     """The path of a table; where it is to be read in parts, here or by the workers of a cluster, or lies at an address, the table."""
     far, engine, address = "://" in source, asked.engine, asked.address
     path = source if far else existing(Path(source), "table")
-    if not (far or any(asked) or cache is not None or verbose):
+    if not (far or asked != options.PartsOptions() or cache is not None or verbose):
         return path
     from hullabaloo.data.scan import scan
 
     columns = None if asked.columns is None else [name.strip() for name in asked.columns.split(",")]
-    more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose}
+    more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose, "sparse": asked.sparse}
     if engine is None and address is None:
         return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:

@@ -1,7 +1,6 @@
 """`hullabaloo domain`: write, explain and check what is declared about a table, and buy bounds of its columns privately."""
 
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -112,21 +111,16 @@ def estimate(
         build.output(place, overwrite, lost="bounds that were paid for")
     build.suffix(out, "A domain is", ".toml")
     declared, ends = build.read_domain(outer), _ends(quantiles)
-    asked: dict[str, Any] = {
-        "columns": column,
-        "coverage": coverage,
-        "quantiles": ends,
-        "neighbours": neighbours,
-        "grid": grid,
-    }
-    terms = build.terms(budget, ledger)
+    terms = build.terms(budget, ledger) | {"neighbours": neighbours, "coverage": coverage, "grid": grid}
     rows = build.table(source, declared, parts, cache=cache)
     output = Output("domain estimate", json_)
     from hullabaloo.bounds import private_bounds
     from hullabaloo.data.saving import write_whole
 
     with output.working(ORDER):
-        found = private_bounds(rows, build.target(declared, target), outer=declared, **asked, **terms)
+        found = private_bounds(
+            rows, build.target(declared, target), outer=declared, columns=column, quantiles=ends, **terms
+        )
     text = found.to_toml()
     save(entry, found.save, *PAID)
     save(out, lambda place: write_whole(place, text), *PAID)

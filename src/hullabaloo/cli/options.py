@@ -102,12 +102,14 @@ class PartsOptions(NamedTuple):
     Reading options:
         in_parts: Read the table in parts, anew for each question: for files larger than memory.
         columns A,B: Of a JSON Lines file, the keys that are read; in parts.
+        sparse COLUMNS: How many columns sparse rows have, whose table holds the lists indices and values; in parts.
         engine NAME: Read a Parquet file or folder in parts by the workers of a cluster, which must find it under the same path: dask or spark.
         address URL: Of the cluster: tcp://host:8786 of Dask; sc://host:15002 (Spark Connect), spark://host:7077 or local[2] of Spark.
     """
 
     in_parts: bool = False
     columns: str | None = None
+    sparse: int | None = None
     engine: str | None = None
     address: str | None = None
 

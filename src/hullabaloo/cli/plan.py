@@ -216,9 +216,7 @@ def loss_from_text(text: str) -> "AnyLoss":
 
     word, _, number = text.partition(":")
     if word not in LOSSES:
-        raise InvalidParameter(
-            f"{text!r} names no loss; write {', '.join(LOSSES)}, the parameter after a colon (huber:0.5)."
-        )
+        raise InvalidParameter(f"{text!r} is no loss; write {', '.join(LOSSES)}, parameters after a colon (huber:0.5).")
     name, usual = LOSSES[word]
     if number and usual is None:
         raise InvalidParameter(f"The loss {word!r} has no parameter, but {number!r} was given. Write {word!r} alone.")

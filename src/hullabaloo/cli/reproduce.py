@@ -36,10 +36,5 @@ def reproduce(
     when = f"recorded {found.recorded['date']}" if found.recorded else "recorded"
     shown = table(("item", "claim", "measured", "expected", "verdict", when), rows, left=6)
     told = {**found.to_dict(), "files": [str(path) for path in written]}
-    output.result(
-        told,
-        found.title,
-        shown,
-        *found.notes,
-        facts({"page": str(folder / "index.html"), "files": f"{len(written)} in {folder}"}),
-    )
+    page = facts({"page": str(folder / "index.html"), "files": f"{len(written)} in {folder}"})
+    output.result(told, found.title, shown, *found.notes, page)

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from hullabaloo.cli import build
+from hullabaloo.cli import build, options
 from hullabaloo.cli.boundary import Stopped
-from hullabaloo.cli.options import (
-    PARAMETERS,
-    BudgetOptions,
-    FileOptions,
-    LedgerOptions,
-    ModelOptions,
-    Relation,
-    command,
-    flag,
-)
+from hullabaloo.cli.options import Relation
 from hullabaloo.cli.output import NOTHING, Output, facts, guarantee
 from hullabaloo.cli.plan import expected, spend
 from hullabaloo.errors import InvalidParameter
@@ -74,17 +65,17 @@ class StreamOptions(NamedTuple):
     half_life: float | None = None
 
 
-@command
+@options.command
 def stream(
     source: str,
     *,
     domain: Path,
     target: str | None = None,
-    files: FileOptions,
-    budget: BudgetOptions,
+    files: options.FileOptions,
+    budget: options.BudgetOptions,
     neighbours: Relation = "replace-one",
     asked: StreamOptions,
-    ledger: LedgerOptions,
+    ledger: options.LedgerOptions,
     price: bool = False,
     columns: int | None = None,
     json_: bool = False,
@@ -123,7 +114,7 @@ def stream(
         _run(output, made, source, target, files)
 
 
-def _run(output: Output, stream: Any, address: str, target: str | None, files: FileOptions) -> None:
+def _run(output: Output, stream: Any, address: str, target: str | None, files: options.FileOptions) -> None:
     """Open the source and the stream, take records as long as there are any, and say how it ended."""
     from hullabaloo.cli import stream_loop
     from hullabaloo.streaming import new_key_file
@@ -135,9 +126,7 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: F
             "of the stream that goes on."
         )
     if files.new_key and (state is None or files.key_file is None):
-        raise InvalidParameter(
-            "--new-key makes the file of --key-file, which encrypts that of --state. Pass both with it, or neither."
-        )
+        raise InvalidParameter("--new-key makes the file of --key-file, which encrypts that of --state. Pass both too.")
     fresh = state is None or not state.exists()
     if fresh:
         models.refuse_old()
@@ -227,9 +216,7 @@ def format_of(source: str, given: str | None) -> str:
             )
         return given
     if source == "-":
-        raise InvalidParameter(
-            "Standard input has no suffix that tells its format. Pass --format csv or --format jsonl."
-        )
+        raise InvalidParameter("Standard input has no suffix to tell its format. Pass --format csv or --format jsonl.")
     found = "parquet" if Path(source).is_dir() else SUFFIXES.get(suffix)
     if found is None:
         raise InvalidParameter(
@@ -238,7 +225,7 @@ def format_of(source: str, given: str | None) -> str:
     return found
 
 
-def open_source(address: str, files: FileOptions, domain: "Domain", target: str | None) -> "StreamSource":
+def open_source(address: str, files: options.FileOptions, domain: "Domain", target: str | None) -> "StreamSource":
     """The source at an address; its columns, and what is a record of a CSV file, are taken from the domain."""
     from hullabaloo.data import sources
 
@@ -291,7 +278,7 @@ def made_stream(
     given = {name: value for name in OWN if (value := getattr(asked, name)) is not None}
     known = inspect.signature(cls).parameters
     foreign = ["--estimator"] if asked.estimator is not None and not periodic else []
-    if foreign := foreign or [flag(name) for name in given if name not in known]:
+    if foreign := foreign or [options.flag(name) for name in given if name not in known]:
         raise InvalidParameter(
             f"{foreign[0]} was given, and the method {asked.method} has no such setting. Leave it out, or choose another --method; "
             "`hullabaloo stream --help` says whose option it is."
@@ -301,7 +288,9 @@ def made_stream(
     given |= {"horizon": asked.horizon, "every": every(asked.every)}
     shared = {name: getattr(asked, name) for name in SHARED}
     if periodic:
-        options = ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
-        return cls(build.estimator(options, domain, **terms), **files, **given)
-    settings = {PARAMETERS.get(name, name): build.setting(name, value, domain) for name, value in shared.items()}
+        model = options.ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
+        return cls(build.estimator(model, domain, **terms), **files, **given)
+    settings = {
+        options.PARAMETERS.get(name, name): build.setting(name, value, domain) for name, value in shared.items()
+    }
     return cls(domain=domain, neighbours=neighbours, **settings, **terms, **files, **given)

@@ -93,13 +93,8 @@ class Kept:
         """
         if self._file is None or self._state is None:
             return
-        state = replace(
-            self._state,
-            snapshot=_snapshot(None, best),
-            token=uuid4().hex,
-            previous=self._state.token,
-            room=self._plan.room,
-        )
+        end, last = _snapshot(None, best), self._state.token
+        state = replace(self._state, snapshot=end, token=uuid4().hex, previous=last, room=self._plan.room)
         self._file.write(state)
         _confirm(state, self._plan)
 

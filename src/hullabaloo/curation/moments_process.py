@@ -67,11 +67,8 @@ class StreamTask(Task):
         if self.half_life is None:
             return 1.0
         half_life = whole(self.half_life)
-        if (
-            isinstance(half_life, bool)
-            or not isinstance(half_life, int | float)
-            or not 0.0 < half_life <= sys.float_info.max
-        ):
+        number = isinstance(half_life, int | float) and not isinstance(half_life, bool)
+        if not (number and 0.0 < half_life <= sys.float_info.max):
             raise InvalidParameter(
                 f"half_life={shown(self.half_life)} was asked. It is the number of records after which a record counts half: pass a positive "
                 "number, or None to forget nothing."
@@ -158,13 +155,8 @@ def printed_sigma(task: StreamTask, facts: RowFacts) -> float:
             "calibration='paper' is the tree mechanism over all records, as the paper prints it; another mechanism, a window or a half-life was "
             "asked together with it. Leave these out, or leave calibration='exact'."
         )
-    if (
-        budget.kind != "dp"
-        or not budget.delta > 0.0
-        or task.schedule.horizon is None
-        or steps < 2
-        or len(facts.targets) > 1
-    ):
+    stated = budget.kind == "dp" and budget.delta > 0.0
+    if not stated or task.schedule.horizon is None or steps < 2 or len(facts.targets) > 1:
         raise InvalidParameter(
             "calibration='paper' takes its noise from a formula in ε, δ > 0, a horizon and at least two releases, for one target; what was given "
             f"is the budget {budget.describe()}, {steps} releases and {len(facts.targets)} targets. Pass budget=hb.Budget(1.0, 1e-8) and horizon=…, for "

@@ -67,9 +67,7 @@ class Sketch:
             if value is None and name in ("max_nonzeros", "column_nonzeros"):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InvalidParameter(
-                    f"A sketch was asked for with {name}={value!r}. Pass a whole number of at least {least}."
-                )
+                raise InvalidParameter(f"{name}={value!r} was asked of a sketch. Pass a whole number from {least} on.")
             object.__setattr__(self, name, int(value))
         if not isinstance(self.rescaled, bool | np.bool_):
             raise InvalidParameter(f"A sketch was asked for with rescaled={self.rescaled!r}. Pass True or False.")
@@ -143,9 +141,7 @@ class Sketch:
         """The bound of ‖x‖₂ of the slopes of a kept record."""
         slopes = about.width - about.intercept
         if slopes != self.columns:
-            raise InvalidParameter(
-                f"A sketch of {self.columns} columns was given rows with {slopes} slopes. Use the same."
-            )
+            raise InvalidParameter(f"A sketch of {self.columns} columns got rows with {slopes} slopes. Use the same.")
         most = slopes if self.max_nonzeros is None else min(self.max_nonzeros, slopes)
         return math.sqrt(max(about.restricted(most).norm_l2 ** 2 - about.intercept, 0.0))
 

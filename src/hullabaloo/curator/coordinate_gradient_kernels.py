@@ -103,12 +103,12 @@ def sparse_move(data, rows, starts, z, j, delta):  # type: ignore[no-untyped-def
 @njit(cache=True, nogil=True, error_model="numpy")
 def dense_moves(columns, z, deltas):  # type: ignore[no-untyped-def]
     """z += Σ Δ_j x_j, in the order of columns for each record."""
-    for j in range(deltas.size):
+    for j in np.flatnonzero(deltas):
         dense_move(columns, z, j, deltas[j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sparse_moves(data, rows, starts, z, deltas):  # type: ignore[no-untyped-def]
     """The same for columns in compressed form."""
-    for j in range(deltas.size):
+    for j in np.flatnonzero(deltas):
         sparse_move(data, rows, starts, z, j, deltas[j])

@@ -97,8 +97,7 @@ class NormHistogramQuery(Counts):
         view, ends = public_view(centre, intercept_weight, self.facts), numbers(edges)
         if ends.shape != (self.bins - 1,) or not np.all(np.diff(ends) > 0.0):
             raise InvalidParameter(
-                f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges; "
-                f"{ends.size} were given."
+                f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges, not {ends.size}."
             )
         point = None if theta is None else numbers(theta)
         if point is not None and point.shape != (self.facts.width,):

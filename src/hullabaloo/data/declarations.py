@@ -135,9 +135,7 @@ def _from_mapping(spec: Mapping[str, Any]) -> Declaration:
             f"kept. Known keys are {', '.join(sorted(known))}."
         )
     if kind is Numeric and not {"lo", "hi"} <= set(spec):
-        raise DomainError(
-            "A declaration needs both bounds `lo` and `hi`, or `levels`; bounds are never read from data."
-        )
+        raise DomainError("A declaration needs bounds `lo` and `hi`, or `levels`; bounds are never read from data.")
     return kind(**spec)
 
 
@@ -242,9 +240,7 @@ def features(given: object, functions: object) -> dict[str, Declaration]:
     for name, function in (functions or {}).items():
         one = declared.get(str(name))
         if not isinstance(one, Numeric):
-            raise DomainError(
-                f"`transforms` names {name!r}, which is not a declared numeric feature. Declare its bounds."
-            )
+            raise DomainError(f"`transforms` names {name!r}, which is no declared numeric feature. Declare its bounds.")
         if one.transform not in {"identity", function}:
             raise DomainError(f"The feature {name!r} is declared with two transforms, {one.transform} and {function}.")
         declared[str(name)] = Numeric(one.lo, one.hi, fill=one.fill, indicator=one.indicator, transform=function)
@@ -260,9 +256,7 @@ def row_norm(value: object) -> tuple[str, float] | None:
         return None
     norm, radius = value if isinstance(value, list | tuple) and len(value) == 2 else ("l2", value)
     if not isinstance(norm, str) or norm not in NORMS:
-        raise DomainError(
-            f"The row norm {norm!r} is not known. Write row_norm=1.0 (l2), ('l1', r), ('l2', r) or ('linf', r)."
-        )
+        raise DomainError(f"The row norm {norm!r} is not known. Write 1.0 (l2), ('l1', r), ('l2', r) or ('linf', r).")
     r = finite(radius, "The row norm's bound")
     if not SMALLEST_WIDTH <= r <= LARGEST:
         raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. Rows are divided by it.")
@@ -273,24 +267,16 @@ def interactions(pairs: Iterable[Sequence[str]], declared: Mapping[str, Declarat
     """Read the declared pairs of features."""
     out: list[tuple[str, str]] = []
     if isinstance(pairs, str) or not isinstance(pairs, Iterable) or getattr(pairs, "ndim", 1) == 0:
-        raise DomainError(
-            f"Interactions are a list of pairs of features, and {pairs!r} was found. Write [('age', 'hours')]."
-        )
+        raise DomainError(f"Interactions are a list of pairs of features, not {pairs!r}. Write [('age', 'hours')].")
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise DomainError(
-                f"An interaction is a pair of features, and {pair!r} was found. Write [('age', 'hours')]."
-            )
+            raise DomainError(f"An interaction is a pair of features, not {pair!r}. Write [('age', 'hours')].")
         a, b = (str(name) for name in pair)
         for name in (a, b):
             if name not in declared:
-                raise DomainError(
-                    f"The interaction ({a!r}, {b!r}) names {name!r}, which is not a declared feature. Declare it."
-                )
+                raise DomainError(f"The interaction ({a!r}, {b!r}) names {name!r}, which is not declared. Declare it.")
         if a == b and not isinstance(declared[a], Numeric):
-            raise DomainError(
-                f"The interaction of {a!r} with itself is {a!r} again: its columns are 0 or 1. Leave it out."
-            )
+            raise DomainError(f"The interaction of {a!r} with itself is {a!r} again: columns are 0 or 1. Leave it out.")
         if (a, b) in out or (b, a) in out:
             raise DomainError(f"The interaction ({a!r}, {b!r}) is declared twice. Every column costs noise: keep one.")
         out.append((a, b))
@@ -322,9 +308,7 @@ def weight(value: object) -> tuple[str, float] | None:
         raise DomainError(f"`weight` is a column and its largest value, ('weight', 10), and {value!r} was found.")
     largest = finite(value[1], "The largest weight")
     if largest <= 0:
-        raise DomainError(
-            f"The largest weight must be positive, and {largest:g} was found: every record would count nothing."
-        )
+        raise DomainError(f"The largest weight must be positive, not {largest:g}: every record would count nothing.")
     if largest < LIGHTEST:
         raise DomainError(
             f"The largest weight must be at least {LIGHTEST:g}, and {largest:g} was found, whose square is lost in rounding. Only "

@@ -206,9 +206,7 @@ class Encoding:
 
 def _require_columns(names: object, asked: object) -> None:
     if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
-        raise DomainError(
-            "The names of the columns of a prepared matrix are a list of texts, and another thing was given."
-        )
+        raise DomainError("The column names of a prepared matrix are a list of texts, and another thing was given.")
     whole = isinstance(asked, int | np.integer) and not isinstance(asked, bool)
     if asked is not None and not (whole and 0 <= asked <= WIDEST):  # type: ignore[operator]  # a number by then
         raise DomainError(

@@ -68,9 +68,7 @@ class JsonLines:
         try:
             file: BinaryIO = self._path.open("rb")
         except FileNotFoundError:
-            raise SchemaError(
-                "There is no such JSON Lines file. Pass the path of one; nothing was read or charged."
-            ) from None
+            raise SchemaError("There is no such JSON Lines file. Pass its path; nothing was read or charged.") from None
         return file
 
     @property

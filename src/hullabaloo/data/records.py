@@ -46,11 +46,8 @@ class ChosenColumns(Table):
         self._columns = tuple(columns)
         self.quoted_line_breaks = self._columns[0][1].quoted_line_breaks if self._columns else None
         found = [table.schema.column(place) for _, table, place in self._columns]
-        self.schema = TableSchema(
-            hidden(name for name, _, _ in self._columns),
-            tuple(declared for declared, _ in found),
-            tuple(kind for _, kind in found),
-        )
+        types, kinds = (tuple(one[side] for one in found) for side in (0, 1))
+        self.schema = TableSchema(hidden(name for name, _, _ in self._columns), types, kinds)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for

@@ -39,8 +39,9 @@ class ScannedTable(Table):
         self._source, self._batch, self.keep_bytes = source, batch_rows, keep_bytes
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
-        self.sparse_columns = source.width if isinstance(source, SparseLists) else None
-        self.brings_units = source.brings_units if isinstance(source, Remote) else cache is not None
+        self.sparse_columns = source.width if isinstance(source, SparseLists | RemoteFrame) else None
+        brings = source.brings_units if isinstance(source, Remote) else cache is not None
+        self.brings_units = brings and self.sparse_columns is None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
@@ -101,8 +102,8 @@ def scan(
             in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.
         columns: the keys that are read of a JSON Lines file, as its records declare none.
         client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
-        sparse: of sparse rows, how many columns they have. The table (Parquet, or what gives Arrow batches) then has the columns ``indices``, lists of numbers of columns from 0
-            on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``).
+        sparse: of sparse rows, how many columns they have. The table (Parquet, what gives Arrow batches, or a cluster's dataframe) then has the columns ``indices``, lists of numbers of
+            columns from 0 on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``) without a unit.
         verbose: say on standard error, after each question, how many of the plan's have been asked, and for how long.
 
     Raises:
@@ -125,11 +126,9 @@ def scan(
         )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
     if columns is not None and not isinstance(opened, JsonLines):
-        raise InvalidParameter(
-            "columns= are the keys that are read of a JSON Lines file, and another source was given. Leave it out."
-        )
+        raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
     if sparse is not None:
-        opened = _sparse(opened, sparse, cache)
+        opened = _sparse(opened, sparse)
     if cache is not None and isinstance(opened, Remote):
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
@@ -137,13 +136,16 @@ def scan(
     return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), bool(verbose))
 
 
-def _sparse(opened: Any, width: Any, cache: Any) -> SparseLists:
+def _sparse(opened: Any, width: Any) -> SparseLists | RemoteFrame:
     whole = isinstance(width, int) and not isinstance(width, bool) and 1 <= width <= WIDEST
-    if not whole or not isinstance(opened, ParquetTable | Batches) or cache is not None:
+    if not whole or not isinstance(opened, ParquetTable | Batches | RemoteFrame):
         raise InvalidParameter(
-            f"sparse={width!r} was asked. It is how many columns sparse rows have, from 1 to {WIDEST:,}; they are read of Parquet files or Arrow batches in this process, and "
-            "kept in memory (keep_bytes=) or read anew. Pass such a number and source, and no cache=."
+            f"sparse={width!r} was asked. It is how many columns sparse rows have, from 1 to {WIDEST:,}; they are read of Parquet files, Arrow batches, or a dataframe of Dask "
+            "or Spark. Pass such a number and source."
         )
+    if isinstance(opened, RemoteFrame):
+        opened.schema, opened.width = SparseLists(opened, [opened.arrow()], width).schema, width
+        return opened
     schemas = [opened.declared] if isinstance(opened, Batches) else [file.schema for file in opened.files]
     return SparseLists(opened, schemas, width)
 

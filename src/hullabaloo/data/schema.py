@@ -72,12 +72,14 @@ def check_width(found: int, expected: int) -> None:
 def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: int, others: Sequence[str]) -> list[int]:
     """Positions of the feature columns: by name where both sides have names, else by position."""
     if names is not None and schema.names is not None:
-        return [column_of(schema, name, "feature") for name in names]
+        if names not in schema.matched:  # once for all parts of a wide table
+            schema.matched[names] = [column_of(schema, name, "feature") for name in names]
+        return schema.matched[names]
     if schema.width is None:
         return list(range(width))
     positions = [i for i in range(schema.width) if schema.names is None or schema.names[i] not in others]
     check_width(len(positions), width)
-    for position in positions:
+    for position in positions if REFUSED in schema.kinds else ():
         check_type(schema, position, f"Column number {position + 1}")
     return positions
 
@@ -123,9 +125,7 @@ def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table
         )
     opened = _given_apart(domain, y, "target")
     if opened.schema.width not in {count, None}:
-        raise SchemaError(
-            f"y has {opened.schema.width} columns, and the domain declares {count} target(s). Pass one column for each."
-        )
+        raise SchemaError(f"y has {opened.schema.width} columns for {count} declared target(s). Pass one for each.")
     places = _by_name(domain, opened.schema) if count > 1 else [0]
     for position in places:
         check_type(opened.schema, position, "The target")
@@ -197,9 +197,7 @@ def check_roles(
     if domain.targets:
         named = [name for name in target_columns(domain, y) if name in domain.feature_names]
         if named:
-            raise SchemaError(
-                f"The target {named[0]!r} is also a declared feature; a model would learn from its answer."
-            )
+            raise SchemaError(f"The target {named[0]!r} is also a feature; a model would learn from its answer.")
         target = open_target(domain, table, y, len(domain.targets))
     if domain.weight is not None:
         left_out = weight is None and table.schema.names is None  # a nameless table: every record weighs 1

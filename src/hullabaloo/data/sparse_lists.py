@@ -1,14 +1,16 @@
 """Sparse rows in columns of lists: of each record the numbers of its columns, and its values there."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.data.readers.arrow import ArrowTable, check_container, floats
+from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.parquet import ParquetPart
-from hullabaloo.data.readers.sparse import SparseTable
+from hullabaloo.data.readers.sparse import SparseTable, csr
 from hullabaloo.data.table import NUMBER, Table, TableSchema, hidden
 from hullabaloo.errors import SchemaError
 
@@ -31,19 +33,13 @@ class SparseLists:
     quoted_line_breaks: bool | None = None
 
     def __init__(self, source: Any, schemas: Sequence[Any], width: int) -> None:
-        self._source, declared = source, source.schema
-        places = [place for name in NAMES for place in declared.named(name)]
-        if len(places) != len(NAMES) or not _are_lists(schemas):
+        self._source, self.width, declared = source, width, source.schema
+        if any(len(declared.named(name)) != 1 for name in NAMES) or not _are_lists(schemas):
             raise SchemaError(
                 "A table of sparse rows has one column 'indices', lists of the numbers of columns from 0 on, and one column 'values', lists of "
-                "as many numbers. This one has not, so its rows cannot be read. Write them so, or leave out sparse=."
+                "as many numbers. This one has not, so its rows cannot be read. Write them so (Dask reads them by dtype_backend='pyarrow'), or leave out sparse=."
             )
-        rest = [place for place in range(declared.width) if place not in places]
-        self._places, self._rest = places, dict(enumerate(rest, width))
-        self._names = [*NAMES, *(declared.names[place] for place in rest)]
-        types, kinds = zip(*[("float64", NUMBER)] * width, *map(declared.column, rest), strict=True)
-        names = hidden([*(f"x{j}" for j in range(width)), *self._names[len(NAMES) :]])
-        self.schema, self.width = TableSchema(names, types, kinds), width
+        self.schema = _laid_out(declared, width)[0]
 
     @property
     def n_rows(self) -> int:
@@ -52,8 +48,8 @@ class SparseLists:
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Parts`."""
-        for part in self._source.parts_of(self._names, rows):
-            yield SparsePart(part, self.schema, self.width, self._places, self._rest)
+        for part in self._source.parts_of(None, rows):
+            yield SparsePart(part, self.width)
 
 
 @final
@@ -65,11 +61,9 @@ class SparsePart(Table):
 
     sparse = True
 
-    def __init__(
-        self, part: ArrowTable | ParquetPart, schema: TableSchema, width: int, places: list[int], rest: dict[int, int]
-    ) -> None:
-        self._part, self.schema, self.n_rows = part, schema, part.n_rows
-        self._width, self._places, self._rest = width, places, rest
+    def __init__(self, part: ArrowTable | FrameTable | ParquetPart, width: int) -> None:
+        self._part, self._width, self.n_rows = part, width, part.n_rows
+        self.schema, self._places, self._rest = _laid_out(part.schema, width)
 
     def _numbers(self, column: int) -> NDArray[np.float64]:
         return self._part.numbers([self._rest[column]])[:, 0]
@@ -81,15 +75,22 @@ class SparsePart(Table):
     @np.errstate(all="ignore")
     def rows(self) -> Any:
         """See `SparseTable.rows`."""
-        from scipy import sparse
-
         found, lengths = zip(*(_lists(self._part.arrow(place)) for place in self._places), strict=True)
         common = np.minimum(*lengths)
         columns, values = (_cut(one, many, common) for one, many in zip(found, lengths, strict=True))
         inside = np.where((columns >= 0.0) & (columns < self._width) & (columns == np.floor(columns)), columns, -1.0)
-        made = sparse.csr_array((self.n_rows, self._width))
-        made.data, made.indices, made.indptr = values, inside.astype(np.int64), np.append(0, np.cumsum(common))
-        return SparseTable(made).rows()
+        shape, starts = (self.n_rows, self._width), np.append(0, np.cumsum(common))
+        return SparseTable(csr(shape, values, inside.astype(np.int64), starts)).rows()
+
+
+@lru_cache(maxsize=4)
+def _laid_out(declared: TableSchema, width: int) -> tuple[TableSchema, list[int], dict[int, int]]:
+    """The schema with so many columns in place of the lists, where these are, and where the columns behind them were."""
+    places = [declared.named(name)[0] for name in NAMES]
+    rest = [place for place in range(len(declared.types)) if place not in places]
+    types, kinds = zip(*[("float64", NUMBER)] * width, *map(declared.column, rest), strict=True)
+    names = hidden([*(f"x{j}" for j in range(width)), *((declared.names or ())[place] for place in rest)])
+    return TableSchema(names, types, kinds), places, dict(enumerate(rest, width))
 
 
 def _are_lists(schemas: Sequence[Any]) -> bool:

@@ -119,6 +119,7 @@ class TableSchema:
     n_rows: int | None = None
     unbounded: bool = False
     from_text: bool = False
+    matched: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _places: dict[object, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -116,9 +116,7 @@ def declared_targets(target: object, classes: object, fill: object) -> tuple[Tar
     if not isinstance(target, Mapping):
         return (_bounded(None, target, fill),)
     if not target:
-        raise DomainError(
-            "The `target` names no column. Write target={'los': (0, 30)}, or target=(0, 30) for a lone y."
-        )
+        raise DomainError("`target` names no column. Write target={'los': (0, 30)}, or target=(0, 30) for a lone y.")
     fills = _fills(fill, [str(name) for name in target])
     return tuple(_bounded(str(name), bounds, fills.get(str(name))) for name, bounds in target.items())
 
@@ -140,9 +138,7 @@ def _bounded(name: str | None, bounds: object, fill: object) -> BoundedTarget:
     lo, hi = bounds_pair(bounds, what)
     value = None if fill is None else finite(fill, f"{what}'s fill")
     if value is not None and not lo <= value <= hi:
-        raise DomainError(
-            f"{what}'s fill {value:g} is outside its bounds [{lo:g}, {hi:g}]. Declare a fill inside them."
-        )
+        raise DomainError(f"{what}'s fill {value:g} is outside its bounds [{lo:g}, {hi:g}]. Declare one inside them.")
     return BoundedTarget(name, lo, hi, value)
 
 

@@ -41,9 +41,7 @@ def find(name: str) -> Transform:
     """Look a transform up by name, or say which exist."""
     if not isinstance(name, str) or name not in TRANSFORMS:
         known = ", ".join(TRANSFORMS)
-        raise DomainError(
-            f"The transform {name!r} is not known. Use one of {known}, or transform the column beforehand."
-        )
+        raise DomainError(f"The transform {name!r} is unknown. Use one of {known}, or transform the column beforehand.")
     return TRANSFORMS[name]
 
 

@@ -119,15 +119,9 @@ class Journal:
         if self._file is None or self._state is None:
             return
         self._confirm()
-        last = self._state
-        after = replace(
-            last,
-            snapshot=snapshot(),
-            position=position,
-            token=_fresh(),
-            previous=last.token,
-            source=source or last.source,
-        )
+        last, made = self._state, snapshot()
+        source = source or last.source
+        after = replace(last, snapshot=made, position=position, token=_fresh(), previous=last.token, source=source)
         self._file.write(after)
         self._state = after
         self._confirm()

@@ -47,9 +47,7 @@ class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
         if wrong.size:
             j = int(wrong[0])
             low, high = np.atleast_1d(lower)[j], np.atleast_1d(upper)[j]
-            raise InvalidParameter(
-                f"A Box needs lower ≤ upper, but coordinate {j} has {low} > {high}, so the box is empty; swap them."
-            )
+            raise InvalidParameter(f"A Box needs lower ≤ upper, but coordinate {j} has {low} > {high}; swap them.")
         settle(self, lower=lower, upper=upper)
 
     @property

@@ -74,14 +74,8 @@ def column_groups(groups: object, what: str, example: str) -> list[Sequence[int]
             shown = given.tolist() if isinstance(given, np.ndarray) else given
             raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {shown!r}; leave it out.")
         if set(map(type, group)) != {int} or min(group) < 0:
-            group = [
-                whole_number(
-                    column,
-                    f"Group {i} holds {column!r}, but columns are numbered 0, 1, 2, …; give whole numbers.",
-                    least=0,
-                )
-                for column in group
-            ]
+            wrong = f"Group {i} holds {{!r}}, but columns are numbered 0, 1, 2, …; give whole numbers."
+            group = [whole_number(column, wrong.format(column), least=0) for column in group]
         found.append(group)
     return found
 
@@ -107,19 +101,13 @@ def vector(value: ArrayLike, what: str = "The vector", dimension: int | None = N
     """Give `value` as a one-dimensional float64 array of finite numbers (the same array when it is one already)."""
     array: Vector = np.asarray(value, dtype=np.float64)
     if array.ndim != 1:
-        raise InvalidParameter(
-            f"{what} must be one-dimensional, but its shape is {array.shape}; pass one vector at a time."
-        )
+        raise InvalidParameter(f"{what} must be one-dimensional, but its shape is {array.shape}; pass one vector.")
     if dimension is not None and array.size != dimension:
-        raise InvalidParameter(
-            f"{what} has {array.size} coordinates, but the set was declared for {dimension}; use the same number."
-        )
+        raise InvalidParameter(f"{what} has {array.size} coordinates, but the set has {dimension}; use as many.")
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()
     if not np.isfinite(total) and not np.isfinite(array).all():  # the sum alone may overflow: then look at each
-        raise InvalidParameter(
-            f"{what} holds a NaN or an infinity, so no point of the set corresponds to it; check what produced it."
-        )
+        raise InvalidParameter(f"{what} holds a NaN or an infinity, which no set holds; check what produced it.")
     return array
 
 

@@ -206,10 +206,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
             )
         if not np.isfinite(array).all():
             index = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-            raise InvalidParameter(
-                f"Vertex {index} of the Polytope holds a NaN or an infinity, so the set is not bounded; "
-                "give finite vertices."
-            )
+            raise InvalidParameter(f"Vertex {index} of the Polytope holds a NaN or an infinity; give finite vertices.")
         if np.abs(array).max() > _LARGEST:
             raise InvalidParameter(
                 f"A vertex of the Polytope holds a number beyond ±{_LARGEST:g}, whose square is no number of a machine; sets act on "

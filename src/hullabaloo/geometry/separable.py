@@ -134,8 +134,6 @@ def _bounds(constraint: ConvexSet | None, p: int) -> tuple[npt.NDArray[np.float6
         )
     head = p - last
     if head and body.dimension not in (None, head):
-        raise InvalidParameter(
-            f"A Box of {body.dimension} coordinates was given for {head} coefficients; give as many."
-        )
+        raise InvalidParameter(f"A Box of {body.dimension} coordinates was given for {head} coefficients; use as many.")
     lower[:head], upper[:head] = body.lower if head else (), body.upper if head else ()
     return lower, upper

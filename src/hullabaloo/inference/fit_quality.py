@@ -52,9 +52,16 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             continue
         yield f"R²{told}", _range(fit.r2, QUANTILE * fit.standard_error, WIDEST, 1.0)
         if not math.isnan(fit.residual_error):
-            deviation = math.sqrt(max(fit.residual, 0.0)) * float(model.encoding.target_scale[k])
+            scale, most = float(model.encoding.target_scale[k]), fit.residual + QUANTILE * fit.residual_error
+            deviation = math.sqrt(max(fit.residual, 0.0)) * scale
             half = 0.5 * QUANTILE * fit.residual_error / max(fit.residual, 1e-300) * deviation
-            yield f"Residual s.d.{told}", _range(deviation, half, WIDEST * deviation)
+            text = _range(deviation, half, WIDEST * deviation)
+            shown = QUANTILE * fit.standard_error <= WIDEST
+            if (
+                shown and not half <= WIDEST * deviation and 0.0 < most < fit.variance
+            ):  # R² is of the target's spread, which is larger
+                text = f"below {float(f'{math.sqrt(most) * scale:.2g}'):,.10g}: noise hides how far"
+            yield f"Residual s.d.{told}", text
 
 
 def _range(value: float, half: float, widest: float, highest: float = math.inf) -> str:

@@ -5,7 +5,7 @@ import numpy as np
 from hullabaloo.data import Encoding
 from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.from_score import FromScore
+from hullabaloo.inference.from_score import FEW, FromScore
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.solvers.score.step import SEEN, variances
 
@@ -23,11 +23,13 @@ CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
+LONE = f"fewer than {FEW:.0f} records at the ends of bounds, its own or of columns that it goes with, could decide it"
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES = {
     HIDDEN: "narrower bounds, or transform='log1p' for a long tail",
     TOGETHER: "fewer columns that go together",
+    LONE: "narrower bounds",
     RARE: "fewer and larger levels",
     SELDOM: "indicators=False where nothing is missing",
 }
@@ -50,16 +52,17 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         found, law, back = estimator.found, estimator.law, estimator.map
         own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
         share = found.centre if intercept else np.zeros(width)
-        noise = np.where(estimator.too_rare, np.inf, noise)
+        noise, lone = np.where(estimator.too_rare, np.inf, noise), estimator.few(np.eye(width))
     elif isinstance(estimator, Debiased) and release.moments is not None:
-        gram, law, back = release.moments.gram, estimator, np.eye(width)
+        gram, law, back, lone = release.moments.gram, estimator, np.eye(width), np.zeros(width, dtype=np.bool_)
         own, noise = variances(gram, back, np.full(width, release.moments.gram_noise), intercept)
         share = gram[:-1, -1] / max(float(gram[-1, -1]), 1e-12) if intercept else np.zeros(width)
     else:
         return [UNKNOWN] * width
     alone, words = _alone(law, back) >= ALONE * own, np.array(_words(encoding), dtype=object)
     unseen = np.where(np.append(share > 0.5, [False] * intercept), words[:, 1], words[:, 0])
-    told = np.where(own < SEEN * noise, unseen, np.where(alone, FAINT, TOGETHER))[: width - intercept]
+    why = np.where(lone, LONE, np.where(alone, FAINT, TOGETHER))
+    told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
     return [*map(str, told), *[CONSTANT] * intercept]
 
 

@@ -14,6 +14,7 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
 from hullabaloo.inference.from_score import NEAR, FromScore
 from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
+from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import one_of
 
 FAR = (
@@ -120,9 +121,21 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
 
 
 def records_of(model: FittedModel) -> float:
-    """The number of records as it is publicly known, or as a stream has it by now."""
+    """The number of records as it is publicly known, or as a stream has it by now; where it is private as it is released, in place of the declared one."""
     held = model.release.moments or model.release.score
-    return model.release.statement.records if held is None else held.records
+    return model.release.statement.records if held is None else released_records(model) or held.records
+
+
+def released_records(model: FittedModel) -> float | None:
+    """The number of records that count, of records without weights and with a constant column, as a release tells it; None where it is public, or not told."""
+    release, encoding = model.release, model.encoding
+    moments, public = release.moments, model.neighbours is Neighbours.REPLACE_ONE and not encoding.facts.weighted
+    if public or encoding.domain.weight is not None or not encoding.facts.intercept or release.statement.horizon:
+        return None
+    if moments is not None and not moments.counted and len(moments.gram) == encoding.facts.width:
+        return max(float(moments.gram[-1, -1]) * moments.records, 1.0)
+    share = next((float(line["mean weight"]) for line in release.trace if "mean weight" in line), 0.0)
+    return share * release.statement.records or None
 
 
 def freedom(model: FittedModel, told: TargetInference) -> float:

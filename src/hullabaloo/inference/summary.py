@@ -16,7 +16,16 @@ from hullabaloo.inference import identified
 from hullabaloo.inference.fit_quality import quality
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
-from hullabaloo.inference.intervals import Inference, check_confidence, freedom, inference, quantile, records_of, tell
+from hullabaloo.inference.intervals import (
+    Inference,
+    check_confidence,
+    freedom,
+    inference,
+    quantile,
+    records_of,
+    released_records,
+    tell,
+)
 from hullabaloo.inference.significance import adjusted, p_values, z_against
 from hullabaloo.inference.wald import slopes, told_of
 from hullabaloo.losses import Logistic, Poisson
@@ -282,7 +291,10 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     yield "Loss", model.loss.name
     yield "Solver", str(release.plan.get("solver", ""))
     hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE
-    yield "Records", f"{records_of(model):,.0f}" + (" (declared; their number is hidden)" if hidden else "")
+    if released_records(model) is None:
+        yield "Records", f"{records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden
+    else:
+        yield "Records", f"about {records_of(model):,.0f} (released; declared: {statement.records:,})"
     yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
     if known.told:
         yield "Covariance type", known.errors + ", with privacy noise" * statement.budget.is_private
@@ -341,7 +353,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if score is not None:
         yield (
             "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it, and that shortening does not move "
-            "them all one way: a column that a handful of records decides, too few for noise to show, can be further off than its interval says; narrower bounds exclude them."
+            "them all one way. What a handful of records at the ends of the bounds could decide is not told."
         )
     yield known.reason
     several = len(facts.targets) > 1

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from hullabaloo.errors import passwords_in
+from hullabaloo.errors import InvalidParameter, passwords_in
 
 _LATIN = str.maketrans(
     # Letters and dashes that are drawn as Latin ones (Unicode TR 39): Cyrillic, Greek, Armenian, small capitals; folded to lower case.
@@ -16,9 +16,30 @@ _UNSEEN_LETTERS = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", "
                    *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))}  # fmt: skip
 
 
+def require_line(name: str, text: object) -> None:
+    """Refuse what is not one line of printable text."""
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 500:
+        raise InvalidParameter(
+            f"{name}={text!r} is to be kept in a ledger for good, where people must be able to read and repeat it: it must be "
+            "one line of printable text, 1 to 500 characters."
+        )
+    if passwords_in(text):
+        raise InvalidParameter(
+            f"{name}={text!r} is to be kept in a ledger for good, where people read it, and it holds a password. Nothing was written. An "
+            "address goes before the name: Ledger(address).create(name, ...), or `hullabaloo ledger create ADDRESS NAME`."
+        )
+
+
 def spelled(name: str) -> str:
     """The one spelling of a name: composed letters (NFC), no blanks around it."""
     return unicodedata.normalize("NFC", name).strip()
+
+
+def recordable(what: str, name: str) -> str:
+    """The spelling of a line of text, whose composed letters may be more."""
+    require_line(what, name)
+    require_line(what, spelled(name))
+    return spelled(name)
 
 
 def skeleton(name: str) -> str:

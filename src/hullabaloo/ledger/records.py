@@ -130,11 +130,8 @@ class Stream(Described):
 
 def describe_unit(unit: str, records_per_unit: int) -> str:
     """Say whom the guarantee protects."""
-    return (
-        "unit record"
-        if unit == "record" and records_per_unit == 1
-        else f"unit {unit} (up to {records_per_unit} records)"
-    )
+    lone = unit == "record" and records_per_unit == 1
+    return "unit record" if lone else f"unit {unit} (up to {records_per_unit} records)"
 
 
 @dataclass(frozen=True, slots=True)

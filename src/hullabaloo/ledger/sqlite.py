@@ -37,10 +37,8 @@ from hullabaloo.errors import LedgerUnreachable
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.backend import Backend, deadline
 
-_one_at_a_time = threading.RLock()
-os.register_at_fork(
-    before=_one_at_a_time.acquire, after_in_parent=_one_at_a_time.release, after_in_child=_one_at_a_time.release
-)
+_turn = threading.RLock()
+os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 @final
@@ -68,7 +66,7 @@ class SQLite(Backend):
     @contextmanager
     def guard(self, address: Address) -> Iterator[None]:
         """One transaction at a time in this process, and none across a fork; on a file with one name."""
-        if not _one_at_a_time.acquire(timeout=deadline().left()):
+        if not _turn.acquire(timeout=deadline().left()):
             raise LedgerUnreachable(
                 f"The ledger {address.shown} is locked by other threads of this process, which did not end their transactions in the time "
                 "that a charge waits. Nothing was recorded, and nothing was read from the data. Try again, with fewer threads at a time."
@@ -77,7 +75,7 @@ class SQLite(Backend):
             _require_one_name(address)
             yield
         finally:
-            _one_at_a_time.release()
+            _turn.release()
 
     def identity(self, address: Address) -> tuple[int, int] | None:
         """Device and number of the file. By its name: closing any descriptor of the file would drop SQLite's locks on it."""

@@ -12,14 +12,7 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection, RowMapping, Select, func, insert, select, update
 
 from hullabaloo._version import __version__
-from hullabaloo.errors import (
-    InvalidParameter,
-    LedgerError,
-    RelationRefused,
-    TestKeyRefused,
-    UnknownDataset,
-    passwords_in,
-)
+from hullabaloo.errors import InvalidParameter, LedgerError, RelationRefused, TestKeyRefused, UnknownDataset
 from hullabaloo.ledger import chain, names, pricing, rows, schema
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Upgrade, Versions, describe_unit
@@ -51,19 +44,11 @@ class Account:
 
 
 def new_terms(
-    name: str,
-    budget: Budget,
-    neighbours: Neighbours,
-    unit: str,
-    records_per_unit: int,
-    filter_name: str,
-    who: str | None,
+    name: str, budget: Budget, neighbours: Neighbours, unit: str, records_per_unit: int, rule: str, who: str | None
 ) -> Dataset:
     """Check the terms of a new dataset before the database is opened."""
-    require_line("dataset", name)
-    require_line("unit", unit)
-    name = names.spelled(name)
-    require_line("dataset", name)  # composed letters may be more
+    names.require_line("unit", unit)
+    name = names.recordable("dataset", name)
     if not isinstance(budget, Budget):
         raise InvalidParameter(
             f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-8), but a {type(budget).__name__} was "
@@ -74,10 +59,9 @@ def new_terms(
             f"records_per_unit={records_per_unit!r} was given for dataset {name!r}, but it bounds how many records one "
             f"{unit} has and multiplies every sensitivity: it must be a whole number, at least 1 and below 2^31."
         )
-    capacity = filter_named(filter_name).capacity(budget)
-    return Dataset(
-        name, budget, neighbours, unit, records_per_unit, filter_name, capacity, 0, schema.now(), _user(who), VERSIONS
-    )
+    capacity = filter_named(rule).capacity(budget)
+    opened = (0, schema.now(), _user(who), VERSIONS)
+    return Dataset(name, budget, neighbours, unit, records_per_unit, rule, capacity, *opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +308,7 @@ def require_recordable(request: Request) -> None:
             f"A charge on {request.dataset!r} was given event={request.event!r} and budget={request.budget!r}: the ledger can "
             "price only an Event of hullabaloo.privacy against a Budget. Pass those."
         )
-    require_line("what", request.what)
+    names.require_line("what", request.what)
     if not isinstance(request.unit, str) or not isinstance(request.records_per_unit, Integral):
         raise InvalidParameter(
             f"A charge on {request.dataset!r} was given unit={request.unit!r} and records_per_unit={request.records_per_unit!r}: whom it "
@@ -334,20 +318,6 @@ def require_recordable(request: Request) -> None:
         raise InvalidParameter(
             f"The detail of a charge on {request.dataset!r} is a {type(request.detail).__name__}, and it must be a dictionary of JSON "
             "values for people, or be left out. Nothing was charged."
-        )
-
-
-def require_line(name: str, text: object) -> None:
-    """Refuse what is not one line of printable text."""
-    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 500:
-        raise InvalidParameter(
-            f"{name}={text!r} is to be kept in a ledger for good, where people must be able to read and repeat it: it must be "
-            "one line of printable text, 1 to 500 characters."
-        )
-    if passwords_in(text):
-        raise InvalidParameter(
-            f"{name}={text!r} is to be kept in a ledger for good, where people read it, and it holds a password. Nothing was written. An "
-            "address goes before the name: Ledger(address).create(name, ...), or `hullabaloo ledger create ADDRESS NAME`."
         )
 
 
@@ -371,7 +341,7 @@ def _describe_row(row: RowMapping) -> str:
 
 def _user(who: str | None) -> str:
     if who is not None:
-        require_line("who", who)
+        names.require_line("who", who)
         return who
     try:
         name = getpass.getuser()

@@ -14,14 +14,13 @@ _at = schema.streams.c
 
 def begin(session: store.Session, request: Request, stream: str) -> Charge:
     """Charge and write the stream's row; the charge that was made where the row is there already."""
-    store.require_line("stream", stream)
+    names.require_line("stream", stream)
     store.require_recordable(request)
     database, dataset = session.dataset_row(request.dataset, lock=True)
     row = _row(session, dataset["name"], stream)
     if row is not None:
         return _same(session, request, store.trusted(session.address, rows.to_stream, row), database)
-    stream = names.spelled(stream)
-    store.require_line("stream", stream)  # composed letters may be more
+    stream = names.recordable("stream", stream)
     if not fullmatch("[0-9a-f]{32}", stream):  # those that the library draws are like no other
         others = select(_at.stream).where(_at.dataset == dataset["name"])
         session.require_no_look_alike("Stream", stream, session.connection.scalars(others))
@@ -42,13 +41,11 @@ def begin(session: store.Session, request: Request, stream: str) -> Charge:
 
 def advance(session: store.Session, dataset: str, stream: str, position: int, token: str, previous: str) -> Stream:
     """Compare and set, from the save named `previous` to the one named `token`; the caller commits."""
-    store.require_line("token", token)
+    names.require_line("token", token)
     session.require_name("save", previous)
     name = session.read_dataset(dataset).name
     if type(position) is not int or not 0 <= position < 2**63:
-        raise InvalidParameter(
-            f"A stream was to advance to position={position!r}, but a position counts records. Pass a whole number."
-        )
+        raise InvalidParameter(f"A stream's position counts records, and {position!r} was given. Pass a whole number.")
     row = _row(session, name, session.require_name("stream", stream))
     if row is None:
         return read(session, name, stream)  # which says what is missing

@@ -77,9 +77,7 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
                 "a pipeline or search the one inside."
             )
         if not hasattr(model, "release_"):
-            raise InvalidParameter(
-                f"The model {name!r} is not fitted, so it has no R². Fit it first, with solver='moments'."
-            )
+            raise InvalidParameter(f"The model {name!r} is not fitted, so it has no R². Fit it, with solver='moments'.")
         moments, release, facts = released_moments(model._fitted()), model.release_, model.encoding_.facts
         keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))
         part = moments.subset(keep)

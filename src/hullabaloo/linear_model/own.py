@@ -76,13 +76,9 @@ def own_to_dict(thing: Any, otherwise: Callable[[], Any]) -> Any:
     """A shape or solver as JSON-ready values: what `otherwise` gives for the library's own and for shapes of its own functions."""
     if isinstance(thing, NotLoaded):
         return thing.to_dict()
-    function = (
-        getattr(thing, "function", None)
-        if isinstance(thing, geometry.SubmodularBall | geometry.SubmodularPenalty)
-        else None
-    )
-    if function is not None and is_foreign(function):
-        return {"kind": KIND, **_written(function), "otherwise": otherwise()}
+    shaped = isinstance(thing, geometry.SubmodularBall | geometry.SubmodularPenalty)
+    if shaped and is_foreign(thing.function):
+        return {"kind": KIND, **_written(thing.function), "otherwise": otherwise()}
     return {"kind": KIND, **_written(thing)} if isinstance(thing, OPEN) and is_foreign(thing) else otherwise()
 
 

@@ -131,9 +131,7 @@ class PrivatePipeline(Around):
 
     def _model(self) -> PrivateLinearModel:
         if not isinstance(self.model, PrivateLinearModel):
-            raise InvalidParameter(
-                "A private pipeline needs a private estimator; make it with hb.private_pipeline(...)."
-            )
+            raise InvalidParameter("A private pipeline needs a private estimator; use hb.private_pipeline(...).")
         return self.model
 
     @property

@@ -10,25 +10,12 @@ import numpy as np
 from hullabaloo._version import __version__
 from hullabaloo.data import Domain, Format
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.own import (
-    PenaltyNotLoaded,
-    SetNotLoaded,
-    SolverNotLoaded,
-    by_name,
-    own_from_dict,
-    own_to_dict,
-)
+from hullabaloo.linear_model import own
 from hullabaloo.losses import loss_from_dict
 from hullabaloo.planning.named import solver_from_dict, solver_to_dict
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import Release, label_of
-from hullabaloo.structure.structure_files import (
-    penalty_in_file,
-    set_in_file,
-    shape_to_dict,
-    structure_from_dict,
-    structure_to_dict,
-)
+from hullabaloo.structure import structure_files
 
 FORMAT = Format("hullabaloo model", "saved model", "model.save(path)")
 KINDS: dict[str, type] = {}
@@ -42,26 +29,23 @@ def save(model: Any, path: Path) -> None:
         "budget": model.budget.to_dict(),
         "domain": model.domain.to_dict(),
         **{
-            name: own_to_dict(shape, partial(shape_to_dict, shape, encoding))
+            name: own.own_to_dict(shape, partial(structure_files.shape_to_dict, shape, encoding))
             for name, shape in (("constraint", model.constraint), ("penalty", model.penalty))
         },
-        "solver": own_to_dict(model.solver, partial(solver_to_dict, model.solver)),
+        "solver": own.own_to_dict(model.solver, partial(solver_to_dict, model.solver)),
         "neighbours": str(Neighbours.parse(model.neighbours)),
         "fit_intercept": bool(model.fit_intercept),
         "ledger": model.release_.statement.ledger,
         "dataset": model.dataset,
         "calibration": str(Calibration.parse(model.calibration)),
     }
-    own = {
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name not in {*parameters, "test_key", "public"}
-    }
-    if "structure" in own:
-        own["structure"] = structure_to_dict(own["structure"], encoding)
-    if own.get("loss") is not None:
-        own["loss"] = own["loss"].to_dict()
-    parameters |= {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
+    unsaid = {*parameters, "test_key", "public"}
+    more = {name: value for name, value in model.get_params(deep=False).items() if name not in unsaid}
+    if "structure" in more:
+        more["structure"] = structure_files.structure_to_dict(more["structure"], encoding)
+    if more.get("loss") is not None:
+        more["loss"] = more["loss"].to_dict()
+    parameters |= {name: value.item() if isinstance(value, np.generic) else value for name, value in more.items()}
     document: dict[str, Any] = {
         **FORMAT.head,
         "library_version": __version__,
@@ -86,7 +70,7 @@ def load(path: str | Path, expected: type | None = None, *, known: Iterable[type
         known: classes of sets, penalties, set functions and solvers of your own that the model was fitted with. A file holds no code and none is
             imported by a name in one: without its class such a model predicts as before, and says what is missing where it is fitted again.
     """
-    classes = by_name(known)
+    classes = own.by_name(known)
 
     def build(document: dict[str, Any]) -> Any:
         kind = KINDS.get(str(document.get("estimator")))
@@ -107,15 +91,14 @@ def _build(kind: type, document: dict[str, Any], known: dict[str, type]) -> Any:
         **given,
         "budget": Budget.from_dict(given["budget"]),
         "domain": Domain.from_dict(given["domain"]),
-        "constraint": own_from_dict(given["constraint"], known, SetNotLoaded, set_in_file),
-        "penalty": own_from_dict(given["penalty"], known, PenaltyNotLoaded, penalty_in_file),
-        "solver": own_from_dict(given["solver"], known, SolverNotLoaded, solver_from_dict),
-        **{
-            name: given[name] for name in ("neighbours", "fit_intercept", "ledger", "dataset")
-        },  # none of them is guessed
+        "constraint": own.own_from_dict(given["constraint"], known, own.SetNotLoaded, structure_files.set_in_file),
+        "penalty": own.own_from_dict(given["penalty"], known, own.PenaltyNotLoaded, structure_files.penalty_in_file),
+        "solver": own.own_from_dict(given["solver"], known, own.SolverNotLoaded, solver_from_dict),
+        # none of them is guessed
+        **{name: given[name] for name in ("neighbours", "fit_intercept", "ledger", "dataset")},
     }
     if "structure" in given:
-        parameters["structure"] = structure_from_dict(given["structure"])
+        parameters["structure"] = structure_files.structure_from_dict(given["structure"])
     if given.get("loss") is not None:
         parameters["loss"] = loss_from_dict(given["loss"])
     model = kind(**parameters)

@@ -149,9 +149,7 @@ AnyLoss = Loss | VectorLoss
 def bound(value: float, what: str) -> float:
     """Give `value` when it is a bound: a number at or above 0 (infinity is allowed, NaN is not)."""
     if not value >= 0.0:
-        raise InvalidParameter(
-            f"{what} must be at or above 0, but it is {value!r}; give the largest magnitude allowed."
-        )
+        raise InvalidParameter(f"{what} must be at or above 0, but it is {value!r}; give the largest size allowed.")
     return float(value)
 
 

@@ -126,9 +126,7 @@ class Pinball(Loss):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.tau, int | float) and 0.0 < self.tau < 1.0):
-            raise InvalidParameter(
-                f"The level tau of a quantile must lie strictly between 0 and 1, but it is {self.tau!r}."
-            )
+            raise InvalidParameter(f"A quantile's level tau must lie strictly between 0 and 1, but it is {self.tau!r}.")
 
     @property
     def kernel_parameter(self) -> float:

@@ -53,8 +53,8 @@ class Contest:
                 np.add.at(self._counts.reshape(-1), (candidates >> _BITS) * (_WINDOW + 2) + places, sign)
                 np.add.at(self._total, places, sign)
 
-    def choose(self, key: Key | None = None) -> int:
-        """The index of one candidate."""
+    def choose(self, key: Key | None = None, excluded: NDArray[np.bool_] | None = None) -> int:
+        """The index of one candidate; all is drawn again where it is excluded, so that the law is that of the others. Let excluded ones have the least score."""
         last = selection._LAST
         if (low := int(np.flatnonzero(self._total)[0])) == 0 or low + last > _WINDOW:
             self._count()
@@ -72,7 +72,10 @@ class Contest:
             return (block << _BITS) + int(np.flatnonzero(behind == b)[number - int(ends[block] - sizes[block])])
 
         words = iter(Keystream(bound_to(key, self._rate, self._gaps)))
-        return selection.drawn(weights, member, self._gaps, self._rate, words, nearer)
+        while True:
+            chosen = selection.drawn(weights, member, self._gaps, self._rate, words, nearer)
+            if excluded is None or not excluded[chosen]:
+                return chosen
 
     def _behind(self, scores: ArrayLike) -> NDArray[np.int64]:
         """How many cells scores are behind the bound."""

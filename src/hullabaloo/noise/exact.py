@@ -63,22 +63,17 @@ def below(n: int, words: Iterator[int]) -> int:
 
 
 def accepts(
-    box: int,
-    core: int,
-    density: Callable[[Fraction, int], tuple[int, int]],
-    cell: int,
-    first: int,
-    words: Iterator[int],
+    box: int, core: int, density: Callable[[Fraction, int], tuple[int, int]], cell: int, head: int, words: Iterator[int]
 ) -> bool:
     """Accept the point X = cell + V, V uniform in [0, 1), iff ``box − (box − core)·U ≤ density(X)``.
 
-    `box` and `core` are the strip's integers; `density(point, bits)` encloses 2^bits times the density; `first` holds the 64
+    `box` and `core` are the strip's integers; `density(point, bits)` encloses 2^bits times the density; `head` holds the 64
     leading bits of U. The bits of V, and further bits of U, come from `words`.
 
     **Guarantee.** The density falls in X ≥ 0, so its values at the ends of the known interval of X enclose it. This
     is the textbook rejection step for the continuous variable X, hence exact for its floor, however long it takes.
     """
-    u, u_bits, x, x_bits = first, 64, 0, 0
+    u, u_bits, x, x_bits = head, 64, 0, 0
     while True:
         x, x_bits = x << 64 | next(words), x_bits + 64
         bits = u_bits + 80

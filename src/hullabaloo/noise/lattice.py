@@ -129,17 +129,12 @@ def laplace_scale(sensitivity: float, epsilon: float, p: int, bound: float) -> f
 
 
 def _scale(
-    moved: Callable[[float, float, int, float], float],
-    sensitivity: float,
-    name: str,
-    price: float,
-    p: int,
-    bound: float,
+    moved: Callable[[float, float, int, float], float], change: float, name: str, price: float, p: int, bound: float
 ) -> float:
-    price, sensitivity = positive(name, price), positive("sensitivity", sensitivity)
-    scale = sensitivity / price
+    price, change = positive(name, price), positive("sensitivity", change)
+    scale = change / price
     for _ in range(64):
-        needed = moved(sensitivity, scale, p, bound)
+        needed = moved(change, scale, p, bound)
         if Fraction(needed) <= Fraction(price) * Fraction(scale):
             return scale
         scale = max(_up(needed / price), _up(scale))

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +25,7 @@ _LAST = 200  # every candidate further than 200 octaves behind shares one bucket
 
 
 def exponential_mechanism(
-    scores: ArrayLike,
-    sensitivity: float,
-    epsilon: float,
-    *,
-    bound: float,
-    key: Key | None = None,
-    excluded: ArrayLike | None = None,
+    scores: ArrayLike, sensitivity: float, epsilon: float, *, bound: float, key: Key | None = None, excluded: Any = None
 ) -> int:
     """Choose a candidate with probability ∝ ``exp(ε·score/(2Δ'))``: the higher the score, the likelier.
 
@@ -104,13 +99,7 @@ def rate_of(sensitivity: float, epsilon: float, bound: float) -> float:
 
 
 def permute_and_flip(
-    scores: ArrayLike,
-    sensitivity: float,
-    epsilon: float,
-    *,
-    bound: float,
-    key: Key | None = None,
-    excluded: ArrayLike | None = None,
+    scores: ArrayLike, sensitivity: float, epsilon: float, *, bound: float, key: Key | None = None, excluded: Any = None
 ) -> int:
     """Choose one candidate once, under pure ε-DP, with a smaller error than the exponential mechanism's.
 

@@ -53,9 +53,7 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
     if isinstance(written, str):
         return written
     if not isinstance(written.get("name"), str):
-        raise InvalidParameter(
-            f"A solver is written as its name, or as its name and options, but {dict(written)!r} was read."
-        )
+        raise InvalidParameter(f"A solver is written as its name, or name and options, but {dict(written)!r} was read.")
     options = {option: value for option, value in written.items() if option != "name"}
     if written["name"] == "with_moments" and "solver" in options:  # of versions in which inference was a solver
         return solver_from_dict(options["solver"])

@@ -10,17 +10,10 @@ from typing import Any, final
 
 from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy import bounded_range
+from hullabaloo.privacy import bounded_range, noise_events
 from hullabaloo.privacy._rounding import float_at_most, golden, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta
-from hullabaloo.privacy.noise_events import (
-    GaussianEvent,
-    LaplaceEvent,
-    NotPrivateEvent,
-    PermuteAndFlipEvent,
-    SelectionEvent,
-)
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.tuned_events import TunedEvent
@@ -103,7 +96,7 @@ class ComposedEvent(Event):
 def _profile(event: ComposedEvent) -> Callable[[float], float]:
     """The best bound on δ(ε) of a composition's exact law; what does not depend on ε is worked out once."""
     mu, pure = event.gdp_mu(), event.pure_epsilon()
-    gaussian = all(isinstance(part, GaussianEvent) for part, _ in event.parts)
+    gaussian = all(isinstance(part, noise_events.GaussianEvent) for part, _ in event.parts)
     split = _split(event.parts)
 
     def bound(epsilon: float) -> float:
@@ -119,7 +112,7 @@ def _profile(event: ComposedEvent) -> Callable[[float], float]:
         best = min(best, renyi_delta(event.renyi, epsilon))
         if len(event.parts) == 1:
             part, count = event.parts[0]
-            if isinstance(part, SelectionEvent) and bounded_range.priced(part.epsilon, count):
+            if isinstance(part, noise_events.SelectionEvent) and bounded_range.priced(part.epsilon, count):
                 best = min(best, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
         return best
 
@@ -161,24 +154,20 @@ def compose(*events: Event, count: int = 1) -> Event:
 def event_from_dict(state: Mapping[str, Any]) -> Event:
     """Read what `Event.to_dict` wrote; every float comes back bit for bit, also through JSON."""
     if not isinstance(state, Mapping):
-        raise InvalidParameter(
-            f"An event was read as {state!r}, which is no dictionary with a kind; it cannot be priced."
-        )
+        raise InvalidParameter(f"An event was read as {state!r}, no dictionary with a kind; it cannot be priced.")
     if state.get("kind") != ComposedEvent.kind:
         return _atom_from_dict(state)
     parts = state.get("parts")
     if not isinstance(parts, list) or not all(
         isinstance(part, Mapping) and {*part} == {"event", "count"} for part in parts
     ):
-        raise InvalidParameter(
-            f"A composed event was read with the parts {parts!r}; each is a dictionary of event and count."
-        )
+        raise InvalidParameter(f"A composed event has the parts {parts!r}; each is a dictionary of event and count.")
     return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in parts))
 
 
 ATOMS: dict[str, type[Event]] = table(
-    *(GaussianEvent, LaplaceEvent, SelectionEvent, PermuteAndFlipEvent),
-    *(ObjectivePerturbationEvent, TunedEvent, NotPrivateEvent),
+    *(noise_events.GaussianEvent, noise_events.LaplaceEvent, noise_events.NotPrivateEvent),
+    *(noise_events.SelectionEvent, noise_events.PermuteAndFlipEvent, ObjectivePerturbationEvent, TunedEvent),
 )
 
 
@@ -201,9 +190,7 @@ def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:
     if isinstance(event, ComposedEvent):
         return event.parts
     if not isinstance(event, Event):
-        raise InvalidParameter(
-            f"Something that is no event was composed: {event!r}. Only an Event states what it costs."
-        )
+        raise InvalidParameter(f"What is no event was composed: {event!r}. Only an Event states what it costs.")
     return ((event, 1),)
 
 

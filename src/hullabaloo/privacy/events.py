@@ -105,9 +105,7 @@ def set_count(event: Any, name: str) -> None:
     """Store a field as an int after checking that it is a count."""
     given = getattr(event, name)
     if isinstance(given, bool) or not hasattr(given, "__index__") or given < 0:
-        raise InvalidParameter(
-            f"{type(event).__name__} was given {name}={given!r}, which is not a whole number from 0 on."
-        )
+        raise InvalidParameter(f"{type(event).__name__} was given {name}={given!r}, not a whole number from 0 on.")
     object.__setattr__(event, name, int(given))
 
 
@@ -136,9 +134,7 @@ def delta_of(event: Event, epsilon: float) -> float:
     """
     delta = event.profile(epsilon)
     if not 0.0 <= delta <= 1.0:
-        raise InvalidParameter(
-            f"The profile of {event!r} at epsilon={epsilon!r} came out as {delta!r}, which is no probability."
-        )
+        raise InvalidParameter(f"The profile of {event!r} at epsilon={epsilon!r} is {delta!r}, no probability.")
     return delta
 
 
@@ -149,9 +145,7 @@ def epsilon_of(event: Event, delta: float) -> float:
     returned, and it was evaluated.
     """
     if not 0.0 <= delta < 1.0:
-        raise InvalidParameter(
-            f"An epsilon was asked for at delta={delta!r}; delta is a probability from 0 up to but not 1."
-        )
+        raise InvalidParameter(f"An epsilon was asked at delta={delta!r}; delta is a probability from 0 to below 1.")
     if delta == 0.0:
         return event.pure_epsilon() if event.delta0 == 0.0 else math.inf
     if delta_of(event, 0.0) <= delta:

@@ -298,9 +298,7 @@ class RenyiFilter(CurveFilter):
         order = best_order(epsilon, delta)
         limit = order_capacity(order, epsilon, delta)
         if limit <= 0.0:
-            raise BudgetError(
-                f"{budget!r} is too small for the renyi filter: no order allows any release. Use filter='gdp'."
-            )
+            raise BudgetError(f"{budget!r} is too small for the renyi filter: no order allows a release. Use 'gdp'.")
         return limit, tail, order
 
     def main(self, event: Event, capacity: Capacity) -> float | None:

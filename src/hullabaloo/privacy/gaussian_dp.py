@@ -123,7 +123,5 @@ def _nonnegative(name: str, value: float) -> float:
     """Give a number as a float, or refuse a NaN or a negative one."""
     number = float(value)
     if not number >= 0.0:
-        raise InvalidParameter(
-            f"{name}={value!r} is not a number of at least 0; privacy parameters are never negative."
-        )
+        raise InvalidParameter(f"{name}={value!r} is no number of at least 0; privacy parameters are never negative.")
     return number

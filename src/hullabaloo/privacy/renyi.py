@@ -62,9 +62,7 @@ def order_capacity(alpha: float, epsilon: float, delta: float) -> float:
     evaluated, and lowered until it holds.
     """
     if not 0.0 < delta < 1.0:
-        raise CalibrationError(
-            f"A Rényi order was asked what it allows at delta={delta!r}; delta must lie between 0 and 1."
-        )
+        raise CalibrationError(f"A Rényi order was asked for delta={delta!r}, which must lie between 0 and 1.")
     capacity = epsilon - math.log1p(-1.0 / alpha) + (math.log(delta) + math.log(alpha)) / (alpha - 1.0)
     slack = 2.0**-50
     while capacity > 0.0 and delta_at_order(alpha, capacity, epsilon) > delta:

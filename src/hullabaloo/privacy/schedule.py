@@ -45,8 +45,7 @@ class Schedule:
                 )
         elif not _whole(self.every):
             raise InvalidParameter(
-                f"A release after every {self.every!r} records was asked for. Pass a positive whole number, a tuple of positions, or "
-                "'auto'."
+                f"A release after every {self.every!r} records was asked for. Pass a positive whole number, positions, or 'auto'."
             )
 
     @classmethod

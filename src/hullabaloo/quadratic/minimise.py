@@ -197,7 +197,7 @@ def _matrix(gram: npt.ArrayLike) -> Array:
     a = np.asarray(gram, dtype=np.float64)
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise InvalidParameter(
-            f"A quadratic needs a square matrix, but its shape is {a.shape}; pass the moments of the same columns."
+            f"A quadratic needs a square matrix, but its shape is {a.shape}; pass moments of one table."
         )
     if not np.isfinite(a).all():
         raise InvalidParameter("A quadratic was given a NaN or an infinity, so it has no minimiser; check its source.")
@@ -211,8 +211,7 @@ def _vectors(cross: npt.ArrayLike, p: int) -> Array:
     b = np.asarray(cross, dtype=np.float64)
     if b.ndim not in (1, 2) or len(b) != p or b.size == 0:
         raise InvalidParameter(
-            f"A quadratic of a ({p}, {p}) matrix needs vectors of its size, but their shape is {b.shape}; pass the moments of the "
-            "same columns."
+            f"A quadratic of a ({p}, {p}) matrix needs vectors of its size, but their shape is {b.shape}; pass moments of one table."
         )
     if not np.isfinite(b).all():
         raise InvalidParameter("A quadratic was given a NaN or an infinity, so it has no minimiser; check its source.")
@@ -245,13 +244,9 @@ def _solver(problem: _Problem) -> _Solve:
         if problem.both:
             inner = replace(inner, penalty=without_free(problem.penalty)[0])
         return _Eliminated(inner, feasible.lower, feasible.upper)
-    penalty = problem.penalty
+    penalty = problem.penalty if feasible is None else None
     free = penalty if isinstance(penalty, geometry.PenaltyWithFreeIntercept) and penalty.columns == 1 else None
-    if (
-        feasible is None
-        and free is not None
-        and (weight is not None or isinstance(free.penalty, geometry.SubmodularPenalty))
-    ):
+    if free is not None and (weight is not None or isinstance(free.penalty, geometry.SubmodularPenalty)):
         inner = replace(problem, penalty=free.penalty, weight=None if weight is None else weight[:-1])
         return _Eliminated(inner, -math.inf, math.inf)
     largest, shape = _largest_eigenvalue(a), problem.shape()

@@ -86,9 +86,7 @@ def _told(make: Callable[..., None]) -> Callable[..., None]:
         for name in named:
             if name not in known:
                 habit = next((f": {said}" for words, said in HABITS.items() if name in words.split()), "")
-                raise UnknownParameter(
-                    f"{who} has no parameter {name!r}{habit}. Its parameters are {', '.join(known)}."
-                )
+                raise UnknownParameter(f"{who} has no parameter {name!r}{habit}. Its parameters: {', '.join(known)}.")
         if len(given) > by_position:
             raise UnknownParameter(
                 f"{who} takes its parameters by name, and got {len(given)} without one. They are {', '.join(known)}."

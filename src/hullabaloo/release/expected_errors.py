@@ -67,12 +67,8 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     encoding, problem = prepared.encoding, prepared.problem
     names, target, loss = encoding.feature_names_out, next(iter(encoding.facts.targets)), problem.loss
     _check(known, names, target)
-    if (
-        prepared.without
-        or problem.targets > 1
-        or not isinstance(loss, Squared | Huber | Logistic | Poisson)
-        or len(names) > WIDEST
-    ):
+    told = isinstance(loss, Squared | Huber | Logistic | Poisson) and problem.targets == 1 and len(names) <= WIDEST
+    if prepared.without or not told:
         return ()
     linear = isinstance(loss, Squared | Huber)
     untold = {place for feature in undetermined(encoding) for place in columns_of(encoding, feature)}

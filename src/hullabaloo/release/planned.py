@@ -28,19 +28,8 @@ from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
-from hullabaloo.solvers import (
-    Answers,
-    Array,
-    MomentsSolver,
-    Plan,
-    Problem,
-    PublicTable,
-    QueryPrices,
-    Solution,
-    Solver,
-    Watched,
-    WithInference,
-)
+from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
 
 PAPERS = (

@@ -99,11 +99,7 @@ def planned_task(
         (p, p is None or _count(p), "the number of columns as a whole number, such as p=20"),
         (budget, isinstance(budget, Budget), "a budget such as budget=hb.Budget(1.0, 1e-8)"),
         (fit_intercept, isinstance(fit_intercept, bool | np.bool_), "fit_intercept as True or False"),
-        (
-            domain,
-            isinstance(domain, Domain | None),
-            "a domain such as hb.Domain(features={'age': (18, 90)}, target=(0, 1))",
-        ),
+        (domain, isinstance(domain, Domain | None), "a domain such as hb.Domain(row_norm=1.0, target=(0, 1))"),
         (loss, isinstance(loss, Loss | VectorLoss), "a loss such as hb.Squared(), hb.Logistic() or hb.Poisson()"),
         (set, isinstance(set, ConvexSet | None), "a set such as hb.L1Ball(1.0), or none"),
         (penalty, isinstance(penalty, Penalty | None), "a penalty such as hb.L1Penalty(0.01), or none"),

@@ -224,10 +224,8 @@ class PrivacyStatement:
         if self.horizon is not None:
             one, its = f"one record{parsed}", "its place"
             if self.unit != "record":
-                one, its = (
-                    f"all records of one {self.unit} (of which the first {self.records_per_unit} count)",
-                    "their places",
-                )
+                one = f"all records of one {self.unit} (of which the first {self.records_per_unit} count)"
+                its = "their places"
             return f"streams that differ in {one}, {f'replaced in {its} by any other' if replaced else f'present or absent in {its}'}"
         unit = f"one record{parsed}"
         if self.unit != "record":

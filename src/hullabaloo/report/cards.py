@@ -71,11 +71,8 @@ class Card:
 
     def __str__(self) -> str:
         card, stated, also = self.document, self.document["guarantee"], self.document.get("also")
-        lines = [
-            card["title"],
-            *(f"{one['head']}: {one['text']}" for one in card["warnings"]),
-            card["plain"]["headline"],
-        ]
+        warned = [f"{one['head']}: {one['text']}" for one in card["warnings"]]
+        lines = [card["title"], *warned, card["plain"]["headline"]]
         if card["private"]:
             lines.append(
                 f"epsilon {up(stated['epsilon'])} at delta {up(stated['delta'])}, {stated['neighbours']}, {stated['unit_text']}; "

@@ -47,9 +47,7 @@ class _BinnedDisplay(ABC):
             InvalidParameter: it is no evaluation, has no such table, or no such target.
         """
         if not isinstance(evaluation, Evaluation):
-            raise InvalidParameter(
-                f"A picture of an evaluation was asked of {found(evaluation)}. Pass what hb.evaluate gives."
-            )
+            raise InvalidParameter(f"To draw an evaluation, pass what hb.evaluate gives, not {found(evaluation)}.")
         rows = getattr(evaluation, cls.metric)
         if not rows:
             raise InvalidParameter(
@@ -57,9 +55,7 @@ class _BinnedDisplay(ABC):
             )
         chosen = rows[0].target if target is None else target
         if chosen not in {row.target for row in rows}:
-            raise InvalidParameter(
-                f"The evaluation has no target {chosen!r}; it has {sorted({row.target for row in rows})}."
-            )
+            raise InvalidParameter(f"There is no target {chosen!r}, only {sorted({row.target for row in rows})}.")
         return cls([row for row in rows if row.target == chosen], confidence=evaluation.confidence)
 
     @abstractmethod

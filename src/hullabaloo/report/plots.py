@@ -40,9 +40,7 @@ def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, 
     rows = rows_of(model, model.summary(confidence=confidence))
     chosen = target if target is not None else rows[0]["target"]
     if not isinstance(chosen, Hashable) or chosen not in {row["target"] for row in rows}:
-        raise InvalidParameter(
-            f"The model has no target {chosen!r}; it has {sorted({str(row['target']) for row in rows})}."
-        )
+        raise InvalidParameter(f"There is no target {chosen!r}, only {sorted({str(row['target']) for row in rows})}.")
     mine = [row for row in rows if row["target"] == chosen]
     return draw_coefficients(mine, str(chosen), confidence, private=model.statement_.private)
 
@@ -200,9 +198,7 @@ def _require_private(statement: "PrivacyStatement", records: object) -> None:
     from hullabaloo.release import PrivacyStatement as Statement
 
     if not isinstance(statement, Statement):
-        raise InvalidParameter(
-            f"A picture of a guarantee was asked of {found(statement)}. Pass a statement, such as model.statement_."
-        )
+        raise InvalidParameter(f"To draw a guarantee, pass model.statement_, not {found(statement)}.")
     sound = isinstance(records, list | tuple) and records
     if not sound or not all(isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= MOST_RECORDS for k in records):  # type: ignore[attr-defined]
         raise InvalidParameter(

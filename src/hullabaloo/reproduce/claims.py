@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,6 +33,12 @@ class Claim:
     error: float = 0.0
     low: float = -math.inf
     high: float = math.inf
+
+    @classmethod
+    def agrees(cls, item: str, says: str, ratio: float) -> Self:
+        """A number of the library's agrees with the paper's: their ratio is 1 to 6 digits."""
+        says = f"{says}: the library's number over the printed formula, to 6 digits"
+        return cls(item, says, ratio, 0.0, 1 - 5e-7, 1 + 5e-7)
 
     @property
     def verdict(self) -> str:
@@ -145,13 +151,6 @@ class Reproduction:
             for one in self.claims
         ]
         return "\n".join((f"{self.paper}: {self.title}", *lines, *self.notes))
-
-
-def agrees(item: str, says: str, ratio: float) -> Claim:
-    """That two numbers are the same to six digits, `ratio` being one over the other."""
-    return Claim(
-        item, f"{says}: the library's number over the printed formula, to 6 digits", ratio, 0.0, 1 - 5e-7, 1 + 5e-7
-    )
 
 
 def mean_rows(name: str, x: Sequence[float], runs: Mapping[str, Sequence[Sequence[float]]]) -> list[dict[str, Any]]:

@@ -152,11 +152,8 @@ def _table(stem: Path, columns: Mapping[str, tuple[float, float]], target: str) 
             f"{path} was to have the column {missing[0]!r}, and has none of that name. Point --data at the table as OpenML has it."
         )
     read = table.numbers([table.schema.named(name)[0] for name in wanted])
-    return (
-        np.ascontiguousarray(read[:, :-1]),
-        np.array(list(columns.values()), dtype=float).T,
-        np.ascontiguousarray(read[:, -1]),
-    )
+    X, y = np.ascontiguousarray(read[:, :-1]), np.ascontiguousarray(read[:, -1])
+    return X, np.array(list(columns.values()), dtype=float).T, y
 
 
 def _newton(problem: CompositeProblem) -> Array:

@@ -19,7 +19,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.theory.coordinate_bounds import convex_bound
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, agrees, mean_error
+from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, mean_error
 from hullabaloo.reproduce.composite import CompositeProblem, california, electricity, sgd, sparse_lasso, synthetic
 from hullabaloo.reproduce.worst_cases import Case, rows_within
 from hullabaloo.solvers import Array, CoordinateDescentSolver
@@ -224,12 +224,10 @@ def _bound(problem: CompositeProblem) -> Claim:
 def _printed(records: int = 10_000, p: int = 8) -> tuple[Claim, ...]:
     """σ_j of a paper plan in units of L_j, against the poster's formula with T the number of updates."""
     about, delta = (math.sqrt(p), Logistic(), None, L1Penalty(0.01), Neighbours.ADD_OR_REMOVE), 1e-8
-    case, given = (
-        Case(np.ones((4, p)), np.ones(4), *about),
-        Allowance(Budget(1.0, delta), calibration=Calibration.PAPER),
-    )
+    case = Case(np.ones((4, p)), np.ones(4), *about)
+    given = Allowance(Budget(1.0, delta), calibration=Calibration.PAPER)
     solver = CoordinateDescentSolver(rounds=1, updates=80)
     plan = solver.plan(case.problem(records), case.prices(records), given)
     query: Any = plan.queries[-1]
     theirs = math.sqrt(8.0 * query.count * math.log(1.0 / delta))
-    return (agrees("Privacy", "σ_j = L_j √(8T ln(1/δ))/(nε)", query.sigma / theirs),)
+    return (Claim.agrees("Privacy", "σ_j = L_j √(8T ln(1/δ))/(nε)", query.sigma / theirs),)

@@ -10,17 +10,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.planning.theory.hard_instances import hard_lasso
 from hullabaloo.planning.theory.lower_bounds import lasso_rate
 from hullabaloo.privacy import Allowance, Budget, Calibration
-from hullabaloo.reproduce.claims import (
-    Claim,
-    Picture,
-    Reproduction,
-    agrees,
-    lines_of,
-    mean_error,
-    mean_rows,
-    slope,
-    slopes,
-)
+from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slope, slopes
 from hullabaloo.reproduce.worst_cases import Case, allowance, of_instance, spread_lasso, spread_risk
 from hullabaloo.solvers import FrankWolfeSolver
 
@@ -106,6 +96,6 @@ def _printed(records: int = 1000, columns: int = 20) -> tuple[Claim, ...]:
     scale = 2.0 * query.sensitivity / (records * query.epsilon)
     theirs = 2.0 * math.sqrt(8.0 * points * math.log(1.0 / DELTA)) / records
     return (
-        agrees("Algorithm 2", "the scale L₁‖C‖₁√(8T ln(1/δ))/(nε)", scale / theirs),
+        Claim.agrees("Algorithm 2", "the scale L₁‖C‖₁√(8T ln(1/δ))/(nε)", scale / theirs),
         Claim("Theorem 2.5", "T = (Γnε/(L₁‖C‖₁))^(2/3), rounded", points, 0.0, (2.0 * records) ** (2 / 3) - 1.0, (2.0 * records) ** (2 / 3) + 1.0),
     )  # fmt: skip

@@ -57,13 +57,8 @@ def run(quick: bool) -> Reproduction:
         "length": Picture("Excess at the end by the length of the stream", "a release after every record (tree), or a fit every τ records", "length T", "excess of the sum", lines_of("T", rows)),
         "sketch": Picture("What a sketch distorts", f"norms of sparse rows and vertices of the l1 ball in {WIDE} columns", "coordinates m", "distortion", {"largest seen": (SIZES, seen), "bound": (SIZES, allowed)}),
     }  # fmt: skip
-    tables = {
-        "length": rows,
-        "time": path,
-        "tree": [{"T": T, "error": e} for T, e in zip(horizons, tree, strict=True)],
-        "sketched": wide,
-    }
-    return Reproduction(claims, tables, pictures)
+    errors = [{"T": T, "error": e} for T, e in zip(horizons, tree, strict=True)]
+    return Reproduction(claims, {"length": rows, "time": path, "tree": errors, "sketched": wide}, pictures)
 
 
 def _ratio(above: list[list[float]], below: list[list[float]]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from hullabaloo import geometry
 from hullabaloo.losses import Logistic
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, ObjectivePerturbationEvent, epsilon_of
 from hullabaloo.privacy.event_calibrate import paper_objective_perturbation
-from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, agrees, lines_of, mean_error, mean_rows, slopes
+from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slopes
 from hullabaloo.reproduce.worst_cases import (
     Case,
     allowance,
@@ -140,12 +140,14 @@ def _printed(records: int = 1000, p: int = 20) -> tuple[Claim, ...]:
         query: Any = plan.queries[0]
         count = query.count + (item == "Algorithm 5")
         theirs = math.sqrt(32.0 * count) * lipschitz * math.log(count / DELTA)
-        claims.append(agrees(item, "σ = √(32 T) L ln(T/δ)/(nε)", query.sigma / theirs))
+        claims.append(Claim.agrees(item, "σ = √(32 T) L ln(T/δ)/(nε)", query.sigma / theirs))
         claims.append(
             Claim(private, f"{item} as printed is (1, δ)-private: its real ε", epsilon_of(plan.event, DELTA), high=1.0)
         )
     multiplier, curvature = paper_objective_perturbation(Budget(1.0, DELTA))
-    claims.append(agrees("Algorithm 2", "σ = L√(2 ln(1/δ))/(nε)", multiplier / math.sqrt(2.0 * math.log(1.0 / DELTA))))
+    claims.append(
+        Claim.agrees("Algorithm 2", "σ = L√(2 ln(1/δ))/(nε)", multiplier / math.sqrt(2.0 * math.log(1.0 / DELTA)))
+    )
     real = epsilon_of(ObjectivePerturbationEvent(multiplier, curvature, Neighbours.REPLACE_ONE), DELTA)
     claims.append(Claim("Algorithm 2", "as printed it is (1, δ)-private: its real ε", real, high=1.0))
     return tuple(claims)

@@ -17,8 +17,16 @@ from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import Key, cells, exponential_mechanism, permute_and_flip
+from hullabaloo.noise import Contest, Key, cells, exponential_mechanism, permute_and_flip
 from hullabaloo.privacy import Event, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
+from hullabaloo.selection.sparse_scores import SparseScores
+
+Columns = slice | np.ndarray
+EVERY = slice(None)
+MANY = 2**16
+"""Candidates from which a choice is by a `Contest`; public, so that a table's choices do not depend on how it is held."""
+_MOST = 2**24
+"""Rows up to which their whole cells add up within 63 bits."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +81,13 @@ class Choice(Query):
         """Largest number of products in the score of a candidate."""
 
     @abstractmethod
-    def scores(self, g: Array) -> Array:
-        """The score of every candidate, the higher the better, from the exact sum."""
+    def scores(self, g: Array, columns: Columns = EVERY) -> Array:
+        """The score of every candidate, the higher the better, from the exact sum; or of those of some columns, from theirs."""
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """How many candidates there are, where each is of one column; else 0."""
 
     @cached_property
     def record_sensitivity(self) -> float:
@@ -111,8 +124,19 @@ class Choice(Query):
         return PermuteAndFlipEvent(self.epsilon) if self.once else SelectionEvent(self.epsilon)
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:
-        """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals."""
+        """The private choice at θ; `excluded` is a public mask, `within` public ends of intervals.
+
+        Among many candidates of one column each it is by a `Contest`, with scores that are kept of a sparse table.
+        """
         theta, excluded, within = question
+        if self.is_private and not self.once and self.candidates >= MANY:
+            if not isinstance(rows, Rows) or isinstance(rows.X, np.ndarray) or rows.Y.shape[0] > _MOST:
+                g = self.gradient.exact(rows, theta)
+                return self.contest(self.scored(g, EVERY, within, excluded)).choose(key, excluded)
+            found = kept.get("scores")
+            if found is None or found.of[0] is not self or found.of[1] is not rows:
+                found = kept["scores"] = SparseScores(self, rows)
+            return int(found.at(theta, within, excluded).choose(key, excluded))
         scores = self.exact_scores(rows, theta, within)
         if math.isinf(self.epsilon):
             return int(np.argmax(scores if excluded is None else np.where(excluded, -math.inf, scores)))
@@ -126,13 +150,23 @@ class Choice(Query):
         interval is 1-Lipschitz, so the sensitivity is the same. Ends beyond the sum's bound are cut to it, by which their addition rounds
         within what `Choice.sensitivity` counts for conversions.
         """
-        g = self.gradient.exact(rows, theta)
+        return self.scored(self.gradient.exact(rows, theta), EVERY, within)
+
+    def scored(
+        self, g: Array, columns: Columns, within: tuple[Array, Array] | None, excluded: "np.ndarray | None" = None
+    ) -> Array:
+        """The same of the candidates of some columns, from their sums g; the least that there can be of an excluded one. PRIVATE."""
         if within is not None:
             most = self.gradient.bound
-            lower, upper = (np.clip(self.records * end, -most, most) for end in within)
+            lower, upper = (np.clip(self.records * end[columns], -most, most) for end in within)
             g = np.maximum(np.maximum(g + lower, -g - upper), 0.0)
-        scores = self.scores(g)
-        return scores if math.isinf(self.epsilon) else np.clip(scores, -self.bound, self.bound)
+        scores = self.scores(g, columns)
+        scores = scores if math.isinf(self.epsilon) else np.clip(scores, -self.bound, self.bound)
+        return scores if excluded is None else np.where(excluded[columns], -self.bound, scores)
+
+    def contest(self, scores: Array) -> Contest:
+        """The candidates with their scores; PRIVATE."""
+        return Contest(scores, self.sensitivity, self.epsilon, bound=self.bound)
 
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""

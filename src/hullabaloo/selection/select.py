@@ -12,7 +12,7 @@ from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key
-from hullabaloo.selection.choice import Choice
+from hullabaloo.selection.choice import EVERY, Choice, Columns
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,21 @@ class SelectQuery(Choice):
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
         asked, *rest = question
+        base, last = kept.get("asked", (self, asked))  # scores are kept for the query that was asked before
+        if base is self and (last.clip, last.scales) == (asked.clip, asked.scales):
+            asked = last
+        kept["asked"] = self, asked
         return Choice.answered(asked, rows, tuple(rest), key, kept)
 
-    def scores(self, g: Array) -> Array:
+    @cached_property
+    def candidates(self) -> int:
+        """The columns, where no intercept moves all their scores at every step."""
+        return 0 if self.facts.intercept else self.facts.width
+
+    def scores(self, g: Array, columns: Columns = EVERY) -> Array:
         """`a_j |g_j|`."""
         magnitude: Array = np.abs(g)
-        return magnitude if self.scales is None else magnitude * np.asarray(self.scales)
+        return magnitude if self.scales is None else magnitude * np.asarray(self.scales)[columns]
 
     def to_dict(self) -> dict[str, Any]:
         """The query with the range of its scales."""

@@ -8,21 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.query import Array
-from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, Simplex, WithIntercept, require
-from hullabaloo.noise import Contest, Key
-from hullabaloo.selection.choice import Choice
-from hullabaloo.selection.sparse_scores import SparseScores
+from hullabaloo.selection.choice import EVERY, Choice, Columns
 
 _SCANNED = 10_000_000
 """Numbers in all vertices up to which each vertex is bounded by itself."""
-_MOST = 2**24
-"""Rows up to which their whole cells add up within 63 bits."""
 _UP = 1.0 + 2.0**-48
-
-MANY = 2**16
-"""Candidates from which a choice is by a `Contest`; public, so that a table's choices do not depend on how it is held."""
 SHARE = 0.4
 """Part of the score's sensitivity that the choice of the intercept's end may take."""
 
@@ -130,29 +122,11 @@ class VertexQuery(Choice):
     @cached_property
     def candidates(self) -> int:
         """How many vertices of an l1 ball or a simplex there are without an intercept: each is of one column; else 0."""
-        return (
-            self.body.vertex_count(self.facts.width)
-            if isinstance(self.body, L1Ball | Simplex) and not self.beside
-            else 0
-        )
+        if isinstance(self.body, L1Ball | Simplex) and not self.beside:
+            return self.body.vertex_count(self.facts.width)
+        return 0
 
-    def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:
-        """The private choice at θ: among many such vertices by a `Contest`, with scores that are kept of a sparse table."""
-        if not self.is_private or self.once or self.candidates < MANY:
-            return super().answered(rows, question, key, kept)
-        theta = question[0]
-        if not isinstance(rows, Rows) or isinstance(rows.X, np.ndarray) or rows.Y.shape[0] > _MOST:
-            return self.contest(self.exact_scores(rows, theta)).choose(key)
-        found = kept.get("scores")
-        if found is None or found.of[0] is not self or found.of[1] is not rows:
-            found = kept["scores"] = SparseScores(self, rows)
-        return found.at(theta).choose(key)
-
-    def contest(self, scores: Array) -> Contest:
-        """The candidates with their scores; PRIVATE."""
-        return Contest(scores, self.sensitivity, self.epsilon, bound=self.bound)
-
-    def scores(self, g: Array) -> Array:
+    def scores(self, g: Array, columns: Columns = EVERY) -> Array:
         """Minus the slope of the sum along every candidate."""
         body = self.body
         slopes = g[:-1] if self.beside else g

@@ -52,9 +52,7 @@ class ConstantSolver(Solver):
             )
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
-            raise CapabilityError(
-                "The set does not hold 0, so no member of it predicts a constant. Use another solver."
-            )
+            raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
         inner = _solver(problem).plan(_level(problem), prices.restricted(0), allowance)
         return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
 

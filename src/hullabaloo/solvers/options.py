@@ -32,15 +32,14 @@ def number(value: object, kind: type = Real) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+_RULE = "or None for the public rule"
 WHOLE = Kind(
     lambda value: value is None or 1 <= number(value, Integral) <= MOST,
     int,
-    f"pass a whole number from 1 to {MOST:,}, or None for the public rule",
+    f"pass a whole number from 1 to {MOST:,}, {_RULE}",
 )
 POSITIVE = Kind(
-    lambda value: value is None or 0.0 < number(value) <= sys.float_info.max,
-    float,
-    "pass a positive number, or None for the public rule",
+    lambda value: value is None or 0.0 < number(value) <= sys.float_info.max, float, f"pass a positive number, {_RULE}"
 )
 PASSES = Kind(
     lambda value: value is None or number(value, Integral) >= 1,
@@ -51,9 +50,7 @@ MOST_PASSES = 10_000
 """Passes over the table that a solver makes unless it is told otherwise."""
 CELL_SECONDS, CALL_SECONDS = 4e-10, 1e-4
 """What a gradient takes for each number of a dense table, and besides: two cores, `python -m benchmarks theory frank_wolfe`."""
-YES_OR_NO = Kind(
-    lambda value: isinstance(value, bool | np.bool_ | None), bool, "pass True or False, or None for the public rule"
-)
+YES_OR_NO = Kind(lambda value: isinstance(value, bool | np.bool_ | None), bool, f"pass True or False, {_RULE}")
 
 
 def words(*known: str) -> Kind:

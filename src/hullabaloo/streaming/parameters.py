@@ -17,9 +17,7 @@ def check_stream(model: Any) -> None:
     """
     check_state(model)
     if not isinstance(model.mechanism, str):
-        raise InvalidParameter(
-            f"The mechanism must be the name of one, such as 'auto', but {found(model.mechanism)} was given."
-        )
+        raise InvalidParameter(f"The mechanism must be the name of one, such as 'auto', not {found(model.mechanism)}.")
     horizon = model.horizon
     number = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
     if horizon is not None and not (number and 1 <= horizon < 2**63):

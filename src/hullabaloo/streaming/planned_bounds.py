@@ -81,10 +81,8 @@ def _of_noise(
     about = {"radius": radius, "norm": problem.norm_l2, "target_scale": TARGET_SCALE, "failure": FAILURE}
     noise = {at: query.sigma * query.error(schedule.completed(at)) for at in bounds}
     found = [bound(noise[at], at, **about) for at, bound in bounds.items()]
-    holds, most = (
-        f"with probability {chance}, without the ridge that is added",
-        0.5 * (1.0 + radius * problem.norm_l2) ** 2,
-    )
+    holds = f"with probability {chance}, without the ridge that is added"
+    most = 0.5 * (1.0 + radius * problem.norm_l2) ** 2
     return _made(way, False, found, list(bounds), most, holds, source)
 
 
@@ -98,10 +96,8 @@ def of_fits(
     body, size = problem.feasible, problem.dimension * problem.targets
     if body is None or not math.isfinite(mu):
         return []
-    steep, diameter = (
-        problem.max_weight * slope_bound(problem, prediction_bound(problem)),
-        2.0 * body.max_norm(2.0, size),
-    )
+    steep = problem.max_weight * slope_bound(problem, prediction_bound(problem))
+    diameter = 2.0 * body.max_norm(2.0, size)
     lipschitz = steep * problem.norm_l2
     shape = Shape(lipschitz, diameter, size, problem.change * steep * problem.norm_l2, planned_width(body, size))
     shares = divided(tuple(schedule.position(step) for step in range(1, schedule.steps + 1)))

@@ -122,8 +122,7 @@ class FeatureGrid(Written):
             object.__setattr__(self, name, int(value))
         if self.window is not None and self.window > max(self.rows, self.columns):
             raise InvalidParameter(
-                f"A window of {self.window} × {self.window} pixels does not fit into a grid of {self.rows} × {self.columns}. Give a "
-                "smaller one."
+                f"A window of {self.window} × {self.window} pixels does not fit a grid of {self.rows} × {self.columns}. Give less."
             )
 
     def in_words(self) -> str:
@@ -165,8 +164,7 @@ class FeatureTree(Written):
     def __init__(self, parents: Mapping[Name, Name | Sequence[Name]]) -> None:
         if not isinstance(parents, Mapping):
             raise InvalidParameter(
-                f"A tree is a mapping from each child to its parent, such as hb.FeatureTree({{'left': 'top'}}), but {parents!r} "
-                "was given."
+                f"A tree maps each child to its parent, such as hb.FeatureTree({{'left': 'top'}}), and is not {parents!r}."
             )
         object.__setattr__(self, "parents", tuple((_name(child), _names(above)) for child, above in parents.items()))
 
@@ -254,9 +252,7 @@ def _name(value: object) -> Name:
 def _names(value: object) -> tuple[Name, ...]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         if not value:
-            raise InvalidParameter(
-                "A tree gives a feature an empty list of parents. A root is no key of it: leave the feature out."
-            )
+            raise InvalidParameter("A tree gives a feature no parents. A root is no key of it: leave it out.")
         return tuple(map(_name, value))
     return (_name(value),)
 

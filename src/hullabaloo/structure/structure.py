@@ -295,7 +295,6 @@ def refuse_unknown(*shapes: object) -> None:
         InvalidParameter: one is of a function that a file could not hold.
     """
     for shape in shapes:
-        if isinstance(shape, geometry.SubmodularBall | geometry.SubmodularPenalty) and isinstance(
-            shape.function, NotInFile
-        ):
-            shape.function.refuse()
+        function = getattr(shape, "function", None)
+        if isinstance(function, NotInFile):
+            function.refuse()

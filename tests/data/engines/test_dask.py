@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow import parquet
 
 import hullabaloo as hb
 from hullabaloo.data.engines import cluster, dask
@@ -16,6 +17,7 @@ from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
+from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 QUICK = ("moments", "several", "units by gradients")
 OUTER: dict[str, Any] = {
@@ -53,6 +55,22 @@ def test_bits_are_those_of_memory(name: str, client: Any) -> None:
 @pytest.mark.parametrize("keep", [0, 1 << 30])
 def test_every_question_is_answered_as_in_memory(keep: int, client: Any) -> None:
     assert told(hb.scan(frame(11, shuffled=True), client=client, keep_bytes=keep)) == told(hb.scan(batches))
+
+
+def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> None:
+    """Kept and read anew; columns that are no declared lists are refused."""
+    from dask import dataframe
+
+    whole = lists_table()
+    for number in range(3):
+        parquet.write_table(whole.slice(150 * number, 150), tmp_path / f"{number}.parquet")
+    declared = dataframe.read_parquet(tmp_path, dtype_backend="pyarrow")
+    check_as_in_memory("moments", whole, hb.scan(declared, client=client, sparse=P))
+    source = hb.scan(declared, client=client, sparse=P, keep_bytes=0)
+    model = check_as_in_memory("descent", whole, source)
+    assert list(hb.predict(model, source, keep=["w"]).columns) == ["w", "predicted_y"]
+    with pytest.raises(SchemaError, match="dtype_backend='pyarrow'"):
+        hb.scan(dataframe.read_parquet(tmp_path), client=client, sparse=P)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from hullabaloo.errors import CapabilityError, HullabalooError, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_dask import OUTER
+from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
 QUICK = ("several", "units by gradients")
@@ -56,6 +57,15 @@ def test_every_question_is_answered_as_in_memory(
         monkeypatch.setattr(spark, "LARGE", 0)
         monkeypatch.setattr(spark, "FEW", 2)
     assert told(hb.scan(session.read.parquet(str(folder)), keep_bytes=keep)) == told(hb.scan(batches))
+
+
+@pytest.mark.slow
+def test_sparse_lists_have_the_bits_of_memory(session: Any, tmp_path: Path) -> None:
+    whole = lists_table()
+    parquet.write_table(whole, tmp_path / "0.parquet")
+    source = hb.scan(session.read.parquet(str(tmp_path)), sparse=P)
+    model = check_as_in_memory("moments", whole, source)
+    assert hb.predict(model, source, keep=["w"]).columns == ["w", "predicted_y"]
 
 
 def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path) -> None:

@@ -196,7 +196,7 @@ def test_what_needs_a_history_names_the_one_that_does_not():
     for name in ("square_root", "dense"):
         with pytest.raises(InvalidParameter, match="'buffered'"):
             strategy_named(name, 100_000)
-    with pytest.raises(InvalidParameter, match="Choose one of auto, tree"):
+    with pytest.raises(InvalidParameter, match="Use one of auto, tree"):
         strategy_named("magic", 10)
     with pytest.raises(InvalidParameter, match="power of two"):
         Hybrid(10, first=3)

@@ -159,8 +159,8 @@ DURABILITY = (
         "threads wait for ever",
         "A thread waits without a limit for the transaction of another.",
         "ledger.sqlite",
-        old="if not _one_at_a_time.acquire(timeout=deadline().left()):",
-        new="if not _one_at_a_time.acquire():",
+        old="if not _turn.acquire(timeout=deadline().left()):",
+        new="if not _turn.acquire():",
         caught_by=("tests/ledger/test_ledger_deadline.py::test_threads_that_wait_for_each_other_do_not_wait_for_ever",),
     ),
     Bug(

@@ -318,13 +318,13 @@ _WORDS = (
         "a warning of other columns",
         "Columns that the domain does not declare cause a warning, which quotes their names.",
         "data.schema",
-        old='        return [column_of(schema, name, "feature") for name in names]\n    if schema.width is None:',
+        old="        return schema.matched[names]\n",
         new=(
             "        left = [one.revealed() for one in schema.names if one not in names and one not in others]\n"
             "        if left:\n"
             "            import warnings\n\n"
             '            warnings.warn(f"The columns {left} of the table are not declared and not used.", stacklevel=2)\n'
-            '        return [column_of(schema, name, "feature") for name in names]\n    if schema.width is None:'
+            "        return schema.matched[names]\n"
         ),
         caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
     ),

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from numpy.typing import NDArray
 
 from hullabaloo.data.engines.base import Part
+from hullabaloo.data.readers.sparse import csr
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import TornTable
 from hullabaloo.errors import InvalidParameter
@@ -46,9 +47,15 @@ class Cache:
 
     def held(self, part: Part) -> "SealedPart":
         """The part, from now on in the file."""
-        arrays = [np.ascontiguousarray(one) for one in _arrays(part.rows) if one is not None]
-        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in _arrays(part.rows))
-        return SealedPart(self, *self.sealed(b"".join(one.data for one in arrays)), shapes, replace(part, rows=_NONE))
+        rows, sparse = part.rows, not isinstance(part.rows.X, np.ndarray)
+        X = [rows.X.data, rows.X.indices, rows.X.indptr] if sparse else [rows.X]
+        arrays = [
+            None if one is None else np.ascontiguousarray(one)
+            for one in (rows.Y, rows.weight, rows.offset, rows.unit, *X)
+        ]
+        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in arrays)
+        sealed = self.sealed(b"".join(one.data for one in arrays if one is not None))
+        return SealedPart(self, *sealed, shapes, rows.X.shape if sparse else None, replace(part, rows=_NONE))
 
     def sealed(self, data: bytes) -> tuple[int, int, int]:
         """What `opened` is told to give these bytes again."""
@@ -99,6 +106,7 @@ class SealedPart:
     start: int
     size: int
     shapes: tuple[Any, ...]
+    sparse: tuple[int, int] | None
     about: Part
 
     def opened(self) -> Part:
@@ -115,16 +123,13 @@ class SealedPart:
                 at += size
             else:
                 found.append(None)
-        return replace(self.about, rows=Rows(*found))
+        Y, weight, offset, unit, *X = found
+        return replace(self.about, rows=Rows(csr(self.sparse, *X) if self.sparse else X[0], Y, weight, offset, unit))
 
 
 _TAG, _PIECE = 16, 1 << 20
 """Bytes of a seal, and those sealed at once at most: so few that what is read stays in the processor's cache until it is opened."""
 _NONE = Rows(np.zeros((0, 0)), np.zeros((0, 0)))
-
-
-def _arrays(rows: Rows) -> tuple[Any, ...]:
-    return rows.X, rows.Y, rows.weight, rows.offset, rows.unit
 
 
 def _nonce(number: int) -> bytes:

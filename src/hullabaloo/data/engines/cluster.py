@@ -9,19 +9,26 @@ import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from hullabaloo._version import __version__
 from hullabaloo.data.engines import units
 from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
+from hullabaloo.data.sparse_lists import SparsePart
 from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
 from hullabaloo.errors import CapabilityError
 
 T = TypeVar("T")
 _HEAD = struct.Struct("<QQQ")
-Shape = tuple[tuple[str, ...] | None, tuple[str, ...]]
-"""The names of a part's columns, as the domain declares them, and how each is read: the same in all parts."""
+
+
+class Shape(NamedTuple):
+    """What is the same in all parts: the names of columns, as the domain declares them, how each is read, and how many columns sparse rows have."""
+
+    names: tuple[str, ...] | None
+    kinds: tuple[str, ...]
+    width: int | None = None
 
 
 class TornCluster(TornTable):
@@ -63,7 +70,17 @@ class Remote(Parts):
 
 
 class RemoteFrame(Remote):
-    """A dataframe of an engine, from which workers can make others."""
+    """A dataframe of an engine, from which workers can make others.
+
+    Attributes:
+        width: of sparse rows (`SparseLists`), how many columns they have.
+    """
+
+    width: int | None = None
+
+    @abstractmethod
+    def arrow(self) -> Any:
+        """The Arrow schema of all its columns."""
 
     @abstractmethod
     def mapped(self, work: Callable[[Table], dict[str, Any]], names: Sequence[str] | None, keep: Sequence[str]) -> Any:
@@ -97,11 +114,11 @@ def opened(frame: Any, shape: Shape) -> Table:
     Raises:
         TornPart: it has others.
     """
-    table, (names, kinds) = open_table(frame), shape
+    table, (names, kinds, width) = open_table(frame), Shape(*shape)
     found: Any = table.schema.names
     if kinds_of(table.schema) != kinds or (names is not None and found != names):
         raise TornPart
-    return table
+    return table if width is None else SparsePart(cast(Any, table), width)
 
 
 def kinds_of(schema: TableSchema) -> tuple[str, ...]:
@@ -109,6 +126,12 @@ def kinds_of(schema: TableSchema) -> tuple[str, ...]:
     return tuple(
         f"{kind} {'bool' in declared.lower()}" for kind, declared in zip(schema.kinds, schema.types, strict=True)
     )
+
+
+def shape_of(schema: TableSchema, names: Sequence[str] | None, width: int | None) -> Shape:
+    """What each part has to have of which these names are read; of sparse rows all are."""
+    named = names is not None and schema.names is not None and width is None
+    return Shape(tuple(names or ()) if named else None, kinds_of(schema), width)
 
 
 def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:

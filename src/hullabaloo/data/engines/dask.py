@@ -74,13 +74,20 @@ class DaskFrame(RemoteFrame):
     def _delayed(self, names: Sequence[str] | None) -> list[Any]:
         return unheard(lambda: list(self._chosen(names).to_delayed()))
 
+    def arrow(self) -> Any:
+        """See `RemoteFrame`."""
+        import pyarrow as pa
+
+        return unheard(lambda: pa.Schema.from_pandas(self._frame._meta, preserve_index=False))
+
     def _chosen(self, names: Sequence[str] | None) -> Any:
-        return self._frame if names is None or self.schema.names is None else self._frame[list(names)]
+        every = names is None or self.schema.names is None or self.width is not None
+        return self._frame if every else self._frame[list(names or ())]
 
     def shape(self, names: Sequence[str] | None) -> cluster.Shape:
         """What each part has to have."""
         schema = unheard(lambda: open_table(self._chosen(names)._meta).schema)
-        return (None if schema.names is None or names is None else tuple(names)), cluster.kinds_of(schema)
+        return cluster.shape_of(schema, names, self.width)
 
 
 def _mapped(frame: Any, work: bytes, shape: cluster.Shape, keep: list[str]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from hullabaloo.data.engines import cluster, units
 from hullabaloo.data.engines.base import Part, Reading, Tally, Task, part_of, unpacked
 from hullabaloo.data.engines.cluster import RemoteFrame, unheard
-from hullabaloo.data.readers.arrow import ArrowTable, schema_of
+from hullabaloo.data.readers.arrow import schema_of
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 from hullabaloo.errors import CapabilityError, SchemaError
@@ -40,7 +40,7 @@ class SparkFrame(RemoteFrame):
                 f"A {type(frame).__name__} of Spark is no dataframe that is at rest. Pass a pyspark.sql.DataFrame."
             )
         self._frame = frame
-        self.schema = schema_of(self._arrow(None))
+        self.schema = schema_of(self.arrow())
         why, found = "", []
         try:
             found = [row[0].decode() for row in frame.sparkSession.range(1).mapInArrow(_version, _SAID).collect()]
@@ -66,13 +66,12 @@ class SparkFrame(RemoteFrame):
         while (row := unheard(lambda: next(brought, None))) is not None:
             table = pa.ipc.open_stream(pa.py_buffer(row[0])).read_all()
             for start in range(0, table.num_rows, rows):
-                yield ArrowTable(table.slice(start, rows))
+                yield cluster.opened(table.slice(start, rows), self.shape(names))
 
     def engine(self, reading: Reading, keep_bytes: int) -> "SparkEngine":
         """See `Remote`."""
-        names = reading.columns
-        shape = names, cluster.kinds_of(schema_of(self._arrow(names)))
-        return SparkEngine(self._chosen(names), shape, reading, keep_bytes)
+        kept = keep_bytes if self.width is None else -1  # a kept cell is a whole row
+        return SparkEngine(self._chosen(reading.columns), self.shape(reading.columns), reading, kept)
 
     def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
         """See `RemoteFrame`."""
@@ -81,8 +80,7 @@ class SparkFrame(RemoteFrame):
         from pyspark.sql.types import StructField, StructType
 
         frame, declared = self._chosen(names), self._arrow(names)
-        shape = None if names is None else tuple(names), cluster.kinds_of(schema_of(declared))
-        mapped = partial(_mapped, cluster.sent(work), shape, list(keep))
+        mapped = partial(_mapped, cluster.sent(work), self.shape(names), list(keep))
         (empty,) = mapped(iter([pa.RecordBatch.from_pylist([], declared)]))
         made = [StructField(one.name, from_arrow_type(one.type)) for one in list(empty.schema)[len(keep) :]]
         return frame.mapInArrow(mapped, StructType([*(frame.schema[name] for name in keep), *made]))
@@ -91,13 +89,21 @@ class SparkFrame(RemoteFrame):
         """See `RemoteFrame`."""
         unheard(lambda: frame.write.parquet(place))
 
+    def arrow(self) -> Any:
+        """See `RemoteFrame`."""
+        return self._arrow(None)
+
+    def shape(self, names: Sequence[str] | None) -> cluster.Shape:
+        """What each part has to have."""
+        return cluster.shape_of(schema_of(self._arrow(names)), names, self.width)
+
     def _arrow(self, names: Sequence[str] | None) -> Any:
         from pyspark.sql.pandas.types import to_arrow_schema
 
         return unheard(lambda: to_arrow_schema(self._chosen(names).schema))
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
-        quoted = [f"`{name.replace('`', '``')}`" for name in names or ()]
+        quoted = [f"`{name.replace('`', '``')}`" for name in names or () if self.width is None]
         return self._frame.select(*quoted) if quoted else self._frame
 
 

@@ -82,6 +82,10 @@ class FrameTable(Table):
                 return _dense(native.array)
             return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan), dtype=np.float64)
 
+    def arrow(self, column: int) -> Any:
+        """A column as Arrow holds it; None where something else does."""
+        return _arrow(self._native(self._names[column]))
+
     def cells(self, column: int) -> list[Any]:
         """See ``Table``. Text that Arrow or Polars holds may not be UTF-8, so it is decoded here.
 

@@ -58,9 +58,7 @@ def open_table(table: Any, *, quoted_line_breaks: bool = False) -> Table:  # noq
 def open_column(values: Any, what: str, *, quoted_line_breaks: bool = False) -> Table:
     """Open a target, weight or unit given apart from the table: one value, or one row, for each record."""
     if type(values).__module__.startswith("scipy.sparse"):
-        raise SchemaError(
-            f"The {what} is a sparse matrix, which has no meaning here. Pass a dense array: {what}.toarray()."
-        )
+        raise SchemaError(f"The {what} is sparse, which has no meaning here. Pass a dense array: {what}.toarray().")
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.names is None:
         return ArrayTable(values[:, None])
     if isinstance(values, np.ndarray) and values.ndim not in {1, 2}:
@@ -106,9 +104,7 @@ def _open_path(path: Path, quoted_line_breaks: bool) -> Table:
         return CsvTable(path, quoted_line_breaks=quoted_line_breaks)
     if suffix in {".parquet", ".pq"} or path.is_dir():
         return ParquetTable(path)
-    raise SchemaError(
-        f"The file {path} is neither .csv, .tsv nor .parquet, so how to read it is not known. Pass {_INPUTS}."
-    )
+    raise SchemaError(f"{path} is neither .csv, .tsv nor .parquet, so how to read it is not known. Pass {_INPUTS}.")
 
 
 def _open_arrow(table: Any) -> Table:

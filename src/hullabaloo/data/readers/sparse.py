@@ -273,3 +273,12 @@ class SparseTable(Table):
         canonical(values, columns, starts, p, data, indices, indptr)
         size = int(indptr[-1])
         return sparse.csr_array((data[:size], indices[:size], indptr), shape=(n, p))
+
+
+def csr(shape: Shape, data: Values, indices: NDArray[Any], indptr: NDArray[Any]) -> Any:
+    """A ``csr_array`` of arrays that are not looked at, neither here nor by SciPy."""
+    from scipy import sparse
+
+    made: Any = sparse.csr_array(shape)
+    made.data, made.indices, made.indptr = data, indices, indptr
+    return made

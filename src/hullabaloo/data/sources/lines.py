@@ -162,9 +162,7 @@ class Lines:
 
 def _open(path: Path) -> int:
     if path.is_dir() or not path.exists():
-        raise InvalidParameter(
-            f"There is no file {path} to read records from. Check the path; nothing was read or spent."
-        )
+        raise InvalidParameter(f"There is no file {path} to read from. Check the path; nothing was read or spent.")
     return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 

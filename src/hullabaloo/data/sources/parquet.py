@@ -30,9 +30,7 @@ class ParquetSource(StreamSource):
     def __init__(self, path: str | Path, *, columns: Collection[str] | None = None) -> None:
         self._path = path_of(path)
         if not self._path.exists():
-            raise InvalidParameter(
-                f"There is no file {path} to read records from. Check the path; nothing was read or spent."
-            )
+            raise InvalidParameter(f"There is no file {path} to read from. Check the path; nothing was read or spent.")
         table = ParquetTable(self._path)
         self.schema = table.schema  # of the files together
         self._kept = self.schema if columns is None else _of(self.schema, names_of(columns, "columns"))

@@ -179,7 +179,7 @@ class ConcaveCardinality(Written, HasCardinalityForm):
             )
         if isinstance(p, bool) or not isinstance(p, Integral) or not 1 <= p <= _WIDEST:
             raise InvalidParameter(
-                f"The number of columns of a ConcaveCardinality must be a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the "
+                f"The columns of a ConcaveCardinality are a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the "
                 "model's own."
             )
         steps = np.diff(np.arange(p + 1.0) ** exponent)

@@ -28,9 +28,7 @@ def grid_groups(rows: int, columns: int, window: int | None) -> tuple[tuple[int,
     if window is not None:
         k = _side(window, "rows of a window")
         if k > max(rows, columns):
-            raise InvalidParameter(
-                f"A window of {k}×{k} does not fit into a grid of {rows}×{columns}; give a smaller one."
-            )
+            raise InvalidParameter(f"A window of {k}×{k} does not fit a grid of {rows}×{columns}; give a smaller one.")
         high, wide = min(k, rows), min(k, columns)
         places = itertools.product(range(1 - high, rows), range(1 - wide, columns))
         return tuple(tuple(pixels[max(i, 0) : i + high, max(j, 0) : j + wide].ravel().tolist()) for i, j in places)
@@ -168,9 +166,7 @@ def _groups(groups: object) -> tuple[tuple[int, ...], ...]:
         once = sorted(set(group))
         if len(once) < len(group):
             twice = next(column for column in once if list(group).count(column) > 1)
-            raise InvalidParameter(
-                f"Group {i} holds column {twice} more than once, which adds nothing to it; give each column once."
-            )
+            raise InvalidParameter(f"Group {i} holds column {twice} twice, which adds nothing; give each column once.")
         found.append(tuple(once))
     return tuple(found)
 

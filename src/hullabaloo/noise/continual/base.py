@@ -163,8 +163,7 @@ class Strategy(ABC):
         """
         if at is None and self.steps > LISTED:
             raise InvalidParameter(
-                f"The errors of all {self.steps} steps were asked for, and a list of so many would fill the memory. Ask for some steps: "
-                "errors(at)."
+                f"The errors of all {self.steps} steps were asked for, and a list of so many would fill the memory. Ask for errors(at)."
             )
         return self.errors_at(np.arange(1, self.steps + 1) if at is None else np.asarray(at, dtype=np.int64))
 

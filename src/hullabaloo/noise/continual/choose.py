@@ -31,9 +31,7 @@ def strategy_named(name: str, steps: int, decay: float = 1.0, window: int | None
     if name == "auto":
         return _best(steps, decay, window)
     if name not in NAMED:
-        raise InvalidParameter(
-            f"The mechanism {name!r} was asked for a stream. Choose one of auto, {', '.join(NAMED)}."
-        )
+        raise InvalidParameter(f"The mechanism {name!r} was asked for a stream. Use one of auto, {', '.join(NAMED)}.")
     return NAMED[name](steps, decay, window)
 
 

@@ -149,9 +149,7 @@ def packed_lasso(m: int, *, generator: np.random.Generator) -> PackedLasso:
     Source: 002, Theorem 5.8.
     """
     if m < 3:
-        raise InvalidParameter(
-            f"The fingerprinting instance was asked with m = {m}; m/ln m users need m of at least 3, such as 100."
-        )
+        raise InvalidParameter(f"A fingerprinting instance of m = {m} was asked; m/ln m users need m of at least 3.")
     users, length = max(2, round(m / math.log(m))), m * m
     columns = round(length / SHARE)
     block = round(SHARE * users * columns) if m >= LITERAL else 1 << (columns - 1).bit_length()

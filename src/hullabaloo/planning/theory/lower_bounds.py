@@ -72,33 +72,23 @@ def _pair(
     epsilon: float,
     scale: float,
     holds: str,
-    records: int,
+    n: int,
     delta: float,
     neighbours: Neighbours,
     every: int = 1,
     first: int = 1,
 ) -> LowerBound:
     """`scale · max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
-    check(records, epsilon, delta)
+    check(n, epsilon, delta)
     changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
-    value = scale * told_apart(records, epsilon, delta, changes, every, first)
-    pairs = (records, delta, changes, every, first)
+    value = scale * told_apart(n, epsilon, delta, changes, every, first)
+    pairs = (n, delta, changes, every, first)
     return LowerBound("two tables", value, True, holds, _PAIR, scale, pairs=pairs)
 
 
-def _rate(
-    name: str,
-    epsilon: float,
-    scale: float,
-    power: float,
-    cap: float,
-    holds: str,
-    source: str,
-    *,
-    explicit: bool = False,
-) -> LowerBound:
+def _rate(name: str, epsilon: float, scale: float, power: float, cap: float, holds: str, source: str) -> LowerBound:
     """`min{cap, scale/ε^power}`."""
-    return LowerBound(name, min(cap, scale / epsilon**power), explicit, holds, source, scale, power, cap)
+    return LowerBound(name, min(cap, scale / epsilon**power), False, holds, source, scale, power, cap)
 
 
 def l2_ball(records: int, dimension: int, epsilon: float, *, lipschitz: float, radius: float) -> LowerBound:

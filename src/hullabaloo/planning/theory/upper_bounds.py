@@ -174,13 +174,8 @@ def _coordinates(problem: Problem, plan: Plan) -> UpperBound | None:
     """
     about, p = Schedule(**plan.settings), problem.dimension
     plain = about.order == "uniform" and about.constants == "declared" and about.rounds == 1 and not about.exact
-    if (
-        not plain
-        or about.centred
-        or problem.intercept
-        or problem.max_weight != 1.0
-        or not isinstance(problem.loss, Loss)
-    ):
+    plain = plain and not about.centred and not problem.intercept and problem.max_weight == 1.0
+    if not plain or not isinstance(problem.loss, Loss):
         return None
     curved = problem.loss.constants(math.inf, 1.0).smoothness
     constants = np.full(p, about.smoothness * problem.records_per_unit * problem.norm_linf**2)  # as the steps have them

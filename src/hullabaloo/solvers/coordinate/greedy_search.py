@@ -149,14 +149,7 @@ def _tau(allowance: Allowance, choices: float, count: int) -> float:
 
 
 def bought(
-    problem: Problem,
-    prices: QueryPrices,
-    parts: Prices,
-    count: int,
-    *,
-    window: int,
-    again: bool,
-    together: bool = False,
+    problem: Problem, prices: QueryPrices, parts: Prices, count: int, *, window: int, again: bool, together: bool
 ) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its queries."""
     loss = problem.loss

@@ -213,10 +213,8 @@ class MirrorDescentSolver(Solver):
         if own:
             bound, eta = rules.composite(blocks, count, sigma, own), f"Theorem A.1's composite η = 1/({own:.3g} t)"
         elif curved:
-            bound, eta = (
-                rules.strongly_convex(blocks, count, sigma, strength),
-                f"Theorem A.1's η = 1/({strength:.3g} t)",
-            )
+            bound = rules.strongly_convex(blocks, count, sigma, strength)
+            eta = f"Theorem A.1's η = 1/({strength:.3g} t)"
         else:
             sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
             bound, eta = rules.fixed(blocks, count, sigma, sizes, rules.Rule.PAPER), "η = R/(L‖Q‖√T)"

@@ -127,11 +127,8 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
         by_cross[-1] -= 2.0 * mean * residual / variance**2
     by_square = (residual - variance) / variance**2
     by_share = private * mean**2 * residual / variance**2
-    noise = (
-        (by_square * moments.square_noise) ** 2
-        + t2 * float(by_cross @ by_cross)
-        + s2 * (size / variance + by_share) ** 2
-    )
+    crossed = t2 * float(by_cross @ by_cross)
+    noise = (by_square * moments.square_noise) ** 2 + crossed + s2 * (size / variance + by_share) ** 2
     r2 = 1.0 - residual / variance
     part = min(max(r2, 0.0), 1.0)
     sampling = 4.0 * part * (1.0 - part) ** 2 / (share * moments.records)

@@ -32,15 +32,7 @@ from hullabaloo import geometry
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
-from hullabaloo.privacy import (
-    Allowance,
-    Calibration,
-    GaussianEvent,
-    Neighbours,
-    objective_noise_multiplier,
-    output_noise_multiplier,
-    paper_objective_perturbation,
-)
+from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, Neighbours, event_calibrate
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import POSITIVE, check_options, one_prediction
 from hullabaloo.solvers.reference import Reference
@@ -91,13 +83,13 @@ class ObjectivePerturbationSolver(Solver):
             )
         clip = clip_for(problem)
         smoothness = smoothness_of(problem, clip)
-        output = output_noise_multiplier(allowance)
+        output = event_calibrate.output_noise_multiplier(allowance)
         if allowance.calibration is Calibration.PAPER:
             if self.ratio is not None:
                 raise InvalidParameter(
                     f"calibration='paper' was asked with ratio={self.ratio!r}, but the paper prints its ridge, 2β/ε. Nothing was charged or read. Leave out either."
                 )
-            multiplier, curvature = paper_objective_perturbation(allowance.budget)
+            multiplier, curvature = event_calibrate.paper_objective_perturbation(allowance.budget)
             ridge = smoothness / curvature
             reason = (
                 f"noise √(2 ln(1/δ))·L/ε and ridge 2β/ε as printed (Talwar, Thakurta & Zhang 2014, Algorithm 2): "
@@ -109,7 +101,9 @@ class ObjectivePerturbationSolver(Solver):
                 ridge = smoothness / (self.ratio * allowance.budget.epsilon)
             curvature = max(smoothness / ridge, RATIOS[0] * allowance.budget.epsilon)
             output_event = GaussianEvent(output, samples=problem.dimension)
-            multiplier = objective_noise_multiplier(allowance, curvature, problem.neighbours, output=output_event)
+            multiplier = event_calibrate.objective_noise_multiplier(
+                allowance, curvature, problem.neighbours, output=output_event
+            )
             how = f"derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
             reason = f"one perturbed minimiser, {how}"
         asked: dict[str, Any] = {"loss": problem.loss, "clip": clip, "ridge": ridge, "feasible": problem.feasible}

@@ -202,11 +202,13 @@ class WithInference(Solver):
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             theta = np.column_stack([_stepped(problem, found, asked.hidden(found)) for found in scores])
+        weight = asked.found.mean_weight
         return replace(
             solution,
             theta=theta,
             scores=scores,
-            mean_weight=asked.found.mean_weight,
+            trace=solution.trace if problem.alike else (*solution.trace, {"mean weight": weight}),
+            mean_weight=weight,
             privacy_covariance=None,
             sampling_covariance=None,
         )
@@ -240,9 +242,7 @@ def _stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
     theta = np.where(wild, 0.0, theta)
-    if (
-        problem.intercept and wild.any()
-    ):  # the level from the score and the curvature, less noisy than the released means
+    if problem.intercept and wild.any():  # the level by the score and the curvature, less noisy than by released means
         left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
         theta[-1] += float(left[-1] / found.matrix[-1, -1])
     return theta
