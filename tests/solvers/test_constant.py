@@ -67,7 +67,7 @@ def test_auto_leaves_it_alone_where_inference_or_weights_speak_against_it() -> N
     assert quiet.solver != "constant"
     light = model(Y, 0.002, "auto").set_params(
         domain=hb.Domain(
-            features={f"x{j}": (-1, 1) for j in range(20)}, target=(-1, 1), weight=("w", 1.0), indicators=False
+            features={f"x{j}": (-1, 1) for j in range(3)}, target=(-1, 1), weight=("w", 1.0), indicators=False
         )
     )
     assert light.price(n=500).solver != "constant"
