@@ -178,7 +178,7 @@ def _expectation(prepared: PlannedFit) -> str:
     if weight != 1.0:  # noise of the same size against so many times the signal: as of so many times the records
         prepared = fewer(prepared, weight)
     problem = prepared.problem
-    if prepared.plan.solver == CONSTANT:
+    if prepared.solver.name == CONSTANT:
         where, constant = words(problem)
         return f"no slope is released, so what is not {constant} is lost: for {where}, noise of this budget would drown every slope; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
