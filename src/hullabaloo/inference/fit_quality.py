@@ -56,9 +56,8 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             deviation = math.sqrt(max(fit.residual, 0.0)) * scale
             half = 0.5 * QUANTILE * fit.residual_error / max(fit.residual, 1e-300) * deviation
             text = _range(deviation, half, WIDEST * deviation)
-            shown = QUANTILE * fit.standard_error <= WIDEST
             if (
-                shown and not half <= WIDEST * deviation and 0.0 < most < fit.variance
+                half > WIDEST * deviation and QUANTILE * fit.standard_error <= WIDEST
             ):  # R² is of the target's spread, which is larger
                 text = f"below {float(f'{math.sqrt(most) * scale:.2g}'):,.10g}: noise hides how far"
             yield f"Residual s.d.{told}", text

@@ -329,7 +329,8 @@ class _Scores:
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
         problem, slopes = self.problem, found.matrix[: self.slopes]
-        ends = (problem.norm_linf + np.abs(found.centre[: self.slopes]))[:, None] * slopes
+        middle = found.centre if problem.intercept else np.zeros(self.slopes)
+        ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         unseen = self.settings["share_noise"] / self.found.counted * ends.T @ ends
         return np.asarray(self.bend(found.point) * (self.shortened * np.diag(found.scale**2) + unseen))
 
