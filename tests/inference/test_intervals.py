@@ -278,6 +278,9 @@ def test_a_steadied_spread_is_nearer_to_the_truth_than_what_was_released(apart: 
     assert ours.mean() <= theirs.mean() - 6.0 * float((ours - theirs).std()) / 20.0
     clear: Any = SimpleNamespace(spread=truth, curvature=curvature, spread_noise=0.0)
     assert np.allclose(steadied(clear), truth)
+    below: Any = SimpleNamespace(spread=truth, curvature=-curvature, spread_noise=s)  # of noise alone
+    with np.errstate(all="raise"):
+        assert np.linalg.norm(steadied(below)) <= np.linalg.norm(truth)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

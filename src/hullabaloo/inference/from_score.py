@@ -128,8 +128,8 @@ def steadied(found: NoisyScore) -> Array:
 
     `τG̃ + (1 − E‖noise‖²/‖D‖²)₊ D`, which is nearest to the truth on average (James & Stein 1961; Ledoit & Wolf 2004), eigenvalues below 0 taken as 0.
     """
-    q, bent = len(found.spread), max(float(np.trace(found.curvature)), 1e-300)
-    alike = max(float(np.trace(found.spread)), 0.0) / bent * found.curvature
+    q, bent = len(found.spread), float(np.trace(found.curvature))
+    alike = max(float(np.trace(found.spread)), 0.0) / (bent if bent > 0.0 else math.inf) * found.curvature
     apart = found.spread - alike
     noise = 0.5 * q * (q + 1) * found.spread_noise**2
     values, vectors = np.linalg.eigh(alike + max(1.0 - noise / max(float(np.sum(apart**2)), 1e-300), 0.0) * apart)
