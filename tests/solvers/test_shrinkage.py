@@ -56,6 +56,8 @@ def test_without_noise_nothing_is_added() -> None:
     facts = normalised(noisy_moments(table(), 0.0, np.random.default_rng(0)), 0, False)
     assert facts.noiseless
     assert choose_ridge(facts).strength == 0.0
+    nobody = replace(facts, gram=0.0 * facts.gram, cross=0.0 * facts.cross)
+    assert np.isfinite(RidgePath(nobody, free_intercept=True).inverse(0.0)).all()
 
 
 def test_the_ridged_gram_is_positive_definite_even_where_noise_rules() -> None:

@@ -124,7 +124,7 @@ class RidgePath:
         gram, cross = facts.gram[:columns, :columns], facts.cross[:columns]
         g, self.corner, self.middle = np.zeros(columns), math.inf, 0.0
         if free_intercept:
-            self.corner, self.middle = float(facts.gram[-1, -1]), float(facts.cross[-1])
+            self.corner, self.middle = float(facts.gram[-1, -1]) or 1.0, float(facts.cross[-1])
             g = facts.gram[:columns, -1]
             gram, cross = gram - np.outer(g, g) / self.corner, cross - g * (self.middle / self.corner)
         self.values, self.vectors = np.linalg.eigh(gram)
