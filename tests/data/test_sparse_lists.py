@@ -183,6 +183,11 @@ def test_what_holds_no_sparse_rows_is_refused(table: pa.Table, tmp_path: Path) -
     ):
         with pytest.raises(SchemaError, match="indices"):
             hb.scan(lambda other=other: iter(other.to_batches()), sparse=P)
+    (tmp_path / "folder").mkdir()
+    parquet.write_table(table, tmp_path / "folder" / "one.parquet")
+    parquet.write_table(table.drop_columns("values"), tmp_path / "folder" / "two.parquet")
+    with pytest.raises(SchemaError, match="indices"):
+        hb.scan(tmp_path / "folder", sparse=P)
     for domain in (hb.Domain(row_norm=1.0, target={"y": (-1, 1)}), hb.Domain({"x1": (0, 1)}, target={"y": (-1, 1)})):
         with pytest.raises(SchemaError, match="beside its lists"):
             hb.LinearRegression(domain=domain, budget=ONE).fit(hb.scan(whole, sparse=P))

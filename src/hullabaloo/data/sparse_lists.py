@@ -97,8 +97,8 @@ def _are_lists(schemas: Sequence[Any]) -> bool:
     """Whether both columns are lists of integers or floats in all these Arrow schemas."""
     from pyarrow import types as are
 
-    found = [schema.field(name).type for schema in schemas for name in NAMES]
-    lists = all(are.is_list(one) or are.is_large_list(one) for one in found)
+    found = [field.type for schema in schemas for field in schema if field.name in NAMES]
+    lists = len(found) == len(NAMES) * len(schemas) and all(are.is_list(one) or are.is_large_list(one) for one in found)
     return lists and all(are.is_integer(one.value_type) or are.is_floating(one.value_type) for one in found)
 
 
