@@ -9,7 +9,9 @@ import pytest
 
 from hullabaloo.data import Categorical, Domain, Numeric
 from hullabaloo.data.columns import encoded_by_columns
+from hullabaloo.data.readers.arrow import ArrowTable
 from hullabaloo.data.readers.opening import open_table
+from hullabaloo.data.table import TornTable
 
 HOSTILE = [-0.0, 0.0, math.inf, -math.inf, math.nan, -math.nan, 5e-324, 1e308, -1e308, 2.0, math.nextafter(2.0, 3.0)]
 NAMES = ["plain", "single", "whole", "nulls", "y", "w"]
@@ -45,6 +47,15 @@ def test_columns_are_encoded_to_the_bits_of_rows(indicators: bool, intercept: bo
         for name in ("X", "Y", "weight"):
             given, whole = getattr(found, name), getattr(expected, name)
             assert np.ascontiguousarray(given).tobytes() == whole[first : first + part.num_rows].tobytes()
+
+
+def test_a_column_of_another_length_than_its_part_is_refused() -> None:
+    encoding = Domain({"plain": (0, 1)}, indicators=False).encoding()
+    for n in (0, 1, 999, 1_001):
+        part = ArrowTable(table()[0].select(["plain"]))
+        part.arrow = lambda _, n=n: pa.array(np.ones(n))  # as a broken producer of batches may give
+        with pytest.raises(TornTable):
+            encoded_by_columns(encoding, part, None)
 
 
 def test_what_is_not_plain_is_left_to_rows() -> None:

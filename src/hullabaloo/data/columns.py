@@ -13,7 +13,7 @@ from hullabaloo.data.readers.arrow import ArrowTable, floats
 from hullabaloo.data.readers.parquet import ParquetPart
 from hullabaloo.data.schema import feature_columns, role_columns
 from hullabaloo.data.source import Rows
-from hullabaloo.data.table import Table
+from hullabaloo.data.table import Table, TornTable
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,10 @@ def encoded_by_columns(encoding: Encoding, table: Table, target: Any) -> Rows | 
     for one in layout.numeric:
         missing = X[:, one.indicator] if one.indicator >= 0 else X[:0, 0]
         missing[:], scale = 0.0, np.array([*one.bounds, one.mid, one.half, one.fill])
-        scale_column(floats(table.arrow(place[one.feature])), scale, X[:, one.column], missing)
+        values = floats(table.arrow(place[one.feature]))
+        if len(values) != len(X):  # the kernel writes as many
+            raise TornTable
+        scale_column(values, scale, X[:, one.column], missing)
     if encoding.fit_intercept:
         X[:, -1] = 1.0
     return replace(rest, X=X)
