@@ -16,7 +16,7 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
-from hullabaloo.solvers.score.step import after, change, drawn_back, levelled, score_step
+from hullabaloo.solvers.score.step import after, change, drawn_back, levelled, rates, score_step
 from hullabaloo.solvers.score.with_inference import BLURRED
 
 KEY = TestKey(bytes(range(32)))
@@ -174,6 +174,21 @@ def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:
     assert 1.0 + mean == pytest.approx(1.0 + np.average(v @ step, weights=rate))
     assert 1.0 + bent == pytest.approx(np.exp(v @ (theta + step)).sum() / rate.sum(), rel=0.05)
     assert np.exp(v @ (theta + levelled(found, step, 1.0))).sum() == pytest.approx((1.0 + mean) * rate.sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("level", [-4.0, -1.0, 0.02, 0.5, 3.0])
+@pytest.mark.parametrize("steep", [0.2, 2.0, 6.0])
+def test_how_rare_a_class_is_no_strong_signal_tells(level: float, steep: float) -> None:
+    """κ lies between 0 and 1 − 2p of the share p that alike chances or the centre have: a small curvature of clear classes makes neither of them rare."""
+    rng = np.random.default_rng(3)
+    v = np.column_stack([rng.normal(size=(20_000, 2)), np.ones(20_000)])
+    theta = np.array([steep, -0.5 * steep, level])
+    chance = 1.0 / (1.0 + np.exp(-v @ theta))
+    gram = (v * (chance * (1.0 - chance))[:, None]).T @ v / len(v)
+    found = NoisyScore(theta, np.eye(3), np.zeros(3), gram, gram, np.ones(3), 1e-3, 1e-3, 1e-3, 0.0, 20_000.0)
+    share, bend = chance.mean(), rates(hb.Logistic(), found)
+    assert bend * (1.0 - 2.0 * share) >= -1e-3
+    assert abs(1.0 - 2.0 * share) - 0.01 <= abs(bend) <= abs(math.tanh(0.5 * level)) + 1e-12
 
 
 def test_a_rare_class_that_noise_hides_is_reckoned_with() -> None:

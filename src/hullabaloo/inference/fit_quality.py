@@ -87,7 +87,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     if isinstance(model.loss, Squared):
         mean = z + float(model.encoding.target_offset[target] / model.encoding.target_scale[target])
         seen = mean - off
-    else:  # of alike chances p(1 − p) is the curvature; of others the rarer class has more
+    else:  # classes are as rare as at the centre, or as their curvature p(1 − p) is of alike chances
         bend = rates(model.loss, found)
         mean = bent if isinstance(model.loss, Poisson) else 0.5 - 0.5 * bend
         seen, mean = mean + float(found.score[-1]) / a, mean + bent * change(found, d, bend)[1]

@@ -134,11 +134,12 @@ def skew(bent: float) -> float:
 
 
 def rates(loss: Loss, found: NoisyScore) -> float:
-    """κ, by which the curvature grows with a prediction, over it: 1 of counts, and of classes 1 − 2p at the usual chance p."""
+    """κ, by which the curvature grows with a prediction, over it: 1 of counts, and of classes 1 − 2p at the usual chance p, no more than their curvature allows."""
     if not isinstance(loss, Logistic):
         return 1.0
     usual = float(np.append(found.centre, 1.0) @ found.point)
-    return math.copysign(skew(float(found.curvature[-1, -1] / found.matrix[-1, -1] ** 2)), -usual)
+    most = skew(float(found.curvature[-1, -1] / found.matrix[-1, -1] ** 2))
+    return min(max(math.tanh(-0.5 * usual), -most), most)
 
 
 def change(found: NoisyScore, step: Array, bend: float) -> tuple[float, float]:
