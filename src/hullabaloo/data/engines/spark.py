@@ -62,11 +62,12 @@ class SparkFrame(RemoteFrame):
         """See `Remote`."""
         import pyarrow as pa
 
+        shape = self.shape(names)
         brought = unheard(lambda: self._chosen(names).mapInArrow(_as_file, _SAID).toLocalIterator())
         while (row := unheard(lambda: next(brought, None))) is not None:
             table = pa.ipc.open_stream(pa.py_buffer(row[0])).read_all()
             for start in range(0, table.num_rows, rows):
-                yield cluster.opened(table.slice(start, rows), self.shape(names))
+                yield cluster.opened(table.slice(start, rows), shape)
 
     def engine(self, reading: Reading, keep_bytes: int) -> "SparkEngine":
         """See `Remote`."""
