@@ -151,7 +151,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
     asked, without = inferring(task, context)
     solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
-    if plan.solver == CONSTANT and task.inference is not False:
+    if solver.name == CONSTANT and task.inference is not False:
         without = f"No errors are told: {SLOPELESS}."
     bought = buy_plan(task.request, prices, plan, task.calibration)
     return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought, without)

@@ -180,7 +180,7 @@ def _expectation(prepared: PlannedFit) -> str:
         prepared = fewer(prepared, weight)
     problem = prepared.problem
     table, constant = words(problem)
-    if prepared.plan.solver == CONSTANT:
+    if prepared.solver.name == CONSTANT:
         return f"no slope is released, so what is not {constant} is lost: noise of this budget would drown every slope; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
     lost, shares, how = prospect(prepared, formula)
