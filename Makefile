@@ -9,6 +9,9 @@ TORCH := torch>=2.13,<2.14
 NO_PEERS := Opacus and PyTorch ($(TORCH)) could not be installed in $(PEERS), so nothing was compared and the record is as it was.
 OLD_PYTHON := Hullabaloo needs Python 3.11 or later. Name one that is: make PYTHON=python3.12
 
+# Of the suite's hundreds of processes none compiles again what another has.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test lint docs bench audit soak peers release clean
 .DEFAULT_GOAL := help
 

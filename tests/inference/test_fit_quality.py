@@ -115,10 +115,11 @@ def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narro
 
 
 @pytest.mark.parametrize(
-    ("error", "text"), [(0.01, "23.7 (21.4 to 26.0)"), (0.07, "below 37: noise hides how far"), (0.5, "not told")]
+    ("error", "text"),
+    [(0.01, "23.7 (21.4 to 26.0)"), (0.07, "below 37: noise hides how far"), (0.5, "below 78: noise hides how far")],
 )
 def test_a_deviation_that_noise_hides_is_bounded_beside_an_r2(monkeypatch: Any, error: float, text: str) -> None:
-    """√(0.1 + 1.96 · 0.07) of 75 above, where that is below the target's own."""
+    """√(0.1 + 1.96 · 0.07) of 75 above; of a target of spread 1."""
     made, _, _ = fitted(0)
     monkeypatch.setattr(fit_quality, "_fit", lambda model, target: Explained(0.9, 0.05, 0.1, 1.0, error))
     header = dict(made.summary().header)

@@ -24,9 +24,9 @@ def test_each_column_is_given_its_own_reason(solver: str) -> None:
     made = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=TestKey(bytes(32)))
     found = {row.name: row.reason for row in made.fit(frame).summary().rows}
     assert found["ok"] in {"", identified.FAINT}
-    assert found["narrow"] in {"", identified.HIDDEN, identified.FAINT, identified.LONE}
+    assert found["narrow"] in {"", identified.HIDDEN, identified.FAINT} or found["narrow"].startswith(identified.LONE)
     for twin in ("a", "twin"):
-        assert found[twin] in {"", identified.TOGETHER, identified.LONE}
+        assert found[twin] in {"", identified.TOGETHER} or found[twin].startswith(identified.LONE)
     assert found["level=rare"] == found["one=some"] == identified.RARE
     assert found["one=all"] in {identified.COMMON, identified.FAINT}
     hidden = {"narrow", "level=rare", "one=some"} & {name for name, why in found.items() if why}
@@ -58,8 +58,9 @@ def test_what_five_records_decide_is_not_told_and_what_500_decide_is_told(epsilo
         truth = np.linalg.lstsq(np.column_stack([a, b, c, np.ones(n)]), y, rcond=None)[0]
         frame = pd.DataFrame({"a": a, "b": b, "c": c, "y": y})
         rows = hb.LinearRegression(solver="preconditioned_gradient", **asked).fit(frame).summary().rows
-        lone = [row.name for row in rows if row.reason == identified.LONE]
+        lone = [row.name for row in rows if row.reason.startswith(identified.LONE)]
         assert lone == (["a", "b"] if some == 5 else [])
+        assert all(" of b could" in row.reason or " of a could" in row.reason for row in rows if row.reason)
         far = [
             abs(row.estimate - true) / row.std_error for row, true in zip(rows, truth, strict=True) if not row.reason
         ]

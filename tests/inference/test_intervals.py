@@ -296,7 +296,7 @@ def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(i
     ).fit(pd.DataFrame(X), y)  # fmt: skip
     fitted = model._fitted()
     found = fitted.release.scores[0]
-    shares = lean(at_ends(found, levels(fitted.encoding, found), intercept) @ found.matrix)
+    shares = lean(at_ends(found, levels(fitted.encoding, found), intercept)[1] @ found.matrix)
     assert shares.sum() == pytest.approx(1.0)
     assert (shares >= 0.3 / len(shares) - 1e-12).all()
     names = list(fitted.encoding.feature_names_out)

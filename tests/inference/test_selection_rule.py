@@ -175,3 +175,14 @@ def test_a_saved_selection_is_the_same_and_a_changed_one_is_refused(tmp_path: An
     (tmp_path / "model.json").write_text(text)
     with pytest.raises(InvalidParameter, match="missing or malformed"):
         hb.load(tmp_path / "model.json")
+
+
+def test_columns_of_which_nothing_is_told_are_not_selected() -> None:
+    """Of indicators of nothing missing, and of a column that hardly varies, the release has no error: its z was 10¹⁰."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1, 1, (20_000, 2)), rng.uniform(-0.001, 0.001, 20_000)])
+    y = (X[:, 0] + rng.logistic(size=20_000) > 0).astype(int)
+    domain = hb.Domain(features=dict.fromkeys(("a", "b", "still"), (-1, 1)), classes=[0, 1])
+    asked = {"penalty": hb.L1Penalty(0.0005), "selection": "fdr", "solver": "preconditioned_gradient"}
+    made = hb.LogisticRegression(domain=domain, budget=hb.Budget(1.0, 1e-8), test_key=KEY, **asked).fit(X, y)
+    assert list(made.selected_) == ["a"]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
-from hullabaloo.planning.synthetic import SCENARIOS, WIDE, normals, synthetic_table
+from hullabaloo.losses import Poisson
+from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, normals, synthetic_table
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 from tests.solvers.tables import problem, table
@@ -35,6 +36,17 @@ def test_rows_obey_the_domain_and_targets_have_the_signal(scenario, intercept: b
     assert np.abs(made.Y).max() <= 1.0
     signal = float(np.var(made.X[:, : made.slopes.shape[0]] @ made.slopes))
     assert signal == pytest.approx(scenario.explained * TARGET_VARIANCE, rel=0.05)
+
+
+@pytest.mark.parametrize("scenario", [*SCENARIOS, SILENCE], ids=lambda one: one.name)
+def test_counts_are_as_rare_as_said_whatever_the_exposures(scenario) -> None:  # type: ignore[no-untyped-def]
+    """Within six standard deviations of 4 000 counts in fifths of the bound, of rates that vary."""
+    asked = replace(problem(table(30, 6, intercept=True)), loss=Poisson())
+    for bound in (0.0, 2.0):
+        made = synthetic_table(replace(asked, offset_bound=bound), scenario, 4_000)
+        assert made.Y.mean() * scenario.rarity == pytest.approx(
+            1.0, abs=6.0 * np.sqrt(scenario.rarity / 5.0 / 4_000) + 0.1
+        )
 
 
 @pytest.mark.parametrize("norms", [(17.3, 1.0), (1.0, 1.0), (8.0, 1.0)], ids=["cells", "row norm", "sparse"])

@@ -30,9 +30,8 @@ def fitted(frame: pd.DataFrame, errors: str = "auto", epsilon: float = 60.0, uni
     units = {"unit": "who", "records_per_unit": COPIES, "records": len(frame)} if unit else {}
     domain = hb.Domain(features={"a": (-4, 4), "b": (-4, 4)}, target={"y": (-8, 8)}, indicators=False, **units)
     data = frame if unit else frame.drop(columns="who")
-    return hb.LinearRegression(
-        budget=hb.Budget(epsilon, 1e-8), domain=domain, **{"errors": errors, "test_key": KEY, **more}
-    ).fit(data)
+    about = {"errors": errors, "test_key": KEY, "solver": "preconditioned_gradient", **more}
+    return hb.LinearRegression(budget=hb.Budget(epsilon, 1e-8), domain=domain, **about).fit(data)
 
 
 def sandwich(frame: pd.DataFrame, by: str | None, alike: bool = False) -> np.ndarray:
@@ -84,7 +83,8 @@ def test_the_models_own_errors_where_the_model_is_true(kind: str) -> None:
     found = {}
     for errors in ("robust", "homoskedastic"):
         budget = hb.Budget(20.0, 1e-8)
-        made = getattr(hb, kind)(budget=budget, domain=domain, errors=errors, test_key=KEY).fit(X, y)
+        about = {"budget": budget, "domain": domain, "solver": "preconditioned_gradient", "test_key": KEY}
+        made = getattr(hb, kind)(errors=errors, **about).fit(X, y)
         found[errors] = np.array([row.sampling_error for row in made.summary().rows])
         assert budget.admits(made.statement_.event)
     assert found["homoskedastic"] == pytest.approx(found["robust"], rel=0.12)

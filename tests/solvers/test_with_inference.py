@@ -16,7 +16,7 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
-from hullabaloo.solvers.score.step import score_step
+from hullabaloo.solvers.score.step import after, change, drawn_back, levelled, score_step
 from hullabaloo.solvers.score.with_inference import BLURRED
 
 KEY = TestKey(bytes(range(32)))
@@ -143,6 +143,56 @@ def test_a_curvature_of_noise_alone_tells_nothing() -> None:
     made = score_step(found, 0.3, 0.01)
     assert not made.step.any()
     assert not made.inverse.any()
+    assert not drawn_back(found).any()
+    assert np.array_equal(levelled(found, np.ones(2), 1.0), np.ones(2))
+
+
+def test_noise_in_the_point_is_drawn_back_as_far_as_the_score_says() -> None:
+    """Of a quadratic without noise: all of a point that is noise alone, half of one that is twice the optimum, nothing of a shorter one; totals stay."""
+    rng = np.random.default_rng(1)
+    v = np.column_stack([rng.normal(size=(500, 3)), np.ones(500)])
+    gram, best = v.T @ v / 500, np.array([0.5, -0.2, 0.1, 0.3])
+    orthogonal = np.linalg.svd((gram - np.outer(gram[-1], gram[-1]))[:-1, :-1] @ best[:-1, None])[0][:, 1]
+    for start, taken in ((np.append(orthogonal, 0.0), 1.0), (2.0 * best, 0.5), (0.5 * best, 0.0)):
+        score = gram @ (best - start)
+        found = NoisyScore(start, np.eye(4), score, gram, gram, np.ones(4), 1e-3, 1e-3, 1e-3, 0.0, 500.0)
+        back = drawn_back(found)
+        assert back[:-1] == pytest.approx(-taken * start[:-1], abs=1e-9)
+        assert float(gram[-1] @ back) == pytest.approx(0.0, abs=1e-12)
+        assert after(found, back).score == pytest.approx(gram @ (best - start - back))
+
+
+def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:
+    """Of normal records: a Newton step alone raises the total by a third more."""
+    rng = np.random.default_rng(2)
+    v = np.column_stack([rng.normal(size=(50_000, 3)), np.ones(50_000)])
+    theta, step = np.array([0.3, 0.1, -0.2, -3.0]), np.array([0.6, -0.2, 0.4, 0.2])
+    rate = np.exp(v @ theta)
+    gram = (v * rate[:, None]).T @ v / len(v)
+    found = NoisyScore(theta, np.eye(4), step, gram, gram, np.ones(4), 1e-3, 1e-3, 1e-3, 0.0, 50_000.0)
+    mean, bent = change(found, step, 1.0)
+    assert 1.0 + mean == pytest.approx(1.0 + np.average(v @ step, weights=rate))
+    assert 1.0 + bent == pytest.approx(np.exp(v @ (theta + step)).sum() / rate.sum(), rel=0.05)
+    assert np.exp(v @ (theta + levelled(found, step, 1.0))).sum() == pytest.approx((1.0 + mean) * rate.sum(), rel=0.05)
+
+
+def test_a_rare_class_that_noise_hides_is_reckoned_with() -> None:
+    """One record in a hundred is as long as records are, the others a hundredth: with noise of half a percent the clip is that of the long ones all the same."""
+    rng, grid = np.random.default_rng(3), 64.0 * 2.0 ** (-0.5 * np.arange(23, -1, -1.0))
+    lengths = np.linalg.norm(rng.normal(size=(100_000, 12)), axis=1)
+    gradients = np.where(rng.random(100_000) < 0.01, 0.99, 0.01) * lengths
+    records, seen = (
+        tail(
+            np.bincount(np.searchsorted(grid, one), minlength=25) / one.size + 0.005 * rng.normal(size=25),
+            grid,
+            0.005,
+            0.5,
+        )
+        for one in (lengths, gradients)
+    )
+    c, lost = seen.at_least(records, 0.01, 0.99).gradient_clip(1e-3, 12, 0.5)
+    assert c > np.median(lengths[gradients > 1.0]) / 2.0 > 2.0 * seen.gradient_clip(1e-3, 12, 0.5)[0]
+    assert lost > 0.5 * np.maximum(gradients - c, 0.0).mean()
 
 
 def test_a_saved_model_tells_the_same_and_a_damaged_one_is_refused(tmp_path: Path) -> None:

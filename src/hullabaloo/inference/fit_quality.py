@@ -18,11 +18,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Explained, explained
-from hullabaloo.solvers.score.step import PREDICTION, score_step
+from hullabaloo.solvers.score.step import PREDICTION, change, rates, score_step
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 SHORTENED = 0.05
@@ -56,9 +56,8 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             deviation = math.sqrt(max(fit.residual, 0.0)) * scale
             half = 0.5 * QUANTILE * fit.residual_error / max(fit.residual, 1e-300) * deviation
             text = _range(deviation, half, WIDEST * deviation)
-            shown = QUANTILE * fit.standard_error <= WIDEST
             if (
-                shown and not half <= WIDEST * deviation and 0.0 < most < fit.variance
+                half > WIDEST * deviation and QUANTILE * fit.standard_error <= WIDEST
             ):  # R² is of the target's spread, which is larger
                 text = f"below {float(f'{math.sqrt(most) * scale:.2g}'):,.10g}: noise hides how far"
             yield f"Residual s.d.{told}", text
@@ -80,20 +79,18 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     if not facts.intercept or not known or not isinstance(model.loss, Squared | Logistic | Poisson):
         return None
     theta, a, G = model.release.theta[:, target], float(found.matrix[-1, -1]), found.curvature
-    d = np.linalg.solve(found.matrix, theta - found.point)
+    d: Array = np.linalg.solve(found.matrix, theta - found.point).astype(np.float64)
     off, s = float(G[-1] @ d - found.score[-1]) / a, found.scale * d
     of_curvature = found.curvature_noise * float(found.scale[-1] * np.sqrt(0.5 * (s @ s + s[-1] ** 2)))
     error = math.hypot(found.score_noise, of_curvature, DOUBT_SCORE * found.excess) / a
     z, bent = float(np.append(found.centre, 1.0) @ theta), float(G[-1, -1]) / a**2
-    if isinstance(
-        model.loss, Logistic
-    ):  # of alike chances p(1 − p) is the curvature; of others the rarer class has more
-        mean = 0.5 + math.copysign(0.5 * math.sqrt(max(1.0 - 4.0 * bent, 0.0)), z)
-    elif isinstance(model.loss, Poisson):
-        mean = bent + float(G[-1] @ d) / a
-    else:
+    if isinstance(model.loss, Squared):
         mean = z + float(model.encoding.target_offset[target] / model.encoding.target_scale[target])
-    seen = mean - off
+        seen = mean - off
+    else:  # of alike chances p(1 − p) is the curvature; of others the rarer class has more
+        bend = rates(model.loss, found)
+        mean = bent if isinstance(model.loss, Poisson) else 0.5 - 0.5 * bend
+        seen, mean = mean + float(found.score[-1]) / a, mean + bent * change(found, d, bend)[1]
     return (mean / seen, error / abs(seen)) if abs(seen) > 4.0 * error else None
 
 

@@ -9,7 +9,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
   and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too, where a handful of records, too few for
-  noise to show, is fifty times as long as usual ones: so what these could decide is not told (`few`);
+  noise to show, is fifty times as long as usual ones: so what these could decide is not told (`decided_by`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
@@ -105,14 +105,15 @@ def remainder(bend: Array, ways: Array) -> Array:
     return np.asarray(within + bend / len(bend), dtype=np.float64)
 
 
-def at_ends(found: NoisyScore, marked: dict[int, Array], intercept: bool) -> Array:
-    """Records (m, p): a usual one, and such that differ from it in one column, which is at an end of its bounds or, `marked` (`levels`), has a level."""
+def at_ends(found: NoisyScore, marked: dict[int, Array], intercept: bool) -> tuple[list[int], Array]:
+    """Records (m, p): a usual one, and such that differ from it in one column, which is at an end of its bounds or, `marked` (`levels`), has a level; and which column."""
     middle = np.append(found.centre, 1.0) if intercept else np.zeros(len(found.point))
     ends = np.tile(middle, (2, len(middle), 1))
     for sign, side in zip((-1.0, 1.0), ends, strict=True):
         np.fill_diagonal(side, sign)
     alone = [place for place in range(len(middle) - intercept) if place not in marked]
-    return np.concatenate([np.stack([middle, *marked.values()]), *ends[:, alone]])
+    columns = [len(middle) - 1, *marked, *alone, *alone]
+    return columns, np.concatenate([np.stack([middle, *marked.values()]), *ends[:, alone]])
 
 
 def lean(far: Array) -> Array:
@@ -152,8 +153,8 @@ class FromScore:
         if found.errors == "bound":  # records of a unit may be alike
             sampling *= model.encoding.facts.records_per_unit
         marked, taken = levels(model.encoding, found), DOUBT_SCORE * found.excess
-        ends = at_ends(found, marked, self.intercept)
-        far = ends @ found.matrix
+        columns, ends = at_ends(found, marked, self.intercept)
+        self.columns, far = np.array(columns), ends @ found.matrix
         sampling += taken**2 * np.diag(lean(far))
         z, mean = ends @ found.point, float(np.trace(found.curvature) / np.sum(found.scale**2))
         bent = np.clip(model.loss.second_derivative(z, np.ones_like(z)), mean, max(mean, 1.0))
@@ -193,15 +194,16 @@ class FromScore:
         noise = self.found.score_noise * float(np.linalg.norm(self.found.scale[:, None] * made.inverse))
         return math.sqrt(max(moved(self.found, made.step) ** 2 - noise**2, 0.0))
 
-    def few(self, functions: Array) -> npt.NDArray[np.bool_]:
-        """Whether fewer than `FEW` records carry as much information of `functions @ θ` as all, (m,), were they usual but in one column, at an end of its bounds.
+    def decided_by(self, functions: Array) -> npt.NDArray[np.int_]:
+        """The column by which fewer than `FEW` records carry as much information of `functions @ θ` as all, (m,), were they usual but in it, at an end of its bounds; -1 for none.
 
         With `u = Ha` the estimate moves with `Σ uᵀv φ'`, and `n uᵀG̃u` is the information `Σ φ''(uᵀv)²` of shortened records, which whole ones exceed: the
         leverage `φ''(uᵀv)²/n uᵀG̃u` of such a record is 1/FEW at most, whether noise shows it or not. Huber (1981, §7.2) calls its inverse the equivalent number of records.
         """
         u = functions @ self.map @ self.law.inverse
         seen = ((u @ self.found.curvature) * u).sum(axis=1)
-        return np.asarray(FEW * np.max((u @ self.longest.T) ** 2, axis=1) > seen)
+        shares = (u @ self.longest.T) ** 2
+        return np.where(FEW * np.max(shares, axis=1) > seen, self.columns[np.argmax(shares, axis=1)], -1)
 
     @property
     def residual_variance(self) -> float:
@@ -227,6 +229,6 @@ class FromScore:
         own_of_faint = np.abs(functions[:, self.faint | self.too_rare]).sum(axis=1) > 0.0
         if self.intercept:  # of a prediction such a column is a part as it is released
             own_of_faint &= functions[:, -1] == 0.0
-        nothing = np.where(own_of_faint | self.few(functions), np.nan, 0.0)
+        nothing = np.where(own_of_faint | (self.decided_by(functions) >= 0), np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)
         return Intervals(told.estimate + at, told.sampling_error, told.privacy_error, *ends)

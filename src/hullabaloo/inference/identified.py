@@ -23,7 +23,7 @@ CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
-LONE = f"fewer than {FEW:.0f} records at the ends of bounds, its own or of columns that it goes with, could decide it"
+LONE = f"fewer than {FEW:.0f} records at an end of the bounds of "
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES = {
@@ -52,16 +52,17 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         found, law, back = estimator.found, estimator.law, estimator.map
         own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
         share = found.centre if intercept else np.zeros(width)
-        noise, lone = np.where(estimator.too_rare, np.inf, noise), estimator.few(np.eye(width))
+        noise, lone = np.where(estimator.too_rare, np.inf, noise), estimator.decided_by(np.eye(width))
     elif isinstance(estimator, Debiased) and release.moments is not None:
-        gram, law, back, lone = release.moments.gram, estimator, np.eye(width), np.zeros(width, dtype=np.bool_)
+        gram, law, back, lone = release.moments.gram, estimator, np.eye(width), np.full(width, -1)
         own, noise = variances(gram, back, np.full(width, release.moments.gram_noise), intercept)
         share = gram[:-1, -1] / max(float(gram[-1, -1]), 1e-12) if intercept else np.zeros(width)
     else:
         return [UNKNOWN] * width
     alone, words = _alone(law, back) >= ALONE * own, np.array(_words(encoding), dtype=object)
     unseen = np.where(np.append(share > 0.5, [False] * intercept), words[:, 1], words[:, 0])
-    why = np.where(lone, LONE, np.where(alone, FAINT, TOGETHER))
+    names = np.array([f"{LONE}{name} could decide it" for name in encoding.facts.columns], dtype=object)
+    why = np.where(lone >= 0, names[lone], np.where(alone, FAINT, TOGETHER))
     told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
     return [*map(str, told), *[CONSTANT] * intercept]
 
@@ -99,6 +100,6 @@ def named(pairs: list[tuple[str, str]]) -> str:
         several = list(dict.fromkeys(names))
         more = f" and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
         parts.append(f"{', '.join(several[:SHOWN])}{more}, because {why}")
-    helps = "; ".join(REMEDIES[why] for why in by_reason if why in REMEDIES)
+    helps = "; ".join(text for start, text in REMEDIES.items() if any(why.startswith(start) for why in by_reason))
     remedy = f" What helps beside more budget: {helps}." if helps else ""
     return f"Not identified{' at this budget' * (EXACT not in by_reason)}: {'; '.join(parts)}.{remedy}" if parts else ""

@@ -13,7 +13,7 @@ standard normal where the population's coefficient is 0, and `p_j = 2Φ(−|z_j|
 What is tested is the least-squares coefficient of all columns together (of other losses theirs), and with an elastic net the ridge's of its
 quadratic part: of columns too alike to be told apart at the noise, the first is not told, and the second is where λ is near the noise of
 the second moments (its spectral radius s√(2p)). Where noise hides a direction the estimate's error grows faster than the estimate, and fewer
-are kept. Sampling errors are those of residuals alike for all records; where these spread with a column, it may be kept more often than q
+are kept; what has no interval is not. Sampling errors are those of residuals alike for all records; where these spread with a column, it may be kept more often than q
 allows. Post-processing of the release.
 """
 
@@ -137,6 +137,7 @@ def selected(model: FittedModel, rule: SelectionRule) -> Release:
     found = [tell(model, told, tested(model.encoding, told.basis), 0.95) for told in known.told]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.stack([one.estimate / np.hypot(one.sampling_error, one.privacy_error) for one in found], axis=1)
+    z[np.isnan(np.stack([one.low for one in found], axis=1))] = np.nan  # what is not told is not selected
     keep = rule.keeps(z)
     again = isinstance(model.loss, Squared) and ("refit" in release.plan or release.plan["solver"] == "moments")
     of_target = _solved if again else _zeroed

@@ -92,7 +92,7 @@ def choose(
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
     if isinstance(asked, WithInference):  # the solver inside is chosen for what will be left to it
-        inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=False)
+        inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=floor)
         itself = inner.name == "moments" and asked.errors in ("auto", "homoskedastic")  # and needs no other releases
         solver = inner if itself else replace(asked, solver=inner)
         return solver, solver.plan(problem, prices, allowance)

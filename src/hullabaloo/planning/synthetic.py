@@ -60,7 +60,7 @@ SCENARIOS = (
     Scenario("weak signal", 0.1, 1.0, 0.8, 0.5, 1, 75.0),
     Scenario("strong signal", 0.5, 1.0, 0.6, 0.3, 2, 7.5),
 )
-SILENCE = Scenario("no signal", 0.0, 1.0, 0.7, 0.4, 3, 20.0)
+SILENCE = Scenario("no signal", 0.0, 1.0, 0.7, 0.4, 3, 200.0)
 """Nothing to learn: what a plan loses here is harm, as a constant loses nothing."""
 
 
@@ -222,7 +222,8 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
         from scipy.stats import poisson
 
         known = 0.0 if offset is None else offset[:, None]
-        rate = np.exp(np.clip(signal - math.log(scenario.rarity) + known, -20.0, 0.0))
+        rate = np.exp(signal + known)
+        rate = np.minimum(rate / (scenario.rarity * rate.mean(axis=0)), 1.0)
         return np.minimum(np.asarray(poisson.ppf(chance, 5.0 * rate), dtype=np.float64) / 5.0, 1.0)
     from scipy.special import ndtri
 

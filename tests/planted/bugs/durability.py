@@ -151,8 +151,8 @@ DURABILITY = (
         "forks in the middle of a transaction",
         "A process may fork while it charges, and its child inherits an open transaction and a lock that nobody releases.",
         "ledger.sqlite",
-        old="os.register_at_fork(\n",
-        new="dict(\n",
+        old="os.register_at_fork(",
+        new="dict(",
         caught_by=("tests/ledger/test_contracts.py::test_a_fork_in_the_middle_of_another_threads_transaction_waits",),
     ),
     Bug(

@@ -198,8 +198,8 @@ _LEFT = (
         "the end has its own length",
         "The end of a search is written as long as its text is, which tells a failure from a release, and one candidate from another, under a seal too.",
         "curation.kept",
-        old="            room=self._plan.room,\n",
-        new="",
+        old=", room=self._plan.room)",
+        new=")",
         caught_by=(
             "tests/model_selection/test_search_silence.py::test_the_end_fits_into_its_room_whichever_candidate_is_the_best[1-Ridge]",
         ),

@@ -33,7 +33,7 @@ from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient.histogram import BINS
-from hullabaloo.solvers.gradient.location_scale import centred, reach
+from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
@@ -277,7 +277,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "check_clip": to.check_clip,
     }
     found = _rule(problem, common, whitened=whitened)
-    if centred(problem) and loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.POISSON):
+    if (problem.intercept or led(problem)) and loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.POISSON):
         found |= {"opening": 2 if is_counts(loss) else 1}
     found |= {"level": 0} if to.late else {"late": 0, "late_reach": 0.0}
     return GradientSchedule(**common, **found)

@@ -10,7 +10,7 @@ after the last one seen the index stops rising (Hill 1975), and is at least what
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,6 +60,11 @@ class Lengths:
     def beyond(self, clip: float) -> float:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments."""
         return float(np.interp(clip, self.ends, self.excess(2)))
+
+    def at_least(self, records: "Lengths", share: float, factor: float) -> "Lengths":
+        """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class."""
+        known = np.interp(self.ends / factor, records.ends, records.weights @ records.above)
+        return replace(self, above=np.maximum(self.above, share * known))
 
     def quantile(self, share: float) -> float:
         """The length that this share of records exceeds."""

@@ -11,12 +11,14 @@ hides h_k, by what of it is sure. Then `H_k = h_k/(h_k² + reg (t² + ½s² Σ �
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import Array, NoisyScore
+from hullabaloo.solvers.base import Problem
 
 INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
@@ -79,6 +81,88 @@ def score_step(
     inverse = within @ inner @ within.T
     undone = within @ vectors - inverse @ found.curvature @ within @ vectors
     return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
+
+
+def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
+    """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long."""
+    back = drawn_back(found) if problem.intercept else np.zeros_like(found.score)
+    whole = replace(after(found, back), curvature=found.curvature + hidden)
+    step = score_step(whole, PREDICTION, evident=True).step
+    step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
+    if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
+        step = levelled(found, step, rates(problem.loss, found))
+    theta = found.point + found.matrix @ step
+    wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
+    wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
+    theta = np.where(wild, 0.0, theta)
+    if problem.intercept and wild.any():  # the level by the score and the curvature, less noisy than by released means
+        left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
+        theta[-1] += float(left[-1] / found.matrix[-1, -1])
+    return theta
+
+
+def after(found: NoisyScore, step: Array) -> NoisyScore:
+    """The score after a step, as the curvature has it, whose noise it then has, too."""
+    noise = found.curvature_noise * moved(found, step) * math.sqrt(0.5 * float(np.mean(found.scale**2)))
+    return replace(found, score=found.score - found.curvature @ step, score_noise=math.hypot(found.score_noise, noise))
+
+
+def level_told(found: NoisyScore) -> bool:
+    """Whether the curvature along the constant is seen, `SEEN` deviations of its noise above 0."""
+    return float(found.curvature[-1, -1]) > SEEN * found.curvature_noise * float(found.scale[-1]) ** 2
+
+
+def drawn_back(found: NoisyScore) -> Array:
+    """The move from the released point towards its mean prediction that the score speaks for, (q,): noise in the point's slopes is taken out where it hides the signal.
+
+    Along the slopes s of the point, the level following, the quadratic of score and curvature is least at `1 + ⟨s, b⟩/⟨s, Gs⟩` times s; no more than s is taken back.
+    """
+    G, b = found.curvature, found.score
+    if not level_told(found):
+        return np.zeros_like(b)
+    across = G[:-1, -1] / float(G[-1, -1])
+    s = np.linalg.solve(found.matrix, found.point)[:-1]
+    bent = float(s @ (G[:-1, :-1] - np.outer(across, G[:-1, -1])) @ s)
+    gain = float(s @ (b[:-1] - across * b[-1]))
+    share = min(max(-gain / bent, 0.0), 1.0) if bent > 0.0 else 0.0
+    return share * np.append(-s, across @ s)
+
+
+def skew(bent: float) -> float:
+    """1 − 2p of the rarer of two classes, where all chances are p and the curvature p(1 − p)."""
+    return math.sqrt(max(1.0 - 4.0 * max(bent, 0.0), 0.0))
+
+
+def rates(loss: Loss, found: NoisyScore) -> float:
+    """κ, by which the curvature grows with a prediction, over it: 1 of counts, and of classes 1 − 2p at the usual chance p."""
+    if not isinstance(loss, Logistic):
+        return 1.0
+    usual = float(np.append(found.centre, 1.0) @ found.point)
+    return math.copysign(skew(float(found.curvature[-1, -1] / found.matrix[-1, -1] ** 2)), -usual)
+
+
+def change(found: NoisyScore, step: Array, bend: float) -> tuple[float, float]:
+    """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as it bends,
+    `(exp(κm)(1 + ½κ²V) − 1)/κ`, V the variance of ⟨v, d⟩ over records weighted by φ'': of counts to the second order in ⟨v, d⟩ − m.
+    """
+    a, G = float(found.matrix[-1, -1]), found.curvature
+    if not level_told(found):
+        return 0.0, 0.0
+    h = float(G[-1, -1]) / a**2
+    mean = float(G[-1] @ step) / (a * h)
+    around = max(float(step @ G @ step) / h - mean**2, 0.0)
+    if abs(bend) < 1e-6:
+        return mean, mean
+    return mean, (math.exp(min(bend * mean, 50.0)) * (1.0 + 0.5 * bend**2 * around) - 1.0) / bend
+
+
+def levelled(found: NoisyScore, step: Array, bend: float) -> Array:
+    """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once."""
+    if abs(bend) < 1e-6:
+        return step
+    mean, bent = change(found, step, bend)
+    shift = math.log1p(max(bend * mean, -0.5)) - math.log1p(max(bend * bent, 1e-9 - 1.0))
+    return np.append(step[:-1], step[-1] + shift / bend / float(found.matrix[-1, -1]))
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:

@@ -25,7 +25,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
-from hullabaloo.solvers.score.step import FARTHEST, PREDICTION, WILD, faint, moved, score_step
+from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
 SHARE = 0.6
@@ -201,7 +201,7 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-            theta = np.column_stack([_stepped(problem, found, asked.hidden(found)) for found in scores])
+            theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight = asked.found.mean_weight
         return replace(
             solution,
@@ -233,21 +233,6 @@ def _total(problem: Problem) -> float:
     return 1.0 + (problem.targets - 1) * (1.0 - shared)
 
 
-def _stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
-    """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long."""
-    whole = replace(found, curvature=found.curvature + hidden)
-    step = score_step(whole, PREDICTION, evident=True).step
-    step *= min(1.0, FARTHEST / max(moved(found, step), 1e-300))
-    theta = found.point + found.matrix @ step
-    wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
-    wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
-    theta = np.where(wild, 0.0, theta)
-    if problem.intercept and wild.any():  # the level by the score and the curvature, less noisy than by released means
-        left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
-        theta[-1] += float(left[-1] / found.matrix[-1, -1])
-    return theta
-
-
 class _Scores:
     """What is asked after the fit, of all targets."""
 
@@ -261,7 +246,7 @@ class _Scores:
         weight = self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
+        self.ordinary = lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.shortened = lengths.beyond(self.R) * weight / q  # of each direction, if of all alike
@@ -287,12 +272,15 @@ class _Scores:
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
         records, point = curator.projected(V), np.linalg.solve(self.W, theta) / scale
+        curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
+        if problem.intercept and isinstance(self.loss, Logistic):
+            top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
+            gradients = gradients.at_least(self.ordinary, 1.0 - top, top)
         c, lost = gradients.gradient_clip(settings["score_noise"] / weight, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
         wide = gradients.quantile(TAIL_SPREAD)
-        curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
 
         def ask(of: str, reach: float) -> Array:
             answer = records.answer("gradient_moments", point, of=of, intercept_weight=one, clip_norm=reach / heaviest)
@@ -329,16 +317,19 @@ class _Scores:
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
         problem, slopes = self.problem, found.matrix[: self.slopes]
-        ends = (problem.norm_linf + np.abs(found.centre[: self.slopes]))[:, None] * slopes
+        middle = found.centre if problem.intercept else np.zeros(self.slopes)
+        ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         unseen = self.settings["share_noise"] / self.found.counted * ends.T @ ends
         return np.asarray(self.bend(found.point) * (self.shortened * np.diag(found.scale**2) + unseen))
 
     def bend(self, theta: Array) -> float:
-        """A usual bound of φ'': three times that at the centre, within what it can be."""
+        """A usual bound of φ'': three times that at the centre, within what it can be; exposures spread evenly up to their bound have half of it in the mean."""
         most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
             return most
         centre = float(theta @ np.append(self.found.centre, 1.0))
+        if (bound := self.problem.offset_bound) > 0.0:
+            centre += max(bound - math.log(2.0), 0.0)
         small = math.exp(-abs(centre))
         there = small / (1.0 + small) ** 2 if isinstance(self.loss, Logistic) else math.exp(min(centre, 0.0))
         return min(3.0 * there, most)
