@@ -59,7 +59,8 @@ SCENARIOS = (
     Scenario("strong signal", 0.5, 1.0, 0.6, 0.3, 2, 7.5),
 )
 SILENCE = Scenario("no signal", 0.0, 1.0, 0.7, 0.4, 3, 200.0)
-"""Nothing to learn: what a plan loses here is harm, as a constant loses nothing."""
+"""Nothing to learn: what a plan loses here is harm, as a constant loses nothing. Counts are as rare as an event in each twentieth record under a bound of ten: of motor
+claims (fremtpl2), on which it was chosen; on another table of claims and on bicycle hire "auto" does as well or better than at 20."""
 
 
 WIDE = (
