@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import small
+from benchmarks import small, wide_plans
 from benchmarks.high_dimension_tables import REAL, Wide, autoregressive
 from hullabaloo.curator import Curator
 from hullabaloo.geometry import L1Ball
@@ -65,12 +65,14 @@ def fingerprint() -> dict[str, Any]:
 
 
 def run(draws: int = DRAWS) -> dict[str, Any]:
-    """Both tables, and which rows of them nothing helps."""
+    """Both tables, which rows of them nothing helps, and what "auto" takes of wide tables (`wide_plans.py`)."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         later = [pool.submit(_real, name, draws) for name in REAL]
         made = [line for lines in pool.map(_synthetic, DESIGNS, [draws] * len(DESIGNS)) for line in lines]
         real = [line for lines in later for line in lines.result()]
-    return {"goals": GOALS, "synthetic": made, "real": real, "nothing helps": hopeless(made, real)}
+        plans = [line for lines in pool.map(_plans, wide_plans.CHOSEN_ON | wide_plans.REPORTED) for line in lines]
+    about = {"medians of auto": wide_plans.summary(plans), "plans": plans}
+    return {"goals": GOALS, "synthetic": made, "real": real, "nothing helps": hopeless(made, real), **about}
 
 
 def synthetic_lines(design: tuple[int, dict[str, Any]], draws: int) -> Iterator[dict[str, Any]]:
@@ -221,6 +223,10 @@ def _left(table: Wide, theta: Array) -> float:
 
 def _synthetic(design: tuple[int, dict[str, Any]], draws: int) -> list[dict[str, Any]]:
     return list(synthetic_lines(design, draws))
+
+
+def _plans(name: str) -> list[dict[str, Any]]:
+    return list(wide_plans.lines(name))
 
 
 def _real(name: str, draws: int) -> list[dict[str, Any]]:

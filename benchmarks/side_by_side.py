@@ -1,8 +1,9 @@
 """Least squares of ten million records of twenty features: processor seconds of this library and of others, side by side, each in a process of its own.
 
 From a folder of Parquet files: this library in parts, and by Spark beside MLlib's own regression, which is not private. From an array in memory: this library,
-scikit-learn, which is not private, and diffprivlib where HULLABALOO_PEERS names a Python that has it. Processor seconds are of the process and of those that it started,
-after a fit of a few records, so that starts and compilation are apart.
+scikit-learn, which is not private, and diffprivlib and Opacus where HULLABALOO_PEERS and HULLABALOO_OPACUS name a Python that has them (`.peers/bin/python` of `make peers`).
+Processor seconds are of the process and of those that it started, after a fit of a few records, so that starts and compilation are apart. Opacus takes one pass of DP-SGD, a
+hundred Poisson batches of a hundredth of the records, without its accountant; it has no data loader here, which would take a Python call for each record.
 """
 
 import json
@@ -18,15 +19,17 @@ SPEED = True
 RECORDS, FEATURES, EPSILON = 10_000_000, 20, 1.0
 NAMES = [f"x{j}" for j in range(FEATURES)]
 OURS = ("in parts", "in memory", "Spark")
-OTHERS = ("MLlib, not private", "scikit-learn, not private", "diffprivlib")
+OTHERS = ("MLlib, not private", "scikit-learn, not private", "diffprivlib", "Opacus, one pass")
+PEERS = {"diffprivlib": "HULLABALOO_PEERS", "Opacus, one pass": "HULLABALOO_OPACUS"}
+BATCHES = 100
 
 
 def run() -> dict[str, Any]:
     from benchmarks.scan import written
 
-    place, found, peers = written(RECORDS), {}, os.environ.get("HULLABALOO_PEERS")
+    place, found = written(RECORDS), {}
     for name in (*OURS, *OTHERS):
-        python = peers if name == "diffprivlib" else sys.executable
+        python = os.environ.get(PEERS[name]) if name in PEERS else sys.executable
         if python is not None:
             words = [python, "-m", "benchmarks.side_by_side", name, str(place)]
             found[name] = json.loads(
@@ -38,8 +41,10 @@ def run() -> dict[str, Any]:
 def fit_of(name: str, place: str) -> Callable[[bool], Any]:
     """What fits all records, or a few where it is told so."""
     few = f"{place}/0.parquet"
-    if name in ("in memory", "scikit-learn, not private", "diffprivlib"):
+    if name in ("in memory", "scikit-learn, not private", *PEERS):
         X, y = in_memory(place)
+        if name == "Opacus, one pass":
+            return lambda warm: opacus(X[:1000] if warm else X, y[:1000] if warm else y)
         made = {"in memory": ours, "diffprivlib": diffprivlib}.get(name, plain)()
         return lambda warm: made.fit(X[:1000] if warm else X, y[:1000] if warm else y)
     if name == "in parts":
@@ -85,6 +90,23 @@ def diffprivlib() -> Any:
     from diffprivlib.models import LinearRegression
 
     return LinearRegression(epsilon=EPSILON, bounds_X=(-1.0, 1.0), bounds_y=(-5.0, 5.0), copy_X=False)
+
+
+def opacus(X: Any, y: Any) -> Any:
+    import torch
+    from opacus import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    rows, target = torch.from_numpy(X), torch.from_numpy(y)
+    model = GradSampleModule(torch.nn.Linear(X.shape[1], 1, dtype=torch.float64), loss_reduction="sum")
+    about = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, "expected_batch_size": len(X) // BATCHES}
+    optimiser = DPOptimizer(torch.optim.SGD(model.parameters(), lr=1.0), loss_reduction="sum", **about)
+    for _ in range(BATCHES):
+        chosen = torch.rand(len(X)) < 1.0 / BATCHES
+        optimiser.zero_grad()
+        (0.5 * (model(rows[chosen])[:, 0] - target[chosen]) ** 2).sum().backward()
+        optimiser.step()
+    return model
 
 
 def in_memory(place: str) -> tuple[Any, Any]:

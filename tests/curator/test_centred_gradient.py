@@ -104,8 +104,8 @@ def test_the_sensitivity_is_attained(relation: Neighbours) -> None:
 def test_answers_are_their_formulas(sparse: bool, loss: Loss, centred: bool) -> None:
     rng = np.random.default_rng(33)
     about = RowFacts(tuple("abcdi"), True, 5.0, math.sqrt(5.0), 1.0, ("y",))
-    X = np.append(rng.uniform(-1.0, 1.0, (400, 4)) * (rng.random((400, 4)) < 0.6), np.ones((400, 1)), axis=1)
-    y = rng.choice([-1.0, 1.0], 400)
+    X = np.append(rng.uniform(-1.0, 1.0, (399, 4)) * (rng.random((399, 4)) < 0.6), np.ones((399, 1)), axis=1)
+    y = rng.choice([-1.0, 1.0], 399)
     rows = Rows(sp.csr_array(X) if sparse else X, y[:, None])
     theta = rng.normal(size=5)
     centre = np.append(rng.uniform(-1.0, 1.0, 4), 0.0) if centred else np.zeros(5)
@@ -113,15 +113,15 @@ def test_answers_are_their_formulas(sparse: bool, loss: Loss, centred: bool) -> 
     u = (X - centre) * np.array([1.0, 1.0, 1.0, 1.0, 0.7])
     length = np.linalg.norm(u, axis=1)
     slope = loss.derivative(X @ theta, y)
-    asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss)
+    asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 399, 1, 0.5, loss)
     plain = u.T @ np.clip(slope / clip_norm, -1.0 / length, 1.0 / length)
     assert asked.exact(rows, theta, view, clip_norm) == pytest.approx(plain, abs=1e-8)
     edges = np.array([0.1, 0.3, 0.9])
-    scales = NormHistogramQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5, loss, 4)
+    scales = NormHistogramQuery(about, Neighbours.REPLACE_ONE, 399, 1, 0.5, loss, 4)
     for point, lengths in ((theta, np.abs(slope) * length), (None, length)):
         expected = np.bincount(np.searchsorted(edges, lengths), minlength=4)
         assert scales.exact(rows, point, view, edges) == pytest.approx(expected)
-    means = MeansQuery(about, Neighbours.REPLACE_ONE, 400, 1, 0.5)
+    means = MeansQuery(about, Neighbours.REPLACE_ONE, 399, 1, 0.5)
     assert means.exact(rows) * means.clip_norm == pytest.approx(X.sum(axis=0), abs=1e-7)
 
 

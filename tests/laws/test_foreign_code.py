@@ -38,7 +38,7 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
 )
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.planning.named import SOLVERS
+from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.release.request import ReleaseRequest
 from tests.laws.public import public
 from tests.laws.spies import Heard, SpyCell, listening, spied
@@ -250,7 +250,11 @@ def test_an_estimators_own_methods_are_shown_the_same(solver: str) -> None:
     def fit(heard: Heard, table: Any) -> Any:
         own = {name: _told(getattr(hb.LinearRegression, name), heard) for name in names}
         kind = type("Mine", (hb.LinearRegression,), own)
-        return kind(budget=cases.BUDGET, domain=examples.domain_for("LinearRegression"), solver=solver).fit(table).coef_
+        return (
+            kind(budget=cases.BUDGET, domain=examples.domain_for("LinearRegression"), solver=solver_named(solver))
+            .fit(table)
+            .coef_
+        )
 
     assert spies_are_shown_the_same(fit, two_tables())
 
@@ -259,7 +263,7 @@ def test_an_estimators_own_methods_are_shown_the_same(solver: str) -> None:
 def test_a_callback_is_shown_the_same(solver: str) -> None:
     def fit(heard: Heard, table: Any) -> Any:
         domain = examples.domain_for("LinearRegression")
-        model = hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver)
+        model = hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver_named(solver))
         return model.fit(table, callback=lambda *point: heard.append(exact(point))).coef_
 
     assert spies_are_shown_the_same(fit, two_tables())
@@ -278,7 +282,7 @@ def test_the_holder_of_the_records_is_asked_the_same(solver: str) -> None:
     def fit(heard: Heard, frame: Any) -> Any:
         table = spied(open_table(frame), heard, Table, also=("schema", "n_rows", "numbers"))
         domain = examples.domain_for("LinearRegression")
-        return hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver).fit(table).coef_
+        return hb.LinearRegression(budget=cases.BUDGET, domain=domain, solver=solver_named(solver)).fit(table).coef_
 
     assert spies_are_shown_the_same(fit, two_tables())
 

@@ -479,7 +479,7 @@ def test_wrong_radii_and_strengths_are_refused(wrong: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: hb.FeatureTree([("a", "b")]), "a mapping from each child"),  # type: ignore[arg-type]
+        (lambda: hb.FeatureTree([("a", "b")]), "maps each child"),  # type: ignore[arg-type]
         (lambda: hb.FeatureTree({"a": []}), "no parents"),
         (lambda: hb.FeatureTree({"a": 1.5}), "names or places"),  # type: ignore[dict-item]
         (lambda: hb.FeatureTree({True: "a"}), "names or places"),

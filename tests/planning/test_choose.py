@@ -1,7 +1,7 @@
 """The automatic choice: public facts alone, moments where they cost little."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,9 @@ from hullabaloo.planning.choose import best_of, choose, passed_over
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.solvers import Plan, Solver
 from tests.solvers.tables import prices, problem, table
 
 
@@ -57,6 +59,42 @@ def test_a_named_solver_is_taken_at_its_word() -> None:
     assert chosen(300, 0.1, targets=2, name="gradient")[0] == "gradient"
     with pytest.raises(InvalidParameter, match="'auto', 'moments', 'gradient'"):
         chosen(300, 0.1, name="newton")
+
+
+@pytest.mark.parametrize("name", ["coordinate_descent", "greedy_selection"])
+def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(name: str) -> None:
+    """By public facts: not its class, not where the budget suffices, and not without an intercept."""
+    data = table(20, 8, intercept=True)
+
+    def plan(n: int, asked: str | Solver = name, **about: Any) -> Plan:
+        posed = problem(data, records=n)
+        return choose(posed, prices(data, posed), Allowance.gdp(0.03), asked, rehearsal(data.facts), **about)[1]
+
+    drowned = plan(100)
+    assert (drowned.solver, drowned.queries) == ("constant", plan(100, "constant").queries)
+    assert f"the noise of {name!r} alone would lose more than any model could gain" in drowned.reason
+    for one in (plan(100, solver_named(name)), plan(100, floor=False), plan(10_000)):
+        assert one.solver == name
+    domain = hb.Domain(features=dict.fromkeys("abcd", (-1, 1)), target=(-1, 1), indicators=False)
+    X, y = np.tile([0.5, -0.5], (60, 2)), np.full(60, 0.3)
+    about: dict[str, Any] = {"domain": domain, "budget": hb.Budget(0.1, 1e-5), "test_key": TestKey(bytes(32))}
+    model = hb.LinearRegression(solver=name, **about).fit(X, y)
+    assert model.release_.plan["solver"] == "constant"
+    assert not model.coef_.any()
+    whole = hb.LinearRegression(solver=name, fit_intercept=False, **about).fit(X, y)
+    assert whole.release_.plan["solver"] == name
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(neighbours: Neighbours) -> None:
+    data = table(20, 1_278, intercept=True)
+    facts = replace(data.facts, norm_l1=1_279.0, norm_l2=math.sqrt(1_279.0))
+    posed = replace(
+        problem(data, neighbours, constraint=L1Ball(5.0), records=600), norm_l1=1_279.0, norm_l2=facts.norm_l2
+    )
+    allowance = Allowance(hb.Budget(0.1, 1.0 / 600**2))
+    _, plan = choose(posed, PricedQueries(facts, neighbours, 600), allowance, "auto", rehearsal(facts))
+    assert plan.solver == "constant"
 
 
 @pytest.mark.parametrize(("more", "taken"), [(0.005, "gradient"), (0.02, "output_perturbation")])

@@ -234,3 +234,32 @@ def test_the_second_phase_never_cuts_shorter_than_the_first(monkeypatch: pytest.
     SOLVER.run(asked, plan, Overheard(curator, clips))  # type: ignore[arg-type]
     first = clips[path.opening + path.first]
     assert min(clips[-path.late :]) >= first * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("steep", [1.0, 8.0])
+def test_steps_go_farther_where_classes_separate(monkeypatch: pytest.MonkeyPatch, steep: float) -> None:
+    """Where they nearly do more is kept and chances are nearer to right; classes that overlap are fitted as before. Keys are fixed."""
+    from benchmarks.share_kept import calibration
+
+    rng = np.random.default_rng(5)
+    U = rng.uniform(-1.0, 1.0, (6_000, 8))
+    y = np.where(rng.random(len(U)) < 1.0 / (1.0 + np.exp(-steep * U.sum(axis=1))), 1.0, -1.0)
+    facts = RowFacts(tuple(f"x{j}" for j in range(9)), True, 9.0, 3.0, 1.0, ("y",))
+    data = Table(np.column_stack([U, np.ones(len(U))]), y[:, None], facts)
+    asked = replace(problem(data), loss=Logistic())
+    plan = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(0.2))
+
+    def draws() -> np.ndarray:
+        curators = (Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes([d]) * 32)) for d in range(2))
+        found = [SOLVER.run(asked, plan, one).theta[:, 0] for one in curators]
+        return np.array([[share(data, one), calibration(data.X @ one, y)[1]] for one in found])
+
+    now = draws()
+    monkeypatch.setattr(Descent, "farther", lambda *_: 1.0)
+    before = draws()
+    if steep == 1.0:
+        assert np.array_equal(now, before)
+    else:
+        assert (now[:, 0] > before[:, 0] + 0.005).all()
+        assert (now[:, 1] < before[:, 1] - 0.1).all()
+        assert (now[:, 1] > 1.0).all()

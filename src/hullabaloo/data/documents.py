@@ -62,7 +62,7 @@ class Format:
         try:
             found = json.loads(path_of(path).read_text(encoding="utf-8"), parse_constant=_no_number)
         except FileNotFoundError:
-            raise InvalidParameter(f"No {self.noun} is at {path}. Check the path; {self.writer} writes one.") from None
+            raise InvalidParameter(f"There is no {self.noun} at {path}. Check it; {self.writer} writes one.") from None
         except HullabalooError:
             raise
         except (OSError, ValueError, RecursionError) as error:

@@ -6,14 +6,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hullabaloo.errors import BudgetError, CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
-from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, propose, rehearsed
+from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.synthetic import CELLS_DECLARED
-from hullabaloo.privacy import Allowance
+from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.gradient.location_scale import centred
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
@@ -49,6 +50,11 @@ SAFE_WIDE, FAVOUR_WIDE = 1.25, 1.08
 """The same of wide problems, whose tables differ more; and how many times better the adaptive gradient counts there. Chosen on the tables that the wide
 scenarios were chosen on (`synthetic.py`)."""
 
+FLOORED = (CONSTANT, "moments")
+"""Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
+OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
+"""Losses that may be negative: nothing bounds what a model could gain."""
+
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
@@ -79,7 +85,7 @@ def choose(
     """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
-    `floor`: whether "auto" may take the intercept alone.
+    `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
@@ -98,7 +104,7 @@ def choose(
                 f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
                 f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
             )
-        solver, plan = choose(plain, prices, allowance, asked, perform, kept, floor=floor)
+        solver, plan = choose(plain, prices, allowance, asked, perform, kept, floor=floor and asked == "auto")
         with suppress(HullabalooError):
             known = solver.name in ADAPTIVE
             one = solver if known else _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)[0]
@@ -113,7 +119,10 @@ def choose(
         if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
-        return solver, solver.plan(problem, prices, allowance)
+        named = solver, solver.plan(problem, prices, allowance)
+        if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
+            named = _unless_drowned(problem, prices, allowance, Forecast(*named), perform, kept)
+        return named
     if not allowance.is_private:
         return exact(problem, prices)
     return _chosen(problem, prices, allowance, perform, kept, floor=floor)
@@ -150,6 +159,28 @@ def _chosen(
     best = best_of(found, times)
     assert best.plan is not None
     return best.solver, best.plan
+
+
+def _unless_drowned(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, one: Forecast, perform: Perform, kept: Kept | None
+) -> tuple[Solver, Plan]:
+    """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low."""
+    assert one.plan is not None
+    own = problem.loss.kernel_code in OWN or foreign(problem.constraint, problem.penalty, problem.loss) is not None
+    paper = allowance.calibration is Calibration.PAPER
+    if own or paper or not isinstance(problem.loss, Loss) or not allowance.is_private:
+        return one.solver, one.plan
+    with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
+        loud = _noise(problem, prices, allowance) > QUIET
+        staged = _staged(problem, prices, allowance, [one], 1) if loud else None
+        for level in [] if staged is None else _constant(problem, prices, allowance, [], staged):
+            assert staged is not None
+            (tried,), small, menu = staged
+            about = small, exact(small, menu.in_memory), perform, kept
+            if level.plan is not None and tried.plan is not None and drowned(tried, level, *about):
+                why = f"the noise of {one.solver.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
+                return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
+    return one.solver, one.plan
 
 
 def solvers_for(problem: Problem) -> dict[str, Solver]:
@@ -313,11 +344,15 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
         return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
     found = dict.fromkeys(ADAPTIVE, FAVOUR) | {CONSTANT: SAFE}
     free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    if free and isinstance(problem.loss, Loss):
-        s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
-        if s * math.sqrt(problem.dimension) <= QUIET:
-            found["preconditioned_gradient"] *= ROUND
+    if free and isinstance(problem.loss, Loss) and _noise(problem, prices, allowance) <= QUIET:
+        found["preconditioned_gradient"] *= ROUND
     return found
+
+
+def _noise(problem: Problem, prices: QueryPrices, allowance: Allowance) -> float:
+    """s√p of a mean of p unit contributions."""
+    s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
+    return float(s * math.sqrt(problem.dimension))
 
 
 def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:

@@ -363,6 +363,16 @@ def contested(
     return found
 
 
+def drowned(
+    one: Forecast, level: Forecast, problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept | None
+) -> bool:
+    """Whether a proposal's noise alone, where there is nothing to learn, loses more than a level's and than any model of losses ≥ 0 could gain: the constant's own loss."""
+    rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept, _narrow([one]))
+    silence = rehearsals.scenarios[-1]
+    floor = max(rehearsals.stage(silence).constant, rehearsals.rehearse(silence, level).risk)
+    return 0.0 < floor < rehearsals.rehearse(silence, one).risk
+
+
 def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:
     *tried, silent = (rehearsals.rehearse(scenario, one) for scenario in rehearsals.scenarios)
     return replace(one, rehearsed=tuple(tried), silent=silent)

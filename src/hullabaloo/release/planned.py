@@ -329,18 +329,18 @@ def fewer(planned: PlannedFit, times: float) -> PlannedFit:
     return replace(planned, problem=problem, plan=planned.solver.plan(problem, prices, planned.allowance))
 
 
-def tried_out(planned: PlannedFit, draws: int = 4) -> Rehearsed | None:
-    """What the plan, or the same solver's of fewer columns, does on the synthetic table of weak signal; None where that would take long."""
+def tried_out(planned: PlannedFit, draws: int = 3) -> tuple[Rehearsed, ...]:
+    """What the plan, or the same solver's of fewer columns, does on the synthetic tables with a signal; nothing where that would take long."""
     problem, facts, one = planned.problem, planned.encoding.facts, Forecast(planned.solver, planned.plan)
     prices: QueryPrices = PricedQueries(facts, problem.neighbours, problem.records)
     wide = not can_rehearse(problem)
     if wide and (less := narrowed(problem, prices)) is not None:
         (one,), problem, prices = [narrow(one, problem, *less, planned.allowance)], *less
     if not planned.allowance.is_private or (wide and one.narrow is None):
-        return None
+        return ()
     with remembered(planned.problem, facts, planned.allowance) as kept:
         rehearsals = Rehearsals(problem, exact(problem, prices), rehearsal(facts), kept, wide)
-        return rehearsals.rehearse(rehearsals.scenarios[0], one, draws)
+        return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in rehearsals.scenarios[:-1])
 
 
 def allowance(task: Task) -> Allowance:

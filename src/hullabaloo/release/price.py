@@ -26,31 +26,32 @@ from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed
 
-HALF = "rehearsed on fewer columns"
 
+def prospect(prepared: PlannedFit, predicted: float) -> tuple[tuple[float, ...], str, str]:
+    """The plan's excess risk over a constant's, of tables with so much signal, and how that is known.
 
-def prospect(prepared: PlannedFit, predicted: float) -> tuple[float, float, str]:
-    """(risk, gain) in the loss's own units: the plan's excess risk, and the constant's; and whether "rehearsed", `HALF` or "by formula".
-
-    The plan is rehearsed on the planner's synthetic table of weak signal; where that would take long, the formula of the risk stands beside the squared loss's gain.
+    The plan is rehearsed on the planner's synthetic tables of a weak and a strong signal; where that would take long, the formula of the risk stands
+    beside the squared loss's gain.
 
     Source: 000, Equation (1); 002, Equation (1).
     """
-    if (one := tried_out(prepared)) is not None:
-        return one.risk, max(one.constant, 1e-12), "rehearsed" if one.scenario != WIDE[0].name else HALF
-    return predicted, 0.5 * TARGET_VARIANCE * EXPLAINED, "by formula"
+    if not (runs := tried_out(prepared)):
+        return (2.0 * predicted / (TARGET_VARIANCE * EXPLAINED),), "a tenth", "by formula"
+    lost = tuple(one.risk / max(one.constant, 1e-12) for one in runs)
+    if runs[0].scenario == WIDE[0].name:
+        return lost, "half to four fifths", "rehearsed on fewer columns"
+    return lost, "a tenth to a half", "rehearsed"
 
 
 def words(problem: Problem) -> tuple[str, str]:
-    """The table of weak signal, and what a model has to beat on it."""
+    """The tables whose features tell a share, and what a model has to beat on them."""
     code = problem.loss.kernel_code
     if code in (*TWO_CLASSES, KernelCode.MULTINOMIAL):
-        table = "a table in which the features hold a tenth of what decides the class"
-        return table, "the shares of the classes alone"
+        return "tables in which the features hold {} of what decides the class", "the shares of the classes alone"
     if code == KernelCode.POISSON:
-        return "a table in which expected counts vary with the features by about a third up or down", "the mean"
+        return "tables in which expected counts vary with the features by a third or more up or down", "the mean"
     constant = "the quantile of all records" if code == KernelCode.PINBALL else "the mean"
-    return "a table whose features explain a tenth of a well spread target", constant
+    return "tables whose features explain {} of a well spread target", constant
 
 
 # A budget beyond this protects so little that it is not offered as a remedy.
@@ -178,18 +179,18 @@ def _expectation(prepared: PlannedFit) -> str:
     if weight != 1.0:  # noise of the same size against so many times the signal: as of so many times the records
         prepared = fewer(prepared, weight)
     problem = prepared.problem
+    table, constant = words(problem)
     if prepared.solver.name == CONSTANT:
-        where, constant = words(problem)
-        return f"no slope is released, so what is not {constant} is lost: for {where}, noise of this budget would drown every slope; a price for more records or a larger epsilon says what they bring"
+        return f"no slope is released, so what is not {constant} is lost: noise of this budget would drown every slope; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
-    risk, best, how = prospect(prepared, formula)
-    where, constant = words(problem)
-    where = f"{where.replace('a tenth', 'half') if how == HALF else where} ({how})"
-    if risk < best:
-        kept = 100 * (1 - risk / best)
-        return f"for {where}, expected to keep about {kept:.0f} % of what the non-private model gains over {constant}"
+    lost, shares, how = prospect(prepared, formula)
+    where = f"{table.format(shares)} ({how})"
+    if (mean := math.fsum(lost) / len(lost)) < 1.0:
+        least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
+        spread = f" ({least:.0f} to {most:.0f} %, by how strong the signal is)" if round(least) < round(most) else ""
+        return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{spread} of what the non-private model gains over {constant}"
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
-    enough = min(best * formula / risk, formula) * (1.0 - 1e-9)
+    enough = formula / mean * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
     task_budget = prepared.task.budget
     epsilon = task_budget.epsilon if task_budget.kind == "dp" else None

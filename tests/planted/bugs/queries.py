@@ -237,6 +237,22 @@ QUERIES = (
         ),
     ),
     Bug(
+        "another target's turned rows",
+        "Rows seen through a matrix are kept for all targets together, so that one target is fitted to another.",
+        "curator.curator",
+        old="turned is None or turned[0] is not self.__rows or turned[1] != place:",
+        new="turned is None or turned[1] != place:",
+        caught_by=("tests/curator/test_projected.py::test_rows_seen_through_a_matrix_again_are_those_that_are_kept",),
+    ),
+    Bug(
+        "a row that waited is left out",
+        "A step adds two records at once, and of an odd number the last does not count.",
+        "curator.centred_gradient_kernels",
+        old="        if other >= 0:\n",
+        new="        if other >= n:\n",
+        caught_by=("tests/curator/test_centred_gradient.py::test_answers_are_their_formulas[raw-squared-dense]",),
+    ),
+    Bug(
         "early stop on the exact gradient",
         "Where the exact gradient is small the answer is exactly 0, without noise, so that a solver may stop.",
         "curator.query",

@@ -9,7 +9,15 @@ from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
-from hullabaloo.solvers.gradient.histogram import BINS, edges, gradient_quantile, mean_beyond, quantile, tail
+from hullabaloo.solvers.gradient.histogram import (
+    BINS,
+    edges,
+    gradient_quantile,
+    mean_beyond,
+    mean_length,
+    quantile,
+    tail,
+)
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
@@ -24,6 +32,8 @@ STEEP = 3.0
 """How many times the curvature at a level the mean curvature may be where predictions vary around it."""
 EVIDENT = 3.0
 """Standard deviations above the mean of pure noise from which a gradient speaks for the second phase's walk: chance alone does in one fit of a hundred."""
+FARTHEST = 4.0
+"""How many times as far the last walks go at most where classes separate."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
@@ -115,24 +125,36 @@ class Descent:
                 point = np.append(known, found[1])[: point.size]
         if path.opening and schedule.is_residual(self.loss):
             point = self.intercept_alone(point, path.opening, path.slope)
-        clip_norm = self.quantile(point, 0.2 * self.natural) if path.measured else 0.5 * self.natural
+        clip_norm = self.cut(point, 0.2 * self.natural)[0] if path.measured else 0.5 * self.natural
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
         last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
         share = boldness(gradient[: view.slopes], variance, path)
-        cut = self.quantile(mean, clip_norm if path.measured else 0.25 * self.natural)
-        travel = share * path.travel(view.typical, cut)
+        cut, length = self.cut(mean, clip_norm if path.measured else 0.25 * self.natural)
+        farther = self.farther(level, length)
+        travel = farther * share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
             clip = self.level_clip(cut)
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.rare else 0.5)
             noise = path.noise * clip * math.sqrt(2.0 * path.steps / path.level)
             mean = self.kept_level(mean, moved, noise) if self.rare else moved
-        return mean, {"gradients cut at": cut, "boldness": share, **told}
+        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}
 
-    def second_phase(self, start: Array, cut: float) -> tuple[Array, dict[str, float]]:
+    def farther(self, level: float, length: float) -> float:
+        """How many times as far to walk in whitened coordinates where classes separate: in units of 1/h, h at the constant over twice that at the model.
+
+        Where chances p are right `E|φ'| = 2E p(1 − p) = 2h`, and gradients of round records are `length` = |φ'| times as long as these in the mean. The travel
+        was chosen where half of the curvature at the constant is left; records that are sure of their class leave less.
+        """
+        if self.path.ridge or self.loss.kernel_code is not KernelCode.LOGISTIC:
+            return 1.0
+        constant, model = 0.25 / math.cosh(0.5 * level) ** 2, 0.5 * length / self.view.length
+        return min(max(0.5 * constant / model, 1.0), FARTHEST)
+
+    def second_phase(self, start: Array, cut: float, farther: float) -> tuple[Array, dict[str, float]]:
         """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.
 
         They are never cut shorter than they were (at `cut`): a walk that biases more takes back what was gained.
@@ -157,7 +179,7 @@ class Descent:
         )
         doubt = q * (noise * clip_norm) ** 2 / AVERAGED
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
-        travel = path.late_travel(view.typical, clip_norm, path.smoothness)
+        travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
         _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         return start + weight * (mean - start), {"gradients cut at": clip_norm, "weight": weight}
 
@@ -168,13 +190,14 @@ class Descent:
         bias = 0.5 * np.array([mean_beyond(above, grid, c, power=1) for c in map(float, trials)])
         return float(trials[int(np.argmin(bias**2 + (1.0 + p / 5.0) * (noise * trials) ** 2))])
 
-    def quantile(self, point: Array, likely: float) -> float:
-        """The private quantile of gradients' lengths at a point."""
+    def cut(self, point: Array, likely: float) -> tuple[float, float]:
+        """The private quantile of gradients' lengths at a point, and their mean."""
         path = self.path
         grid = edges(path.longest * self.natural, BINS - 1)
         read = gradient_quantile if schedule.is_residual(self.loss) else quantile
-        found = read(self.shares(point, grid), grid, path.share_noise, above=path.cut, likely=likely)
-        return max(found, path.least * self.natural)
+        shares = self.shares(point, grid)
+        found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)
+        return max(found, path.least * self.natural), mean_length(shares, grid)
 
     def level_clip(self, cut: float) -> float:
         """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""

@@ -46,13 +46,24 @@ def evened(shares: Array, edges: Array) -> Array:
 
     Steps are as long as records of the typical length allow, and the median of such lengths tells nothing of them.
     """
-    known = np.maximum(shares, 0.0) / max(float(np.maximum(shares, 0.0).sum()), 1e-12)
-    middles = np.concatenate([[0.5 * edges[0]], np.sqrt(edges[1:] * edges[:-1]), [edges[-1]]])
+    known, middles = _known(shares, edges)
     size = math.sqrt(float(known @ middles**2))
     median = float(middles[min(int(np.searchsorted(np.cumsum(known), 0.5)), middles.size - 1)])
     if size <= UNEVEN * median:
         return shares
     return (np.arange(shares.size) == np.searchsorted(edges, size)).astype(np.float64)  # type: ignore[no-any-return]
+
+
+def mean_length(shares: Array, edges: Array) -> float:
+    """The mean of a histogram of lengths, rather too long: what noise makes negative counts as 0."""
+    known, middles = _known(shares, edges)
+    return max(float(known @ middles), 0.5 * float(edges[0]))
+
+
+def _known(shares: Array, edges: Array) -> tuple[Array, Array]:
+    """Shares that add up to 1, and the middles of their bins."""
+    known = np.maximum(shares, 0.0) / max(float(np.maximum(shares, 0.0).sum()), 1e-12)
+    return known, np.concatenate([[0.5 * edges[0]], np.sqrt(edges[1:] * edges[:-1]), [edges[-1]]])
 
 
 def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:

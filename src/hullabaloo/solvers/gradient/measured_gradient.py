@@ -86,7 +86,7 @@ class MeasuredGradientSolver(Solver, ABC):
         descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
         point, trace = descent.first_phase(level)
         if path.late:
-            point, later = descent.second_phase(point, trace["gradients cut at"])
+            point, later = descent.second_phase(point, trace["gradients cut at"], trace["farther"])
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
         if not centred(problem) or led(problem):
