@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
@@ -14,6 +13,7 @@ from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse,
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.synthetic import CELLS_DECLARED
+from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.gradient.location_scale import centred
@@ -27,7 +27,6 @@ NEARLY = "frank_wolfe"
 """What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
 
 ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
-UNCONFIRMED = "Forecasts are of synthetic tables, whose records confirm next to nothing of the public table: they hold where it is wrong, and where it is right more is kept"
 FAVOUR, HANDICAP = 2.0, 1.3
 """Where they know the records' centre the solvers that measure where records lie and how long they are score `FAVOUR` times better than rehearsed: on the real
 tables of `benchmarks/share_kept.py`, which are further from their declared bounds than synthetic ones, they nearly always do; so they do
@@ -126,12 +125,6 @@ def choose(
     if not allowance.is_private:
         return exact(problem, prices)
     return _chosen(problem, prices, allowance, perform, kept, floor=floor)
-
-
-def asks_public(plan: Plan | None) -> bool:
-    """Whether a plan asks records how right a public table is."""
-    settings: Any = {} if plan is None else plan.settings
-    return bool(settings.get("solver settings", settings).get("check_noise"))
 
 
 def _chosen(
