@@ -20,7 +20,7 @@ from hullabaloo.data import encode
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.named import SOLVERS
+from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.selection.vertex import VertexQuery
 from hullabaloo.solvers import Plan
 
@@ -77,22 +77,22 @@ def test_every_solver_passes(solver: str, neighbours: str) -> None:
 
 
 MADE: dict[str, dict[str, Any]] = {
-    "ElasticNet": {"solver": "coordinate_descent"},
-    "GroupLasso": {"solver": "gradient", "groups": [["x"]]},
-    "HuberRegressor": {"solver": "gradient"},
-    "Lasso": {"solver": "mirror_descent"},
-    "LinearRegression": {"solver": "moments"},
-    "LinearSVC": {"solver": "gradient", "domain": CLASSES},
-    "LogisticRegression": {"solver": "output_perturbation", "domain": CLASSES},
-    "MultiTaskRegression": {"solver": "mirror_descent", "domain": hb.Domain(features=X, target={"y": (-1, 1), "z": (0, 3)}, records=2)},
-    "PoissonRegressor": {"solver": "gradient", "domain": hb.Domain(features=X, target=(0, 5), records=2)},
-    "QuantileRegressor": {"solver": "gradient"},
-    "Ridge": {"solver": "moments", "domain": hb.Domain(row_norm=2.0, target=(-1, 1), records=2)},
+    "ElasticNet": {"solver": solver_named("coordinate_descent")},
+    "GroupLasso": {"solver": solver_named("gradient"), "groups": [["x"]]},
+    "HuberRegressor": {"solver": solver_named("gradient")},
+    "Lasso": {"solver": solver_named("mirror_descent")},
+    "LinearRegression": {"solver": solver_named("moments")},
+    "LinearSVC": {"solver": solver_named("gradient"), "domain": CLASSES},
+    "LogisticRegression": {"solver": solver_named("output_perturbation"), "domain": CLASSES},
+    "MultiTaskRegression": {"solver": solver_named("mirror_descent"), "domain": hb.Domain(features=X, target={"y": (-1, 1), "z": (0, 3)}, records=2)},
+    "PoissonRegressor": {"solver": solver_named("gradient"), "domain": hb.Domain(features=X, target=(0, 5), records=2)},
+    "QuantileRegressor": {"solver": solver_named("gradient")},
+    "Ridge": {"solver": solver_named("moments"), "domain": hb.Domain(row_norm=2.0, target=(-1, 1), records=2)},
     "StructuredSparseClassifier": {
-        "solver": "mirror_descent", "structure": hb.Intervals(4), "domain": hb.Domain(features=FOUR, classes=["n", "y"], records=2),
+        "solver": solver_named("mirror_descent"), "structure": hb.Intervals(4), "domain": hb.Domain(features=FOUR, classes=["n", "y"], records=2),
     },
     "StructuredSparseRegression": {
-        "solver": "mirror_descent", "structure": hb.Intervals(4), "domain": hb.Domain(features=FOUR, target=(-1, 1), records=2),
+        "solver": solver_named("mirror_descent"), "structure": hb.Intervals(4), "domain": hb.Domain(features=FOUR, target=(-1, 1), records=2),
     },
 }  # fmt: skip
 
