@@ -102,7 +102,7 @@ def linear_test(model: FittedModel, hypothesis: Hypothesis, value: Any) -> WaldT
     for k, target in enumerate(model.encoding.facts.targets):
         A, shift = model.user_map(k)
         rows.append(wald(model, known.told[k], matrix @ A, values - matrix @ shift, (target, text)))
-    return WaldTests(tuple(rows), None, _note(known))
+    return WaldTests(tuple(rows), None, _note(known, rows))
 
 
 def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
@@ -117,7 +117,7 @@ def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
     single = [i for i, row in enumerate(rows) if row.hypothesis != ALL]
     new = dict(zip(single, adjusted(np.array([rows[i].p_value for i in single]), adjust), strict=True))
     made = [replace(row, p_value=float(new.get(i, row.p_value))) for i, row in enumerate(rows)]
-    return WaldTests(tuple(made), adjust, f"{JOINTLY} {_note(known)}")
+    return WaldTests(tuple(made), adjust, f"{JOINTLY} {_note(known, made)}")
 
 
 def slopes(model: FittedModel, told: TargetInference, target: str) -> WaldTest:
@@ -185,7 +185,8 @@ def wald(
     apart, sizes, rows = np.linalg.svd(functions @ told.basis, full_matrices=False)
     rank = int(np.sum(sizes > 1e-10 * sizes[0]))
     off = apart.T[:rank] @ (functions @ told.estimator.theta - values) / sizes[:rank]
-    along = np.where(absent, 0.0, rows[:rank] @ told.basis.T)
+    along = rows[:rank] @ told.basis.T
+    along[(np.abs(along) < 1e-12) | absent] = 0.0  # rounding asks for no column
     inverse = np.linalg.pinv(along @ told.estimator.covariance @ along.T, rcond=1e-14, hermitian=True)
     direction, distance = off @ inverse @ along, float(off @ inverse @ off)
     if distance > 0.0:
@@ -199,5 +200,8 @@ def wald(
     return WaldTest(*about, rank, left, square / rank, float(fdtrc(rank, left, square / rank)))
 
 
-def _note(known: Inference) -> str:
-    return f"Tests are of {known.about}, not of the coefficients that predict; sampling errors are {known.errors}."
+def _note(known: Inference, rows: Sequence[WaldTest]) -> str:
+    untold = f" {HIDDEN.capitalize()}." * any(row.reason for row in rows)
+    return (
+        f"Tests are of {known.about}, not of the coefficients that predict; sampling errors are {known.errors}.{untold}"
+    )
