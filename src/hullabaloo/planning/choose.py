@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
@@ -14,6 +13,7 @@ from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse,
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.synthetic import CELLS_DECLARED
+from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.gradient.location_scale import centred
@@ -27,7 +27,6 @@ NEARLY = "frank_wolfe"
 """What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
 
 ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
-UNCONFIRMED = "Forecasts are of synthetic tables, whose records confirm next to nothing of the public table: they hold where it is wrong, and where it is right more is kept"
 FAVOUR, HANDICAP = 2.0, 1.3
 """Where they know the records' centre the solvers that measure where records lie and how long they are score `FAVOUR` times better than rehearsed: on the real
 tables of `benchmarks/share_kept.py`, which are further from their declared bounds than synthetic ones, they nearly always do; so they do
@@ -128,12 +127,6 @@ def choose(
     return _chosen(problem, prices, allowance, perform, kept, floor=floor)
 
 
-def asks_public(plan: Plan | None) -> bool:
-    """Whether a plan asks records how right a public table is."""
-    settings: Any = {} if plan is None else plan.settings
-    return bool(settings.get("solver settings", settings).get("check_noise"))
-
-
 def _chosen(
     problem: Problem,
     prices: QueryPrices,
@@ -166,18 +159,18 @@ def _unless_drowned(
 ) -> tuple[Solver, Plan]:
     """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low."""
     assert one.plan is not None
-    own = problem.loss.kernel_code in OWN or foreign(problem.constraint, problem.penalty, problem.loss) is not None
-    paper = allowance.calibration is Calibration.PAPER
-    if own or paper or not isinstance(problem.loss, Loss) or not allowance.is_private:
-        return one.solver, one.plan
+    known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
+    printed = allowance.calibration is Calibration.PAPER or not allowance.is_private
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
-        loud = _noise(problem, prices, allowance) > QUIET
-        staged = _staged(problem, prices, allowance, [one], 1) if loud else None
+        rehearse = (
+            known and not printed and isinstance(problem.loss, Loss) and _noise(problem, prices, allowance) > QUIET
+        )
+        staged = _staged(problem, prices, allowance, [one], 1) if rehearse else None
         for level in [] if staged is None else _constant(problem, prices, allowance, [], staged):
             assert staged is not None
             (tried,), small, menu = staged
-            about = small, exact(small, menu.in_memory), perform, kept
-            if level.plan is not None and tried.plan is not None and drowned(tried, level, *about):
+            best = exact(small, menu.in_memory)
+            if level.plan is not None and tried.plan is not None and drowned(tried, level, small, best, perform, kept):
                 why = f"the noise of {one.solver.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                 return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
     return one.solver, one.plan
@@ -242,18 +235,7 @@ def forecasts(
         about = small, exact(small, menu.in_memory), perform, kept
         found = rehearsed(found, *about)
         found += rehearsed(_constant(problem, prices, allowance, found, staged), *about)
-        found = _best_by_name(found)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
-
-
-def _best_by_name(found: list[Forecast]) -> list[Forecast]:
-    """Of a solver with several options the best alone."""
-    best: dict[str, Forecast] = {}
-    for one in found:
-        held = best.setdefault(one.solver.name, one)
-        if (one.plan is None, one.expected) < (held.plan is None, held.expected):
-            best[one.solver.name] = one
-    return list(best.values())
 
 
 def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:

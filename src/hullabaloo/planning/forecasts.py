@@ -321,9 +321,9 @@ def can_rehearse(problem: Problem) -> bool:
 def rehearsed(
     proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept | None = None
 ) -> list[Forecast]:
-    """The proposals with what their plans did on the synthetic tables."""
+    """The proposals with what their plans did on the synthetic tables; of a solver with several options the best alone."""
     rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept, _narrow(proposals))
-    return [one if one.plan is None else _completed(rehearsals, one) for one in proposals]
+    return _best_by_name([one if one.plan is None else _completed(rehearsals, one) for one in proposals])
 
 
 def contested(
@@ -371,6 +371,16 @@ def drowned(
     silence = rehearsals.scenarios[-1]
     floor = max(rehearsals.stage(silence).constant, rehearsals.rehearse(silence, level).risk)
     return 0.0 < floor < rehearsals.rehearse(silence, one).risk
+
+
+def _best_by_name(found: list[Forecast]) -> list[Forecast]:
+    """Of a solver with several options the best alone."""
+    best: dict[str, Forecast] = {}
+    for one in found:
+        held = best.setdefault(one.solver.name, one)
+        if (one.plan is None, one.expected) < (held.plan is None, held.expected):
+            best[one.solver.name] = one
+    return list(best.values())
 
 
 def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:

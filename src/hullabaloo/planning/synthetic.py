@@ -61,7 +61,8 @@ SCENARIOS = (
     Scenario("strong signal", 0.5, 1.0, 0.6, 0.3, 2, 7.5),
 )
 SILENCE = Scenario("no signal", 0.0, 1.0, 0.7, 0.4, 3, 200.0)
-"""Nothing to learn: what a plan loses here is harm, as a constant loses nothing."""
+"""Nothing to learn: what a plan loses here is harm, as a constant loses nothing. Counts are as rare as an event in each twentieth record under a bound of ten: of motor
+claims (fremtpl2), on which it was chosen; at 20 "auto" took slopes that noise had made; of bicycle hire (10 000 records, ε = 1) it took the constant at 20, and keeps 0.76 of the gain now."""
 
 
 WIDE = (

@@ -12,6 +12,7 @@ from hullabaloo.planning.synthetic import WIDE
 from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.upper_bounds import UpperBound
 from hullabaloo.privacy import Allowance, epsilon_of
+from hullabaloo.solvers import Plan
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed, text_table
 
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 NOTHING = 1e-12
 """Excess risk of a constant below which it is the optimum but for rounding."""
 
+UNCONFIRMED = "Forecasts are of synthetic tables, whose records confirm next to nothing of the public table: they hold where it is wrong, and where it is right more is kept"
+
 HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "bound", "answers", "epsilon")
+
+
+def asks_public(plan: Plan | None) -> bool:
+    """Whether a plan asks records how right a public table is."""
+    settings: Any = {} if plan is None else plan.settings
+    return bool(settings.get("solver settings", settings).get("check_noise"))
 
 
 @dataclass(frozen=True, slots=True)

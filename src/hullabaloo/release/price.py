@@ -10,10 +10,10 @@ from hullabaloo.codec import arguments
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import Huber, KernelCode, Squared
-from hullabaloo.planning.choose import CONSTANT, UNCONFIRMED, asks_public
+from hullabaloo.planning.choose import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
-from hullabaloo.planning.table import bound_lines
+from hullabaloo.planning.table import UNCONFIRMED, asks_public, bound_lines
 from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds

@@ -43,7 +43,7 @@ class MomentsSolver(Solver):
             CapabilityError: the loss is not the squared loss, the set has no projection, or the penalty's prox over it is not known.
         """
         if not isinstance(problem.loss, Squared):
-            raise CapabilityError(f"Moments determine the squared loss, not {problem.loss.name!r}. Use 'gradient'.")
+            raise CapabilityError(f"Moments tell the squared loss, not {problem.loss.name!r}. Use solver='gradient'.")
         require_proximal(problem, "The moments solver")
         mu = allowance.mu
         query = prices.price("moments", mu=mu, target_scale=TARGET_SCALE)
