@@ -2,7 +2,7 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.hypotheses import linear_hypotheses, written
 from hullabaloo.inference.intervals import TargetInference
-from hullabaloo.inference.wald import wald
+from hullabaloo.inference.wald import identified_places, wald
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -106,6 +106,21 @@ def test_two_levels_beside_the_constant_are_one_question_of_a_fit_by_gradients(i
     assert [row.df for row in joint] == [1, 1, 2]
     assert joint[1].statistic == pytest.approx(apart.statistic**2)
     assert joint[1].p_value > 1e-4
+
+
+def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of four levels beside the constant is hidden, the differences of the other three are asked about."""
+    monkeypatch.setattr("hullabaloo.inference.wald.sources_of", lambda _: [("w", (0, 1, 2, 3))])
+    told = SimpleNamespace(basis=np.linalg.qr(np.ones((4, 1)), mode="complete")[0][:, 1:])
+    for hidden in range(4):
+
+        def tell(_: Any, told: Any, functions: Any, level: float, hidden: int = hidden) -> Any:
+            apart = functions.any(axis=1) & (functions.sum(axis=1) == 0.0) & (functions[:, hidden] == 0.0)
+            return SimpleNamespace(low=np.where(apart, 0.0, np.nan))
+
+        monkeypatch.setattr("hullabaloo.inference.wald.tell", tell)
+        seen = identified_places(cast("Any", SimpleNamespace(encoding=None)), cast("Any", told), np.eye(4))
+        assert seen.tolist() == [place != hidden for place in range(4)]
 
 
 def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
