@@ -24,6 +24,7 @@ from hullabaloo.curator import Curator, GradientQuery, MomentsQuery
 from hullabaloo.curator import query as room
 from hullabaloo.data import encode
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy.answers import NoisyMoments
 
 KEY = TestKey(bytes(range(32)))
@@ -48,7 +49,7 @@ class Case:
             features={"x": hb.Numeric(-1, 1, indicator=False)}, target={"y": (-1, 1)}, records=2, **units
         )
         return hb.LinearRegression(
-            budget=hb.Budget.gdp(MU), domain=domain, solver=self.solver, neighbours=self.neighbours,
+            budget=hb.Budget.gdp(MU), domain=domain, solver=solver_named(self.solver), neighbours=self.neighbours,
             fit_intercept=self.columns is ONES,
         )  # fmt: skip
 

@@ -29,6 +29,7 @@ from hullabaloo.curator.shortened_moments import CovarianceQuery
 from hullabaloo.erm import objective_perturbation as perturbed_minimizer
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.repeated import WarmStarted
+from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import delta_of
 from hullabaloo.selection import choice
 from hullabaloo.solvers import GreedyCoordinateDescentSolver, GreedySelectionSolver, PreconditionedGradientSolver
@@ -66,7 +67,7 @@ class Fit:
         domain = hb.Domain(features={"x": hb.Numeric(-1, 1, indicator=False)}, records=2, **names)
         made = hb.LogisticRegression if self.classes else hb.LinearRegression
         return made(
-            budget=self.budget, domain=domain, solver=self.solver, neighbours=self.neighbours,
+            budget=self.budget, domain=domain, solver=solver_named(self.solver), neighbours=self.neighbours,
             constraint=self.constraint, penalty=self.penalty, fit_intercept=self.columns is ONES,
         )  # fmt: skip
 

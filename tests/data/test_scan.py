@@ -148,7 +148,7 @@ def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Pa
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("name", ["moments", "adaptive"])
+@pytest.mark.parametrize("name", ["adaptive", "classes"])
 def test_no_more_parts_are_held_than_there_are_threads(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,9 +175,9 @@ def test_a_long_table_prints_what_is_not_0_and_says_what_it_leaves_out() -> None
     )
     assert [row.name for row in zero.summary().shown] == ["(intercept)"]
     assert "Of 301 rows 300 are not printed" in str(zero.summary())
-    full = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-6), solver="gradient", test_key=KEY).fit(
-        X, X[:, 0]
-    )
+    full = hb.LinearRegression(
+        domain=domain, budget=hb.Budget(1.0, 1e-6), solver=hb.GradientSolver(), test_key=KEY
+    ).fit(X, X[:, 0])
     assert len(full.summary().cells()[1]) == 200
     assert full.summary().shown[-1].name == "(intercept)"
     assert len(full.summary().to_dataframe()) == len(full.summary().to_dict()["rows"]) == 301

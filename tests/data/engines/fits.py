@@ -12,6 +12,7 @@ from hullabaloo.curator.asked import Asked
 from hullabaloo.curator.views import chosen_columns, turned_rows
 from hullabaloo.data.engines.base import Reading, Task
 from hullabaloo.losses import Squared
+from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 
@@ -54,21 +55,23 @@ def batches() -> Any:
 
 
 FITS: dict[str, Callable[[], Any]] = {
-    "moments": lambda: hb.LinearRegression(domain=NUMBERS, solver="moments"),
-    "gradient": lambda: hb.LinearRegression(domain=NUMBERS, solver="gradient"),
-    "adaptive": lambda: hb.LinearRegression(domain=NUMBERS, solver="adaptive_gradient"),
-    "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
-    "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),
-    "units": lambda: hb.LinearRegression(domain=UNITS, solver="moments"),
-    "units by gradients": lambda: hb.LinearRegression(domain=UNITS, solver="gradient"),
-    "several": lambda: hb.LinearRegression(domain=SEVERAL, solver="moments"),
-    "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver="preconditioned_gradient"),
-    "classes by gradients": lambda: hb.LogisticRegression(domain=CLASSES, solver="gradient"),
-    "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver="adaptive_gradient"),
-    "hinge by gradients": lambda: hb.LinearSVC(domain=CLASSES, solver="gradient"),
-    "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver="adaptive_gradient"),
-    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver="gradient"),
-    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver="gradient", neighbours="add-or-remove"),
+    "moments": lambda: hb.LinearRegression(domain=NUMBERS, solver=solver_named("moments")),
+    "gradient": lambda: hb.LinearRegression(domain=NUMBERS, solver=solver_named("gradient")),
+    "adaptive": lambda: hb.LinearRegression(domain=NUMBERS, solver=solver_named("adaptive_gradient")),
+    "weights": lambda: hb.Ridge(domain=WEIGHED, solver=solver_named("preconditioned_gradient")),
+    "mirror": lambda: hb.LinearRegression(
+        domain=NUMBERS, solver=solver_named("mirror_descent"), constraint=hb.L1Ball(1.0)
+    ),
+    "units": lambda: hb.LinearRegression(domain=UNITS, solver=solver_named("moments")),
+    "units by gradients": lambda: hb.LinearRegression(domain=UNITS, solver=solver_named("gradient")),
+    "several": lambda: hb.LinearRegression(domain=SEVERAL, solver=solver_named("moments")),
+    "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver=solver_named("preconditioned_gradient")),
+    "classes by gradients": lambda: hb.LogisticRegression(domain=CLASSES, solver=solver_named("gradient")),
+    "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver=solver_named("adaptive_gradient")),
+    "hinge by gradients": lambda: hb.LinearSVC(domain=CLASSES, solver=solver_named("gradient")),
+    "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver=solver_named("adaptive_gradient")),
+    "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver=solver_named("gradient")),
+    "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver=solver_named("gradient"), neighbours="add-or-remove"),
 }
 
 
