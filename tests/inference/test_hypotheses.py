@@ -2,9 +2,10 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hullabaloo as hb
@@ -12,7 +13,7 @@ from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.hypotheses import linear_hypotheses, written
 from hullabaloo.inference.intervals import TargetInference
-from hullabaloo.inference.wald import wald
+from hullabaloo.inference.wald import identified_places, wald
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -92,6 +93,36 @@ def test_all_levels_of_a_category_are_tested_by_their_differences() -> None:
     assert (told.hypothesis, told.reason, told.df) == ("w", "", 2)
 
 
+@pytest.mark.parametrize("indicators", [True, False])
+def test_two_levels_beside_the_constant_are_one_question_of_a_fit_by_gradients(indicators: bool) -> None:
+    """Their difference; what they share cannot be told from the constant, and is no effect. False alarm of P > 10⁻⁴: once in 10⁴."""
+    rng = np.random.default_rng(1)
+    table = {"a": rng.uniform(-1, 1, 20_000), "b": rng.choice(["f", "m"], 20_000)}
+    y = np.clip(0.5 * table["a"] + 1.0 + 0.3 * rng.normal(size=20_000), -3, 3)
+    domain = hb.Domain(features={"a": (-1, 1), "b": ["f", "m"]}, target=(-3, 3), indicators=indicators)
+    model = hb.LinearRegression(budget=hb.Budget(2.0, 1e-6), domain=domain, solver="adaptive_gradient", test_key=KEY)
+    made = model.fit(pd.DataFrame(table), y)
+    joint, apart = made.joint_tests().rows, made.contrast({"b=f": 1, "b=m": -1}).rows[0]
+    assert [row.df for row in joint] == [1, 1, 2]
+    assert joint[1].statistic == pytest.approx(apart.statistic**2)
+    assert joint[1].p_value > 1e-4
+
+
+def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of four levels beside the constant is hidden, the differences of the other three are asked about."""
+    monkeypatch.setattr("hullabaloo.inference.wald.sources_of", lambda _: [("w", (0, 1, 2, 3))])
+    told = SimpleNamespace(basis=np.linalg.qr(np.ones((4, 1)), mode="complete")[0][:, 1:])
+    for hidden in range(4):
+
+        def tell(_: Any, told: Any, functions: Any, level: float, hidden: int = hidden) -> Any:
+            apart = functions.any(axis=1) & (functions.sum(axis=1) == 0.0) & (functions[:, hidden] == 0.0)
+            return SimpleNamespace(low=np.where(apart, 0.0, np.nan))
+
+        monkeypatch.setattr("hullabaloo.inference.wald.tell", tell)
+        seen = identified_places(cast("Any", SimpleNamespace(encoding=None)), cast("Any", told), np.eye(4))
+        assert seen.tolist() == [place != hidden for place in range(4)]
+
+
 def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
     """2 000 draws of 5 noisy equations, privacy noise as large as sampling: under the hypothesis of rank 3, P < 0.05 in 5 % ± 5 standard errors,
     P < 0.5 in 50 % ± 5: false alarms below 2e-6 in all."""
@@ -165,7 +196,9 @@ def test_what_the_release_does_not_tell_is_said() -> None:
     model = fitted(0.05, 100)
     test = model.test("a = 0, b = 0")
     assert math.isnan(test.rows[0].p_value)
-    assert "not identified" in str(test)
+    assert "Not identified; the summary names the columns and says why." in test.note
+    assert "Not identified" in model.joint_tests().note
+    assert "Not identified" not in fitted(math.inf, 300).test("a = 0").note
     assert "nan" not in str(test) + str(model.joint_tests())
     bare = hb.LinearRegression(
         budget=hb.Budget(1.0, 1e-6), domain=model.domain, solver="output_perturbation", test_key=KEY

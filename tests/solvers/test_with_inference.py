@@ -101,6 +101,18 @@ def test_it_is_left_out_where_nothing_would_be_told() -> None:
         model(epsilon=0.1, inference=True).fit(X, y)
 
 
+def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
+    """As many columns as the sentence names, and not one more, with the constant."""
+
+    def price(columns: int) -> str:
+        domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(columns - 1)}, target=(-1, 1), indicators=False)
+        return str(hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain).price(n=5_000))
+
+    most = int(re.findall(r"at most (\d+) columns", price(31))[0])
+    assert "no errors of coefficients" not in price(most)
+    assert "no errors of coefficients" in price(most + 1)
+
+
 def test_units_of_many_records_say_so_and_what_helps() -> None:
     """The share that the sentence names is enough, for 24 records a unit."""
     X, y = table(24_000)

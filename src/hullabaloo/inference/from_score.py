@@ -144,7 +144,8 @@ class FromScore:
         self.faint = faint(found, self.intercept)
         fixed = constants(model.encoding, ~self.faint)
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
-        self.project: Array = np.eye(p) - null @ np.linalg.pinv(null)
+        self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
+        self.project: Array = self.determined @ self.determined.T
         held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])

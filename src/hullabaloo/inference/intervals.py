@@ -84,7 +84,7 @@ def inference(model: FittedModel) -> Inference:
         if all(why):
             return Inference((), reason=" ".join(why))
         known = [
-            TargetInference(one, np.eye(one.theta.size), one.residual_variance if squared else math.nan, reason)
+            TargetInference(one, one.determined, one.residual_variance if squared else math.nan, reason)
             for one, reason in zip(scores, why, strict=True)
         ]
         return Inference(tuple(known), _about(model), " ".join(filter(None, why)), _errors(model, release.score.errors))

@@ -102,7 +102,7 @@ def linear_test(model: FittedModel, hypothesis: Hypothesis, value: Any) -> WaldT
     for k, target in enumerate(model.encoding.facts.targets):
         A, shift = model.user_map(k)
         rows.append(wald(model, known.told[k], matrix @ A, values - matrix @ shift, (target, text)))
-    return WaldTests(tuple(rows), None, _note(known))
+    return WaldTests(tuple(rows), None, _note(known, rows))
 
 
 def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
@@ -117,7 +117,7 @@ def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
     single = [i for i, row in enumerate(rows) if row.hypothesis != ALL]
     new = dict(zip(single, adjusted(np.array([rows[i].p_value for i in single]), adjust), strict=True))
     made = [replace(row, p_value=float(new.get(i, row.p_value))) for i, row in enumerate(rows)]
-    return WaldTests(tuple(made), adjust, f"{JOINTLY} {_note(known)}")
+    return WaldTests(tuple(made), adjust, f"{JOINTLY} {_note(known, made)}")
 
 
 def slopes(model: FittedModel, told: TargetInference, target: str) -> WaldTest:
@@ -138,19 +138,18 @@ def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def identified_places(model: FittedModel, told: TargetInference, A: Array) -> Any:
-    """Which coefficients a joint test can be about, (q,): those with an interval, and levels whose difference from one of their category has one.
+    """Which coefficients a joint test can be about, (q,): those with an interval, and of a category the levels whose differences from one of them have one, from that where most do.
 
     All levels of a category beside the constant are determined up to a common shift: an empty one takes the intervals of all, and their differences remain.
     """
     seen = ~np.isnan(tell(model, told, A, LEVEL).low)
     apart = A - A @ told.basis @ told.basis.T
     loose = ~seen & ~A[:, _absent(told)].any(axis=1) & ((apart**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1))
-    variance = ((A @ told.estimator.covariance) * A).sum(axis=1)
     for _, places in sources_of(model.encoding):
         group = [place for place in places if loose[place]]
         if len(group) > 1:
-            against = group[int(np.argmin(variance[group]))]
-            seen[group] = ~np.isnan(tell(model, told, A[group] - A[against], LEVEL).low)
+            lows = {one: tell(model, told, A[group] - A[one], LEVEL).low for one in group}
+            seen[group] = max((np.equal(group, one) | ~np.isnan(low) for one, low in lows.items()), key=np.sum)
     return seen
 
 
@@ -185,7 +184,8 @@ def wald(
     apart, sizes, rows = np.linalg.svd(functions @ told.basis, full_matrices=False)
     rank = int(np.sum(sizes > 1e-10 * sizes[0]))
     off = apart.T[:rank] @ (functions @ told.estimator.theta - values) / sizes[:rank]
-    along = np.where(absent, 0.0, rows[:rank] @ told.basis.T)
+    along = rows[:rank] @ told.basis.T
+    along[(np.abs(along) < 1e-12) | absent] = 0.0  # rounding asks for no column
     inverse = np.linalg.pinv(along @ told.estimator.covariance @ along.T, rcond=1e-14, hermitian=True)
     direction, distance = off @ inverse @ along, float(off @ inverse @ off)
     if distance > 0.0:
@@ -199,5 +199,8 @@ def wald(
     return WaldTest(*about, rank, left, square / rank, float(fdtrc(rank, left, square / rank)))
 
 
-def _note(known: Inference) -> str:
-    return f"Tests are of {known.about}, not of the coefficients that predict; sampling errors are {known.errors}."
+def _note(known: Inference, rows: Sequence[WaldTest]) -> str:
+    untold = f" {HIDDEN.capitalize()}." * any(row.reason for row in rows)
+    return (
+        f"Tests are of {known.about}, not of the coefficients that predict; sampling errors are {known.errors}.{untold}"
+    )

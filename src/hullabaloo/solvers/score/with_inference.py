@@ -93,7 +93,9 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
         else f"about {excess:,.{int(excess < 10.0)}f} times the epsilon"
     )
     units = "; a smaller records_per_unit, or a table that is an aggregate of one record a unit" if m > 1 else ""
-    return why, f"What helps: {larger}{units}."
+    most = int(q / (loud / LOUDEST) ** (2.0 / 3.0))
+    fewer = f", or at most {most} columns: fewer levels, and indicators=False where nothing is missing"
+    return why, f"What helps: {larger}{units}{fewer * (most > 2 and blurred <= BLURRED)}."
 
 
 def refuse(why: str, helps: str) -> None:
