@@ -141,7 +141,13 @@ class FromScore:
 
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
         self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
-        self.faint = faint(found, self.intercept)
+        marked, q = levels(model.encoding, found), found.score.size
+        unit = float((model.release.plan.get("settings") or {}).get("score_noise") or 0.0)
+        ways = {column: found.matrix.T @ record for column, record in marked.items() if unit > 0.0}
+        self.too_rare = np.zeros(p, dtype=np.bool_)
+        for column, way in ways.items():
+            self.too_rare[column] = np.linalg.norm(way) > RAREST * math.sqrt(q)
+        self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
         fixed = constants(model.encoding, ~self.faint)
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
         self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
@@ -149,11 +155,11 @@ class FromScore:
         held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
-        q, step = found.score.size, score_step(found, INFERENCE, DOUBT, self.basis)
+        step = score_step(found, INFERENCE, DOUBT, self.basis)
         sampling = steadied(found) / found.records
         if found.errors == "bound":  # records of a unit may be alike
             sampling *= model.encoding.facts.records_per_unit
-        marked, taken = levels(model.encoding, found), DOUBT_SCORE * found.excess
+        taken = DOUBT_SCORE * found.excess
         columns, ends = at_ends(found, marked, self.intercept)
         self.columns, far = np.array(columns), ends @ found.matrix
         sampling += taken**2 * np.diag(lean(far))
@@ -162,13 +168,9 @@ class FromScore:
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")
         most = facts.max_weight * (facts.records_per_unit if alike else 1)
         self.longest: Array = np.sqrt(bent * most / found.records)[:, None] * far
-        self.too_rare = np.zeros(p, dtype=np.bool_)
-        unit = float((model.release.plan.get("settings") or {}).get("score_noise") or 0.0)
-        for column, record in marked.items() if unit > 0.0 else ():
-            way, share = found.matrix.T @ record, max(float(found.centre[column]), 0.0)
-            length = float(np.linalg.norm(way))
-            self.too_rare[column] = length > RAREST * math.sqrt(q)
-            missed = share * lost(model, found, record, length, found.score_noise / unit)
+        for column, way in ways.items():
+            length, share = float(np.linalg.norm(way)), max(float(found.centre[column]), 0.0)
+            missed = share * lost(model, found, marked[column], length, found.score_noise / unit)
             missed += taken * min(share * (length / math.sqrt(q)) ** 4, 1.0) * (not self.too_rare[column])
             sampling += (missed / max(length, 1e-300)) ** 2 * np.outer(way, way)
         self.moved = self._moved(step)
@@ -227,7 +229,7 @@ class FromScore:
         at = functions @ self.project @ self.found.point
         if self.far:
             return Intervals(*np.full((5, len(functions)), np.nan))
-        own_of_faint = np.abs(functions[:, self.faint | self.too_rare]).sum(axis=1) > 0.0
+        own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
         if self.intercept:  # of a prediction such a column is a part as it is released
             own_of_faint &= functions[:, -1] == 0.0
         nothing = np.where(own_of_faint | (self.decided_by(functions) >= 0), np.nan, 0.0)

@@ -129,7 +129,8 @@ class Summary(Printed):
         body = []
         for row in self.shown:
             estimate, low, high = (f"{one:.{row.digits}g}" for one in (row.estimate, row.low, row.high))
-            numbers = [estimate, f"{row.std_error:.3g}", f"{row.statistic:.2f}", probability(row.p_value)]
+            test = ["", ""] if math.isnan(row.statistic) else [f"{row.statistic:.2f}", probability(row.p_value)]
+            numbers = [estimate, f"{row.std_error:.3g}", *test]
             found = [*numbers, low, high] if not row.reason else ["not identified", *[""] * 5]
             bare = "" if math.isnan(row.privacy_error) else f"{row.privacy_error:.3g}"
             body.append([row.target, row.name, f"{row.coefficient:.4g}", *found, bare])
@@ -242,6 +243,8 @@ def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, we
     tests = [z, p_values(z, freedom(model, told))]
     numbers = np.stack([one.estimate + shift, *errors, *tests, one.low + shift, one.high + shift])
     numbers[:, np.isnan(one.low)] = np.nan
+    outside = matrix - matrix @ told.basis @ told.basis.T  # of a level's own coefficient there is no hypothesis to test
+    numbers[4:6, np.linalg.norm(outside, axis=1) > 1e-6 * np.linalg.norm(matrix, axis=1)] = np.nan
     return numbers
 
 
@@ -323,7 +326,7 @@ def _levels(model: FittedModel, told: bool) -> str:
     least = ", and of all estimates that agree in them those of least norm are shown" * told
     return (
         f"Every level of {shown} has a column beside the intercept, so only differences between levels are determined{least}: one level's coefficient says "
-        "nothing by itself. With a baseline, hb.Categorical([...], baseline=...), a row is the difference from it."
+        "nothing by itself, and has no z or P. With a baseline, hb.Categorical([...], baseline=...), a row is the difference from it."
     )
 
 
