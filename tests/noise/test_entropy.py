@@ -53,9 +53,11 @@ def stream() -> None:
 
 RELEASES: dict[str, Callable[[], Any]] = {
     "moments": lambda: hb.LinearRegression(budget=GDP, domain=DOMAIN, solver="moments").fit(X, Y),
-    "gradient": lambda: hb.LinearRegression(budget=GDP, domain=DOMAIN, solver="gradient").fit(X, Y),
-    "output perturbation": lambda: hb.Ridge(budget=GDP, domain=DOMAIN, solver="output_perturbation").fit(X, Y),
-    "greedy selection": lambda: hb.LinearRegression(budget=DP, domain=DOMAIN, solver="greedy_selection").fit(X, Y),
+    "gradient": lambda: hb.LinearRegression(budget=GDP, domain=DOMAIN, solver=hb.GradientSolver()).fit(X, Y),
+    "output perturbation": lambda: hb.Ridge(budget=GDP, domain=DOMAIN, solver=hb.OutputPerturbationSolver()).fit(X, Y),
+    "greedy selection": lambda: hb.LinearRegression(budget=DP, domain=DOMAIN, solver=hb.GreedySelectionSolver()).fit(
+        X, Y
+    ),
     "bounds": lambda: hb.private_bounds(X, outer={"x0": (-9, 9), "x1": (-9, 9)}, budget=hb.Budget.gdp(20.0)),
     "stream": stream,
 }

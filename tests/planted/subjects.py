@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 import hullabaloo as hb
+from hullabaloo.planning.named import solver_named
 from hullabaloo.solvers import FrankWolfeSolver
 
 RUNS = 20
@@ -29,7 +30,7 @@ def _domain(**more: Any) -> hb.Domain:
 
 
 def _linear(solver: Any, budget: hb.Budget = GDP, domain: hb.Domain | None = None, **more: Any) -> hb.LinearRegression:
-    return hb.LinearRegression(budget=budget, domain=domain or _domain(), solver=solver, **more)
+    return hb.LinearRegression(budget=budget, domain=domain or _domain(), solver=solver_named(solver), **more)
 
 
 SUBJECTS: Mapping[str, Callable[[], Any]] = MappingProxyType(

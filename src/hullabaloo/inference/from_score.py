@@ -143,9 +143,9 @@ class FromScore:
         self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
         marked, q = levels(model.encoding, found), found.score.size
         unit = float((model.release.plan.get("settings") or {}).get("score_noise") or 0.0)
-        ways = {column: found.matrix.T @ record for column, record in marked.items() if unit > 0.0}
+        lengthy = {column: found.matrix.T @ record for column, record in marked.items() if unit > 0.0}
         self.too_rare = np.zeros(p, dtype=np.bool_)
-        for column, way in ways.items():
+        for column, way in lengthy.items():
             self.too_rare[column] = np.linalg.norm(way) > RAREST * math.sqrt(q)
         self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
         fixed = constants(model.encoding, ~self.faint)
@@ -168,7 +168,7 @@ class FromScore:
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")
         most = facts.max_weight * (facts.records_per_unit if alike else 1)
         self.longest: Array = np.sqrt(bent * most / found.records)[:, None] * far
-        for column, way in ways.items():
+        for column, way in lengthy.items():
             length, share = float(np.linalg.norm(way)), max(float(found.centre[column]), 0.0)
             missed = share * lost(model, found, marked[column], length, found.score_noise / unit)
             missed += taken * min(share * (length / math.sqrt(q)) ** 4, 1.0) * (not self.too_rare[column])
