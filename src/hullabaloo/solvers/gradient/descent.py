@@ -12,6 +12,7 @@ from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import (
     BINS,
     edges,
+    far_edges,
     gradient_quantile,
     mean_beyond,
     mean_length,
@@ -34,6 +35,9 @@ EVIDENT = 3.0
 """Standard deviations above the mean of pure noise from which a gradient speaks for the second phase's walk: chance alone does in one fit of a hundred."""
 FARTHEST = 4.0
 """How many times as far the last walks go at most where classes separate."""
+FIRST_CUT, LOOSE = 4.0, 2.0
+"""How many times their quantile the gradients of residuals are cut at in the first walk in whitened coordinates, and at most where it is below `least`: where a
+target hardly varies within its bounds, noise in proportion to the bounds would drown it, and a few times the quantile cuts few of an exponential law."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
@@ -124,15 +128,21 @@ class Descent:
                 known = view.public_slopes(self.problem, found[0])
                 point = np.append(known, found[1])[: point.size]
         if path.opening and schedule.is_residual(self.loss):
-            point = self.intercept_alone(point, path.opening, path.slope)
-        clip_norm = self.cut(point, 0.2 * self.natural)[0] if path.measured else 0.5 * self.natural
+            moved = self.intercept_alone(point, path.opening, path.slope, 0.5 if path.ridge else 1.0)
+            noise = path.noise * path.slope * math.sqrt(path.steps / path.opening)
+            point = moved if path.ridge else self.kept_level(point, moved, noise)
+        clip_norm = 0.5 * self.natural
+        if path.measured:
+            found_cut = self.cut(point, 0.2 * self.natural)[0]
+            clip_norm = found_cut if path.ridge else min(FIRST_CUT * found_cut, clip_norm)
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
         last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
         share = boldness(gradient[: view.slopes], variance, path)
-        cut, length = self.cut(mean, clip_norm if path.measured else 0.25 * self.natural)
+        likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
+        cut, length = self.cut(mean, likely)
         farther = self.farther(level, length)
         travel = farther * share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
@@ -193,11 +203,12 @@ class Descent:
     def cut(self, point: Array, likely: float) -> tuple[float, float]:
         """The private quantile of gradients' lengths at a point, and their mean."""
         path = self.path
-        grid = edges(path.longest * self.natural, BINS - 1)
-        read = gradient_quantile if schedule.is_residual(self.loss) else quantile
+        residual, least = schedule.is_residual(self.loss), path.least * self.natural
+        grid = (far_edges if residual else edges)(path.longest * self.natural, BINS - 1)
+        read = gradient_quantile if residual else quantile
         shares = self.shares(point, grid)
         found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)
-        return max(found, path.least * self.natural), mean_length(shares, grid)
+        return max(found, min(least, LOOSE * found) if residual else least), mean_length(shares, grid)
 
     def level_clip(self, cut: float) -> float:
         """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""

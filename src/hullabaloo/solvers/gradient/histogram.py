@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-BINS = 11
-"""Of the histograms that decide the first steps: a prior weighs more the more there are."""
+BINS, LOW = 14, 3
+"""Of the histograms that decide the first steps, a prior weighs more the more there are; and edges far below the others, for targets that hardly vary within their bounds."""
 WIDTH = 0.7
 """Standard deviation of the prior, in powers of two."""
 FAR = 0.35
@@ -24,16 +24,23 @@ def edges(largest: float, count: int) -> Array:
     return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
 
 
+def far_edges(largest: float, count: int) -> Array:
+    """`count` edges up to `largest`: each √2 times the one before, but the lowest, each √8 times."""
+    usual = edges(largest, count - LOW)
+    return np.concatenate([usual[0] * 8.0 ** (-0.5 * np.arange(LOW, 0, -1.0)), usual])
+
+
 def gradient_quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:
     """`quantile` for lengths of gradients, of which less is known beforehand and whose law is close to an exponential one.
 
     The scale of that law is fitted first, to all bins at once, which noise hides less than any one share: least squares plus a
     normal prior on the logarithm of the scale. The law then takes the place of the bell.
     """
-    scales = likely / math.log(1.0 / above) * 2.0 ** np.linspace(-4.0, 3.0, 57)
+    powers = np.linspace(-9.0, 3.0, 97)
+    scales = likely / math.log(1.0 / above) * 2.0**powers
     tails = np.exp(-edges / scales[:, None])
     laws = -np.diff(tails, axis=1, prepend=1.0, append=0.0)
-    doubt = ((laws - shares) ** 2).sum(axis=1) / (noise**2 + SHARP**2) + (np.linspace(-4.0, 3.0, 57) / LOST) ** 2
+    doubt = ((laws - shares) ** 2).sum(axis=1) / (noise**2 + SHARP**2) + (powers / LOST) ** 2
     return _read(shares, laws[int(np.argmin(doubt))], edges, noise, NEAR, above)
 
 

@@ -61,7 +61,7 @@ class MeasuredGradientSolver(Solver, ABC):
         def steps(mu: float, count: int) -> PricedQuery:
             return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)  # type: ignore[no-any-return]
 
-        count = histograms(problem, whitened=self.whitened)
+        count = histograms(problem)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=count))
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []

@@ -104,7 +104,7 @@ class GradientSchedule:
         slope: natural size of |φ'|.
         measured: whether gradients are measured before the first walk; they are otherwise cut at half of their natural length.
         cut: share of the records whose gradients are shortened.
-        least, longest: least and greatest length of gradients, over `slope` times a record's typical length.
+        least, longest: least and greatest length of gradients, over `slope` times a record's typical length; residuals' may be `LOOSE` times shorter than `least`.
         burn_first, burn: shares of each walk that are not averaged.
         doubt: standard deviations above the mean of pure noise from which the first walk's gradient is evidence of a signal.
         careful: share of the full travel that is walked without evidence.
@@ -223,10 +223,10 @@ def is_residual(loss: Loss) -> bool:
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
 
 
-def histograms(problem: Problem, *, whitened: bool) -> int:
-    """Number of the first phase: of records, of gradients after its first walk and, for residuals in plain coordinates, before it."""
+def histograms(problem: Problem) -> int:
+    """Number of the first phase: of records, of gradients after its first walk and, for residuals, before it."""
     assert isinstance(problem.loss, Loss)  # the solver saw to it
-    return 3 if is_residual(problem.loss) and not whitened else 2
+    return 3 if is_residual(problem.loss) else 2
 
 
 def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool) -> Budgets:
@@ -238,7 +238,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
         whole = prices.price("centred_gradient", loss=loss, mu=mu, count=1).sigma / problem.records
         counts = prices.price("norm_histogram", loss=loss, bins=BINS, mu=mu, count=1).sigma / problem.records
         check, look, clip = way.check(whole, counts, smooth_and_steep(loss)[1], residual=is_residual(loss))
-    steps = 1.0 - means - histograms(problem, whitened=whitened) * lengths - covariance - check - look
+    steps = 1.0 - means - histograms(problem) * lengths - covariance - check - look
     noise = prices.price("centred_gradient", loss=problem.loss, mu=mu * math.sqrt(steps), count=1).sigma
     level = max(noise / problem.records * math.sqrt(max(problem.dimension - problem.intercept, 1)), TINY)
     late = min(0.5 * LATE / level, MOST_LATE)
@@ -264,9 +264,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "noise": noise,
         "late_noise": late_noise,
         "mean_noise": noise_of("means", to.means) * problem.norm_l2 if centred(problem) else 0.0,
-        "share_noise": noise_of(
-            "norm_histogram", to.lengths, loss=loss, bins=BINS, count=histograms(problem, whitened=whitened)
-        ),
+        "share_noise": noise_of("norm_histogram", to.lengths, loss=loss, bins=BINS, count=histograms(problem)),
         "late_share_noise": noise_of("norm_histogram", to.part(1) / math.sqrt(2.0), loss=loss, bins=FINE_BINS, count=2),
         "covariance_noise": noise_of("covariance", to.covariance),
         "smoothness": smoothness,
@@ -340,12 +338,12 @@ def _whitened(
 ) -> dict[str, Any]:
     """The rule where the covariance is the identity."""
     around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
-    classes = not residual and not counts
+    classes, steps_by_density = not residual and not counts, problem.loss.kernel_code == KernelCode.PINBALL
     audible = counts or (residual and common["noise"] * common["slope"] < 0.006)
     first, second = QUICK if common["late_noise"] else (FIRST_WHITENED, SECOND_WHITENED)
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
-        "opening": 2 if centred(problem) and counts else 0,
+        "opening": 0 if classes or not centred(problem) else 2 if counts else int(not steps_by_density),
         "first": first,
         "second": second,
         "level": LEVEL_WHITENED if centred(problem) and audible else 0,
@@ -356,9 +354,9 @@ def _whitened(
         "late_reach": 12.0 * min(max(math.sqrt(USUAL / late_level), 0.1), 10.0),
         "reach_first": 0.2,
         "curvature": common["smoothness"] * (LEFT if residual else 1.0),
-        "measured": False,
+        "measured": residual,
         "cut": cut,
-        "least": 0.5 if classes else 0.05,
+        "least": 0.5 if classes else 0.09,
         "longest": 2.0 * (around if classes else 1.0),
         "burn_first": 0.5,
         "burn": 0.3,
