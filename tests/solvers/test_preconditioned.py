@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
+import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import CapabilityError
@@ -263,3 +264,22 @@ def test_steps_go_farther_where_classes_separate(monkeypatch: pytest.MonkeyPatch
         assert (now[:, 0] > before[:, 0] + 0.005).all()
         assert (now[:, 1] < before[:, 1] - 0.1).all()
         assert (now[:, 1] > 1.0).all()
+
+
+@pytest.mark.parametrize("name", ["adaptive_gradient", "preconditioned_gradient"])
+def test_costs_far_below_their_bound_are_not_drowned_by_noise_in_units_of_it(name: str) -> None:
+    """Targets of a standard deviation of 0.7 % of their declared range: R² had been −0.44 and −0.18 in the mean of these keys."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1.0, 1.0, (10_000, 40))
+    y = rng.gamma(2.0, 2.0, 10_000) * np.exp(0.5 * X[:, :4].sum(axis=1))
+    domain = hb.Domain(
+        features=dict.fromkeys([f"x{j}" for j in range(40)], (-1, 1)), target=(0, 1000), indicators=False
+    )
+    lost = []
+    for seed in range(5):
+        key = TestKey(bytes([seed] * 32))
+        model = hb.LinearRegression(
+            domain=domain, budget=hb.Budget(1.0, 1e-9), solver=name, inference=False, test_key=key
+        )
+        lost.append(float(np.mean((y - model.fit(X, y).predict(X)) ** 2) / np.var(y)))
+    assert np.mean(lost) < 0.95

@@ -10,9 +10,9 @@ from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import (
-    BINS,
     edges,
     far_edges,
+    gradient_bins,
     gradient_quantile,
     mean_beyond,
     mean_length,
@@ -35,7 +35,7 @@ EVIDENT = 3.0
 """Standard deviations above the mean of pure noise from which a gradient speaks for the second phase's walk: chance alone does in one fit of a hundred."""
 FARTHEST = 4.0
 """How many times as far the last walks go at most where classes separate."""
-FIRST_CUT, LOOSE = 4.0, 2.0
+FIRST_CUT, LOOSE = 3.0, 2.0
 """How many times their quantile the gradients of residuals are cut at in the first walk in whitened coordinates, and at most where it is below `least`: where a
 target hardly varies within its bounds, noise in proportion to the bounds would drown it, and a few times the quantile cuts few of an exponential law."""
 AVERAGED = 0.4
@@ -147,7 +147,7 @@ class Descent:
         travel = farther * share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
-            clip = self.level_clip(cut)
+            clip = self.level_clip(max(cut, length))
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.rare else 0.5)
             noise = path.noise * clip * math.sqrt(2.0 * path.steps / path.level)
             mean = self.kept_level(mean, moved, noise) if self.rare else moved
@@ -204,11 +204,14 @@ class Descent:
         """The private quantile of gradients' lengths at a point, and their mean."""
         path = self.path
         residual, least = schedule.is_residual(self.loss), path.least * self.natural
-        grid = (far_edges if residual else edges)(path.longest * self.natural, BINS - 1)
+        grid = (far_edges if residual else edges)(path.longest * self.natural, gradient_bins(residual) - 1)
         read = gradient_quantile if residual else quantile
         shares = self.shares(point, grid)
         found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)
-        return max(found, min(least, LOOSE * found) if residual else least), mean_length(shares, grid)
+        if not residual:
+            return max(found, least), mean_length(shares, grid)
+        seen = np.maximum(shares - path.share_noise, 0.0)
+        return max(found, min(least, LOOSE * found)), mean_length(seen, grid)
 
     def level_clip(self, cut: float) -> float:
         """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-BINS, LOW = 14, 3
-"""Of the histograms that decide the first steps, a prior weighs more the more there are; and edges far below the others, for targets that hardly vary within their bounds."""
+BINS, LOW = 11, 3
+"""Of the histograms that decide the first steps, a prior weighs more the more there are; and edges of residuals' far below, for targets that hardly vary within their bounds."""
 WIDTH = 0.7
 """Standard deviation of the prior, in powers of two."""
 FAR = 0.35
@@ -22,6 +22,11 @@ NEAR, SHARP = 0.15, 0.03
 def edges(largest: float, count: int) -> Array:
     """`count` edges up to `largest`, each √2 times the one before."""
     return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
+
+
+def gradient_bins(residual: bool) -> int:
+    """Of the histograms of gradients' lengths."""
+    return BINS + LOW * residual
 
 
 def far_edges(largest: float, count: int) -> Array:

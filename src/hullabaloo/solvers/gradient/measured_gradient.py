@@ -19,7 +19,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
-from hullabaloo.solvers.gradient.histogram import BINS
+from hullabaloo.solvers.gradient.histogram import BINS, gradient_bins
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.public_start import ASKED
 from hullabaloo.solvers.gradient.schedule import (
@@ -63,7 +63,9 @@ class MeasuredGradientSolver(Solver, ABC):
 
         count = histograms(problem)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
-        queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=count))
+        queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
+        bins = gradient_bins(is_residual(loss))
+        queries.append(prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count - 1))
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
         if to.check:
             one = prices.restricted(1)

@@ -338,12 +338,12 @@ def _whitened(
 ) -> dict[str, Any]:
     """The rule where the covariance is the identity."""
     around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
-    classes, steps_by_density = not residual and not counts, problem.loss.kernel_code == KernelCode.PINBALL
+    classes, smooth = not residual and not counts, problem.loss.kernel_code != KernelCode.PINBALL
     audible = counts or (residual and common["noise"] * common["slope"] < 0.006)
     first, second = QUICK if common["late_noise"] else (FIRST_WHITENED, SECOND_WHITENED)
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
-        "opening": 0 if classes or not centred(problem) else 2 if counts else int(not steps_by_density),
+        "opening": 0 if classes or not centred(problem) else 2 if counts else int(smooth and level < USUAL),
         "first": first,
         "second": second,
         "level": LEVEL_WHITENED if centred(problem) and audible else 0,
