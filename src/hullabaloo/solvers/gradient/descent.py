@@ -20,7 +20,6 @@ from hullabaloo.solvers.gradient.histogram import (
 )
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
-from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -105,10 +104,10 @@ class Descent:
             seen = min(max(derivative(0.0), 1e-6 - 0.5), 0.5 - 1e-6)
             share = 0.5 - math.copysign(max(abs(seen) - 2.0 * noise, 0.0), seen)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
-        share, alone = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED * math.sqrt(1.0 - 4.0 * bend if self.classes else 1.0), 0
+        share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
+        share *= math.sqrt(max(1.0 - 4.0 * bend, 0.0)) if self.classes else 1.0
+        alone = 0 if path.late else max(round(share * path.second) - path.level, 0)
         bend = min(path.smoothness, STEEP * bend)
-        if not path.late:
-            alone = max(round(share * path.second) - path.level, 0)
         path = replace(path, smoothness=bend, curvature=bend, second=path.second - alone, level=path.level + alone)
         return replace(self, path=path), min(max(level, low), high)
 
@@ -180,13 +179,15 @@ class Descent:
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
     def late_level(self, point: Array, clip_norm: float, steps: int) -> Array:
+        """The level by so many of its steps in the second phase: no derivative of classes is cut, others where gradients are."""
         if not self.view.intercept:
             return point
-        clip = 1.0 if self.classes else min(clip_norm / self.view.length, 2.0, self.loss.constants(math.inf, 1.0).lipschitz)
+        lipschitz = self.loss.constants(math.inf, 1.0).lipschitz
+        clip = 1.0 if self.classes else min(clip_norm / self.view.length, 2.0, lipschitz)
         # A quantile's h is its residuals' density.
-        step = 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5
-        moved = self.intercept_alone(point, steps, clip, step)
-        return self.kept_level(point, moved, self.path.late_noise * clip / math.sqrt(schedule.LATE_SHARES[0] / 2.0 * steps / sum(schedule.LEVEL_LATE)))
+        moved = self.intercept_alone(point, steps, clip, 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5)
+        share = 0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE)
+        return self.kept_level(point, moved, self.path.late_noise * clip / math.sqrt(share))
 
     def unbiased_clip(self, above: Array, grid: Array) -> float:
         """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""
@@ -254,9 +255,9 @@ class Descent:
         return point
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
-        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − 4(s/change)²)₊ of the move d.
+        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − k(s/change)²)₊ of the move d.
 
-        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}).
+        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}). k is 4, and 1 of rates, which cut gradients leave too low.
         """
         residual, d = schedule.is_residual(self.loss), float(moved[-1] - start[-1])
         change = self.path.smoothness * d if residual else self.path.smoothness / STEEP * math.expm1(-abs(d))
