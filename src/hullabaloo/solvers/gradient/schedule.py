@@ -14,7 +14,8 @@ records of covariance Σ. It is least, p², where AᵀΣA is the identity; for A
 `benchmarks/share_tables.py`. λ is where Σ's eigenvalues drown in noise; where it drowns them all, A is in effect proportional to I.
 
 *Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the
-same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk.
+same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk. Steps `(1 + √m)²/h` damp the greatest curvature h as fast as any other (Polyak 1964):
+where noise is low, half as many of these reach as far as steps 1/h.
 
 *Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As
 noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
