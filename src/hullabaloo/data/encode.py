@@ -136,7 +136,11 @@ def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np
     rest = np.column_stack([rows.Y, *(ones if one is None else one for one in (rows.weight, rows.offset))])
 
     def digest(place: int) -> bytes:
-        held = X[place] if isinstance(X, np.ndarray) else np.append(X[[place]].indices, X[[place]].data)
+        held = (
+            X[place]
+            if isinstance(X, np.ndarray)
+            else np.append(*(one[slice(*X.indptr[place : place + 2])] for one in (X.indices, X.data)))
+        )
         return blake2b(held.tobytes() + rest[place].tobytes()).digest()
 
     order = np.argsort(units, kind="stable")

@@ -17,6 +17,7 @@ from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
+from tests.data.engines.test_units import check_sparse_units, sparse_table
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 QUICK = ("moments", "several", "units by gradients")
@@ -69,6 +70,10 @@ def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> No
     source = hb.scan(declared, client=client, sparse=P, keep_bytes=0)
     model = check_as_in_memory("descent", whole, source)
     assert list(hb.predict(model, source, keep=["w"]).columns) == ["w", "predicted_y"]
+    (tmp_path / "persons").mkdir()
+    parquet.write_table(sparse_table(), tmp_path / "persons" / "0.parquet", row_group_size=800)
+    persons = dataframe.read_parquet(tmp_path / "persons", dtype_backend="pyarrow", split_row_groups=True)
+    check_sparse_units(persons, tmp_path, client=client)
     with pytest.raises(SchemaError, match="dtype_backend='pyarrow'"):
         hb.scan(dataframe.read_parquet(tmp_path), client=client, sparse=P)
 
