@@ -110,8 +110,7 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
     source, domain = encoding.domain.open(table, parts=True), encoding.domain
     if not source.parted:
         return
-    wide = getattr(source, "sparse_columns", None)
-    if wide not in (None, encoding.n_features_in):
+    if getattr(source, "sparse_columns", None) not in (None, encoding.n_features_in):
         raise SchemaError(
             "The table of sparse rows has columns beside its lists that the domain gives no role, or the domain declares features. Declare row_norm= alone, and a "
             "target, weight or unit for each other column; or leave the others out of the table. Nothing was charged."

@@ -5,6 +5,7 @@ A lost worker's parts are read again by others: all that runs there is a functio
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 from uuid import uuid4
 
@@ -141,11 +142,8 @@ class DaskEngine:
         keys, scheduler = [part.key for part in self._parts], self._client.scheduler
         if self._keep >= 0:
             return [[key] for key in keys]
-        where, threads = (
-            self._client.sync(ask, **about, callback_timeout=PATIENCE / 5)
-            for ask, about in ((scheduler.who_has, {"keys": keys}), (scheduler.ncores, {"workers": None}))
-        )
-        return shares(keys, where, threads)
+        ask = partial(self._client.sync, callback_timeout=PATIENCE / 5)
+        return shares(keys, ask(scheduler.who_has, keys=keys), ask(scheduler.ncores, workers=None))
 
 
 def shares(keys: Sequence[Any], where: Mapping[Any, Sequence[str]], threads: Mapping[str, int]) -> list[list[Any]]:

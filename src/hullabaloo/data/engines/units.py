@@ -144,8 +144,7 @@ def _counting(reading: Reading, words: list[Words]) -> Words:
     whole = np.concatenate(words)
     first, share = _first(reading, whole), reading.encoding.domain.records_per_unit
     counts = within_share(_rows(reading, whole), _numbers(whole[:, :4][first]), share)
-    kept: Words = whole[counts[np.cumsum(first) - 1]]
-    return kept
+    return np.asarray(whole[counts[np.cumsum(first) - 1]])
 
 
 def _numbers(words: Words) -> NDArray[np.int64]:
@@ -201,11 +200,8 @@ def hashes_of(owners: list[str | None]) -> Words:
 
 def _nothing(reading: Reading) -> Words:
     facts = reading.encoding.facts
-    return np.zeros((0, 6 + _width(reading) + len(facts.targets)), dtype=np.uint64)
-
-
-def _width(reading: Reading) -> int:
-    return 1 + 2 * CELLS if reading.sparse else reading.encoding.facts.width
+    width = 1 + 2 * CELLS if reading.sparse else facts.width
+    return np.zeros((0, 6 + width + len(facts.targets)), dtype=np.uint64)
 
 
 def _piece(words: Words, count: int) -> bytes:
@@ -221,13 +217,14 @@ def _words(reading: Reading, piece: bytes) -> Words:
 
 
 def _rows(reading: Reading, words: Words) -> Rows:
-    width, values = _width(reading), words[:, 4:].view(np.float64)
+    facts, values = reading.encoding.facts, words[:, 4:].view(np.float64)
+    width = values.shape[1] - 2 - len(facts.targets)
     X = np.ascontiguousarray(values[:, :width])
     if reading.sparse:
         inside, values = np.arange(CELLS) < X[:, :1], values[_first(reading, words)]
         columns, cells = X[:, 1 : CELLS + 1][inside].astype(np.int64), X[:, CELLS + 1 :][inside]
         starts = np.append(0.0, np.cumsum(values[:, 0])).astype(np.int64)
-        X = csr((len(values), reading.encoding.facts.width), cells, columns, starts)
+        X = csr((len(values), facts.width), cells, columns, starts)
     Y = np.ascontiguousarray(values[:, width:-2])
     return Rows(X, Y, values[:, -2].copy(), None if reading.encoding.offset is None else values[:, -1].copy())
 
