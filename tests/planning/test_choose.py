@@ -11,7 +11,8 @@ import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import best_of, choose, passed_over, weights
+from hullabaloo.planning.choose import best_of, choose, passed_over
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
 from hullabaloo.planning.synthetic import SyntheticTable

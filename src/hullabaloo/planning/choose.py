@@ -1,6 +1,5 @@
 """Which solver a fit uses: the user's word, or the one that does best in rehearsal, from public facts alone."""
 
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -9,14 +8,13 @@ from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, Hu
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
-from hullabaloo.planning.synthetic import CELLS_DECLARED
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
-from hullabaloo.solvers.gradient.location_scale import centred
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver, structure_of
 
@@ -25,35 +23,6 @@ EXACT = ("moments", "output_perturbation")
 
 NEARLY = "frank_wolfe"
 """What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
-
-ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
-FAVOUR, HANDICAP = 2.0, 1.3
-"""Where they know the records' centre the solvers that measure where records lie and how long they are score `FAVOUR` times better than rehearsed: on the real
-tables of `benchmarks/share_kept.py`, which are further from their declared bounds than synthetic ones, they nearly always do; so they do
-on those of `benchmarks/bare_norm.py`. Elsewhere they have to beat the others by `HANDICAP`."""
-
-ROUND, QUIET = 1.5, 0.02
-"""What more the preconditioned gradient is favoured without a set or penalty where the noise s√p of a mean of p unit contributions is at
-most `QUIET`: real tables have directions further apart than synthetic ones. Sets and penalties leave less of that to do."""
-
-LOUD = 0.03
-"""Without an intercept, of rows of which nothing but a norm is declared, nothing is favoured where the noise s of a mean of unit contributions is above this: on
-`benchmarks/uci_regression.py`, on which it was chosen, the adaptive gradient lost up to four times what zero loses from 0.035 on, and up to 0.025 beat all others. Such rows are
-mostly centred; those of declared columns lie off the middle of their bounds: on eight tables of `benchmarks/share_kept.py` (400 and 1 000 records, ε = 0.1, s = 0.07 and 0.16)
-the favour leaves 0.30 of zero's loss (at most 1.24), and 0.52 would be left without it."""
-
-SPARSE, SPARSE_FAVOUR = "greedy_selection", 4.0
-SET_FORMULA = "frank_wolfe"
-"""Where formulas decide, tables are wide: of many columns few matter more often than not, and the greedy selection is taken at up to
-`SPARSE_FAVOUR` times the others' prediction, if cells are declared: its scores are as noisy as a cell may be large. Frank–Wolfe's formula, made
-for a known radius, counts as many times less."""
-
-CONSTANT, HOPEFUL, SAFE = "constant", 0.5, 1.2
-"""The solver of the intercept alone; the score up to which another promises enough that it is not offered; and how many times better it counts
-than rehearsed, as two draws of noise tell no more than that where little is kept."""
-SAFE_WIDE, FAVOUR_WIDE = 1.25, 1.08
-"""The same of wide problems, whose tables differ more; and how many times better the adaptive gradient counts there. Chosen on the tables that the wide
-scenarios were chosen on (`synthetic.py`)."""
 
 FLOORED = (CONSTANT, "moments")
 """Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
@@ -145,9 +114,12 @@ def _chosen(
     inference: WithInference | None = None,
 ) -> tuple[Solver, Plan]:
     """What "auto" takes, of all solvers or `among` these; with `inference` each is judged by the whole run, whose last step forgets much of what the solver lost."""
-    found = _proposed(problem, prices, allowance, inference)
-    times = weights(problem, prices, inference.inner_allowance(allowance) if inference else allowance)
-    found = [one for one in found if not among or one.name in among]
+    spend = inference.inner_allowance(allowance) if inference else allowance
+    times = weights(problem, prices, spend)
+    found = [one for one in _proposed(problem, prices, spend) if not among or one.name in among]
+    if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+        found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
+    found = [_beside(one, inference, problem, prices, allowance) for one in found]
     kept = {} if kept is None else kept
     staged = _staged(problem, prices, allowance, found, 2) if perform is not None else None
     if staged is not None:
@@ -173,7 +145,7 @@ def _unless_drowned(
     printed = allowance.calibration is Calibration.PAPER or not allowance.is_private
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
         rehearse = (
-            known and not printed and isinstance(problem.loss, Loss) and _noise(problem, prices, allowance) > QUIET
+            known and not printed and isinstance(problem.loss, Loss) and noise(problem, prices, allowance) > QUIET
         )
         staged = _staged(problem, prices, allowance, [one], 1) if rehearse else None
         for level in [] if staged is None else _constant(problem, prices, allowance, [], staged):
@@ -248,24 +220,17 @@ def forecasts(
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
-def _proposed(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, inference: WithInference | None = None
-) -> list[Forecast]:
+def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
     able = solvers_for(problem)
     if problem.dimension > WIDEST:
         able.pop("moments", None)
     if not can_rehearse(problem) and RIDGED in able:
         able |= {f"{RIDGED} {ratio}": _for_targets(problem, ObjectivePerturbationSolver(ratio)) for ratio in RATIOS}
-    if inference is None:
-        return _consistent(problem, propose(problem, prices, allowance, able))
-    if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
-        able.pop(SPARSE, None)  # a step follows, which moves the columns that are not selected, too
-    found = _consistent(problem, propose(problem, prices, inference.inner_allowance(allowance), able))
-    return [_beside(inference, problem, prices, allowance, one) for one in found]
+    return _consistent(problem, propose(problem, prices, allowance, able))
 
 
 def _beside(
-    inference: WithInference | None, problem: Problem, prices: QueryPrices, allowance: Allowance, one: Forecast
+    one: Forecast, inference: WithInference | None, problem: Problem, prices: QueryPrices, allowance: Allowance
 ) -> Forecast:
     """A proposal with what inference buys beside it."""
     if inference is None or one.plan is None:
@@ -317,7 +282,7 @@ def _constant(
         return []
     spend = inference.inner_allowance(allowance) if inference else allowance
     proposed = propose(problem, prices, spend, {CONSTANT: _for_targets(problem, one)})
-    proposed = [_beside(inference, problem, prices, allowance, one) for one in proposed]
+    proposed = [_beside(one, inference, problem, prices, allowance) for one in proposed]
     if staged[1] is not problem:
         proposed = [narrow(one, problem, *staged[1:], allowance) for one in proposed]
     return [one for one in proposed if one.plan is not None]
@@ -344,34 +309,6 @@ def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:
         "Its steps would end short of the optimum, whatever the budget; it can be asked for by name."
     )
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
-
-
-def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
-    """How many times better than rehearsed, or than their formulas, solvers can be expected to do, from public facts; 1 for the others.
-
-    Counts are taken as rehearsed: how rare they are matters more than anything that the favours were chosen on.
-    """
-    if not can_rehearse(problem):
-        if narrowed(problem, prices) is not None:
-            return {CONSTANT: SAFE_WIDE, ADAPTIVE[0]: FAVOUR_WIDE}
-        cells = problem.norm_l2 >= CELLS_DECLARED * problem.norm_linf
-        return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
-    if problem.loss.kernel_code == KernelCode.POISSON:
-        return {CONSTANT: SAFE}
-    rows_alone = not problem.intercept and problem.norm_l2 <= problem.norm_linf
-    if not centred(problem) or (rows_alone and _noise(problem, prices, allowance, 1) > LOUD):
-        return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
-    found = dict.fromkeys(ADAPTIVE, FAVOUR) | {CONSTANT: SAFE}
-    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    if free and isinstance(problem.loss, Loss) and _noise(problem, prices, allowance) <= QUIET:
-        found["preconditioned_gradient"] *= ROUND
-    return found
-
-
-def _noise(problem: Problem, prices: QueryPrices, allowance: Allowance, p: int | None = None) -> float:
-    """s√p of a mean of p unit contributions; p is the dimension where None."""
-    s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
-    return float(s * math.sqrt(p or problem.dimension))
 
 
 def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
