@@ -23,6 +23,7 @@ from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
+from hullabaloo.solvers.moments.moments import MomentsSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
 from hullabaloo.solvers.score.step import skew, stepped
@@ -135,6 +136,11 @@ class WithInference(Solver):
         """What the solver of the coefficients may spend, about: for the planner's choice of it."""
         return allowance.scaled(math.sqrt(1.0 - self.share))
 
+    def of(self, solver: Solver) -> Solver:
+        """The same of this solver; itself where what it releases tells the errors."""
+        itself = solver.name == MomentsSolver.name and self.errors in ("auto", "homoskedastic")
+        return solver if itself else replace(self, solver=solver)
+
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The solver's own plan, then what inference takes.
 
@@ -147,7 +153,7 @@ class WithInference(Solver):
         def fits(factor: float) -> Plan | None:
             """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
             own = inner.plan(problem, prices, allowance.scaled(math.sqrt(1.0 - self.share) * factor))
-            made = self._composed(problem, prices, own, allowance.mu * math.sqrt(self.share))
+            made = self.composed(problem, prices, own, allowance)
             return made if allowance.takes(made.event) else None
 
         found = largest_share(fits, 1.0, 1.1, shorter=0.85, least=1e-3, fine=1.005)
@@ -158,7 +164,9 @@ class WithInference(Solver):
             )
         return found
 
-    def _composed(self, problem: Problem, prices: QueryPrices, own: Plan, mu: float) -> Plan:
+    def composed(self, problem: Problem, prices: QueryPrices, own: Plan, allowance: Allowance) -> Plan:
+        """The solver's `own` plan and the queries of inference, at their share of the allowance."""
+        mu = allowance.mu * math.sqrt(self.share)
         inner, loss, n, k = self._resolved(), problem.loss, problem.records, problem.targets
         inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
