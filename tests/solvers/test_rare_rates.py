@@ -1,4 +1,4 @@
-"""Rare classes and counts: what is predicted in all is near what was observed, at budgets that leave no second phase."""
+"""Rare classes and counts: what is predicted in all is near what was observed."""
 
 import math
 from dataclasses import replace
@@ -29,7 +29,7 @@ def rows(rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def predicted(loss: Loss, solver: object, X: Array, y: Array, offset: Array | None, mu: float) -> list[float]:
-    """Predicted over observed total of three fixed keys; none of the plans has a second phase."""
+    """Predicted over observed total of three fixed keys; only plans of larger budgets have a second phase."""
     width = X.shape[1]
     norm = NUMBERS + 2.0
     facts = RowFacts(
@@ -38,7 +38,7 @@ def predicted(loss: Loss, solver: object, X: Array, y: Array, offset: Array | No
     data = Table(X, y[:, None], facts)
     asked = replace(problem(data), loss=loss, offset_bound=facts.offset_bound)
     plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))  # type: ignore[attr-defined]
-    assert not GradientSchedule(**plan.settings).late
+    assert bool(GradientSchedule(**plan.settings).late) == (mu > 0.5)
     found = []
     for seed in range(3):
         curator = Curator(Rows(X, y[:, None], None, offset), plan.queries, key=TestKey(bytes(32)).derive(seed))
@@ -50,15 +50,15 @@ def predicted(loss: Loss, solver: object, X: Array, y: Array, offset: Array | No
     return found
 
 
+@pytest.mark.parametrize(("mu", "within"), [(0.2, 0.45), (0.7, 0.2)])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
-def test_a_rare_class_is_predicted_about_as_often_as_it_is(solver: object) -> None:
-    """1 % of the records. Over ten keys the mean ratio is 0.8 to 0.9, of deviation 0.2: cuts leave some. From one half, steps ended at 1.2 and 1.8."""
+def test_a_rare_class_is_predicted_about_as_often_as_it_is(solver: object, mu: float, within: float) -> None:
+    """1 % of the records. Over 24 and 12 keys the mean ratio is 0.96 and 1.0, of deviation 0.2 and 0.06: cut, or before the last steps, levels ended at 0.4."""
     rng = np.random.default_rng(1)
     X, theta = rows(rng)
     z = X @ theta + math.log(0.01) - 0.7
     y = np.where(rng.random(N) < 1.0 / (1.0 + np.exp(-z)), 1.0, -1.0)
-    ratios = predicted(Logistic(), solver, X, y, None, 0.2)
-    assert 0.65 < np.mean(ratios) < 1.15
+    assert np.mean(predicted(Logistic(), solver, X, y, None, mu)) == pytest.approx(1.0, abs=within)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)

@@ -20,7 +20,6 @@ from hullabaloo.solvers.gradient.histogram import (
 )
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
-from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -62,10 +61,9 @@ class Descent:
         return self.path.slope * self.view.length
 
     @property
-    def rare(self) -> bool:
-        """Whether one of two classes is seen to be rare: its derivatives are near 1, and a rate of which they are cut is off by that factor."""
-        logistic = self.loss.kernel_code is KernelCode.LOGISTIC
-        return logistic and self.path.smoothness < smooth_and_steep(self.loss)[0]
+    def classes(self) -> bool:
+        """Whether there are two: derivatives of a rare one are near 1, and a rate of which they are cut is off by that factor."""
+        return self.loss.kernel_code is KernelCode.LOGISTIC
 
     def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
         """One noisy gradient over w̄, of records whose constant column weighs so much."""
@@ -106,10 +104,10 @@ class Descent:
             seen = min(max(derivative(0.0), 1e-6 - 0.5), 0.5 - 1e-6)
             share = 0.5 - math.copysign(max(abs(seen) - 2.0 * noise, 0.0), seen)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
-        bend, alone = min(path.smoothness, STEEP * bend), 0
-        if bend < path.smoothness and not path.late:
-            share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
-            alone = max(round(share * path.second) - path.level, 0)
+        share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
+        share *= math.sqrt(max(1.0 - 4.0 * bend, 0.0)) if self.classes else 1.0
+        alone = 0 if path.late else max(round(share * path.second) - path.level, 0)
+        bend = min(path.smoothness, STEEP * bend)
         path = replace(path, smoothness=bend, curvature=bend, second=path.second - alone, level=path.level + alone)
         return replace(self, path=path), min(max(level, low), high)
 
@@ -138,9 +136,9 @@ class Descent:
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
             clip = self.level_clip(cut)
-            moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.rare else 0.5)
+            moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.classes else 0.5)
             noise = path.noise * clip * math.sqrt(2.0 * path.steps / path.level)
-            mean = self.kept_level(mean, moved, noise) if self.rare else moved
+            mean = self.kept_level(mean, moved, noise) if self.classes else moved
         return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}
 
     def farther(self, level: float, length: float) -> float:
@@ -166,12 +164,7 @@ class Descent:
         grid = edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
-        if view.intercept:
-            clip = min(clip_norm / view.length, 2.0, self.loss.constants(math.inf, 1.0).lipschitz)
-            # A quantile's h is its residuals' density.
-            step = 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5
-            moved = self.intercept_alone(start, schedule.LEVEL_LATE, clip, step)
-            start = self.kept_level(start, moved, path.late_noise * clip / math.sqrt(schedule.LATE_SHARES[0] / 2.0))
+        start = self.late_level(start, clip_norm, schedule.LEVEL_LATE[0])
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient)
@@ -181,7 +174,20 @@ class Descent:
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
         _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
-        return start + weight * (mean - start), {"gradients cut at": clip_norm, "weight": weight}
+        found = start + weight * (mean - start)
+        found = self.late_level(found, clip_norm, schedule.LEVEL_LATE[1])
+        return found, {"gradients cut at": clip_norm, "weight": weight}
+
+    def late_level(self, point: Array, clip_norm: float, steps: int) -> Array:
+        """The level by so many of its steps in the second phase: no derivative of classes is cut, others where gradients are."""
+        if not self.view.intercept:
+            return point
+        lipschitz = self.loss.constants(math.inf, 1.0).lipschitz
+        clip = 1.0 if self.classes else min(clip_norm / self.view.length, 2.0, lipschitz)
+        # A quantile's h is its residuals' density.
+        moved = self.intercept_alone(point, steps, clip, 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5)
+        share = 0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE)
+        return self.kept_level(point, moved, self.path.late_noise * clip / math.sqrt(share))
 
     def unbiased_clip(self, above: Array, grid: Array) -> float:
         """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""
@@ -203,7 +209,7 @@ class Descent:
         """Bound of |φ'| where the first phase ends with the intercept: residuals that noise drowns all the same are not worth it."""
         path = self.path
         if not schedule.is_residual(self.loss):
-            return 1.0 if self.rare else path.slope
+            return 1.0 if self.classes else path.slope
         usual, noise = cut / self.view.length, path.noise * math.sqrt(path.steps / path.level)
         return min(path.slope, max(QUIET_ENOUGH * usual / noise, LEAST_CLIP * usual))
 
@@ -255,14 +261,14 @@ class Descent:
         return point
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
-        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − 4(s/change)²)₊ of the move d.
+        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − k(s/change)²)₊ of the move d.
 
-        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}).
+        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}). k is 4, and 1 of rates, which cut gradients leave too low.
         """
         residual, d = schedule.is_residual(self.loss), float(moved[-1] - start[-1])
         change = self.path.smoothness * d if residual else self.path.smoothness / STEEP * math.expm1(-abs(d))
         found = start.copy()
-        found[-1] += max(0.0, 1.0 - 4.0 * (noise / change) ** 2) * d if d else 0.0
+        found[-1] += max(0.0, 1.0 - (4.0 if residual else 1.0) * (noise / change) ** 2) * d if d else 0.0
         return found
 
 

@@ -34,6 +34,7 @@ class GradientSolver(Solver):
 
     Of counts, and of columns much narrower than their bounds, at most `MOST_STEPS` steps without momentum end short of the optimum even
     at large budgets: "adaptive_gradient" and "preconditioned_gradient" do not, and "auto" never takes this one for counts.
+    Chances beyond 0.73 are cut where the budget is small: a rare class then comes to 0.8 of its rate; not cut, a balanced one would keep up to 0.14 less of the gain.
     """
 
     name: ClassVar[str] = "gradient"

@@ -73,8 +73,9 @@ class MeasuredGradientSolver(Solver, ABC):
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)
             queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
-            queries += [steps(to.part(0), LEVEL_LATE)] if problem.intercept or led(problem) else []
-            queries += [steps(to.part(2), 1), steps(to.part(3), path.late)]
+            level = problem.intercept or led(problem)
+            before, after = (steps(to.part(0) * math.sqrt(one / sum(LEVEL_LATE)), one) for one in LEVEL_LATE)
+            queries += [*[before] * level, steps(to.part(2), 1), steps(to.part(3), path.late), *[after] * level]
         reason = self._reason(path, problem)
         return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
 
