@@ -1,10 +1,12 @@
 """Packages whose names are imported on first use (PEP 562): those that the stub beside their `__init__`, read by type checkers, imports."""
 
 import ast
+import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from pkgutil import get_data
+from types import ModuleType
 from typing import Any
 
 
@@ -23,3 +25,10 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         return value
 
     return find, lambda: list(names), names
+
+
+def callable_as(package: str, run: Callable[..., Any]) -> None:
+    """Let a package that is named like its function be called as the function, once it is imported."""
+    room: Any = sys.modules[package]
+    room.__class__ = type("Room", (ModuleType,), {"__call__": staticmethod(run)})
+    room.__signature__ = inspect.signature(run)  # else that of a method, without its first parameter

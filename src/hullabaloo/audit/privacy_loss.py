@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax, ndtri
 
 from hullabaloo.data import Rows
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
@@ -56,7 +57,6 @@ def gaussian(
 
 def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int) -> PrivacyLoss:
     """A Laplace release in units of its scale."""
-    from scipy.special import ndtri
 
     first, second = (np.abs(answer - x) for x in exact)
     realised = float(np.sum(np.abs(exact[1] - exact[0])))
@@ -72,7 +72,7 @@ def chosen(
     kept = np.ones(scores[0].size, dtype=bool) if excluded is None else ~np.asarray(excluded)
     once = isinstance(query, Choice) and query.once
     rate = query.epsilon / (2.0 * query.sensitivity)
-    logs = [(flipped if once else exponential)(rate * one[kept]) for one in scores]
+    logs = [(flipped if once else log_softmax)(rate * one[kept]) for one in scores]
     place = int(np.count_nonzero(kept[:answer]))
     losses = logs[1] - logs[0]
     realised = float(np.max(np.abs(losses)) if once else np.ptp(losses))
@@ -89,12 +89,6 @@ def _choice_score(logs: Array, place: int) -> tuple[float, float]:
     if widest < 1e-6:
         return 0.0, 0.0
     return float(apart[place]) / widest, float(chances @ apart**2) / widest**2
-
-
-def exponential(scores: Array) -> Array:
-    """Log-probabilities ∝ `exp(score)`."""
-    behind = scores - scores.max()
-    return np.asarray(behind - math.log(float(np.sum(np.exp(behind)))))
 
 
 def flipped(scores: Array) -> Array:

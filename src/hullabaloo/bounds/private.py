@@ -7,18 +7,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.bounds.record import PrivateBounds, outer_ranges
-from hullabaloo.data import Domain, Numeric, schema
-from hullabaloo.data.given import names_of
+from hullabaloo.data import UNNAMED, Domain, Numeric, names_of, schema
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.records import ChosenColumns
-from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, SchemaError
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release.parameters import check_types
-from hullabaloo.release.request import ReleaseRequest
-from hullabaloo.release.run import run_question
+from hullabaloo.release import ReleaseRequest, check_types, run_question
 
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table

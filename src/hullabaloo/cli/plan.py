@@ -167,21 +167,8 @@ def audit(
     if out is not None:
         found.save(out)
     colour = "green" if found.passed else "red" if found.caught else "yellow"
-    verdict = Panel(Text(f"{found.verdict}."), title="What the audit found", title_align="left", border_style=colour)
-    claimed = "–" if found.mu is None else f"{found.mu:.4g}"
-    realised = "–" if found.mu is None or math.isnan(found.mu_realised) else f"{found.mu_realised:.4g}"
-    wrong, judged = found.errors.alarms + found.errors.misses, found.errors.first + found.errors.second
-    about = {
-        "estimator": f"{found.estimator}, solver {found.solver}, {found.neighbours}, unit {found.unit}",
-        "tables": f"{found.records} record{'s' * (found.records > 1)}; {found.canary}",
-        "epsilon": f"at least {found.epsilon_lower:.4g} of {found.epsilon:.4g} at delta {found.delta:.3g}",
-        "mu": f"at least {found.mu_lower:.4g} of {claimed} claimed; the tables realise {realised}",
-        "attack": f"wrong in {wrong} of {judged} runs that were judged",
-    }
-    checks = [[one.name, f"{one.value:.4g}", f"{one.count}", "" if one.fine else "FAULT"] for one in found.checks]
-    faults, notes = [f"Fault: {one}." for one in found.faults], [f"Note: {one}." for one in found.notes]
-    noise = table(["noise", "of what is stated", "numbers", ""], checks)
-    shown = [verdict, *faults, facts(about), noise, *notes, NOTHING]
+    verdict = Panel(Text(f"{found.lines()[0]}."), title="What the audit found", title_align="left", border_style=colour)
+    shown = [verdict, *(f"{line}." for line in found.lines()[1:]), NOTHING]
     output.result({"report": found.to_dict()}, *shown, ok=found.passed)
     if not found.passed:
         raise typer.Exit(ExitCode.FAULTS)

@@ -20,11 +20,9 @@ from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, Event, NoisyMoments, Schedule, gaussian_mu
-from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.parameters import shown, whole
+from hullabaloo.release import PrivacyStatement, Release, shown, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
-from hullabaloo.solvers import Problem, Solution, Solver
-from hullabaloo.solvers.moments.moments import TARGET_SCALE, solve_moments
+from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from hullabaloo.compiled import njit
 
 
@@ -28,54 +30,41 @@ def _finish(line, size, squares, bound, rescaled):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
+def _sketched(values, columns, slopes, matrix, most, bound, rescaled, line):  # type: ignore[no-untyped-def]
+    """Write the sketch of a row's cells in these columns, then its intercept; False where over `most` of them are nonzero."""
+    squares, nonzeros, size = 0.0, 0, matrix.shape[1]
+    for at in range(values.size):
+        value = values[at]
+        if value != 0.0 and columns[at] < slopes:
+            nonzeros += 1
+            squares += value * value
+    if nonzeros > most:
+        return False
+    for at in range(values.size):
+        value, j = values[at], columns[at]
+        if j >= slopes:
+            line[size + j - slopes] = value
+        elif value != 0.0:
+            weights = matrix[j]
+            for k in range(size):
+                line[k] += value * weights[k]
+    _finish(line, size, squares, bound, rescaled)
+    return True
+
+
+@njit(cache=True, nogil=True)
 def sketch_dense(X, slopes, matrix, most, bound, rescaled, kept, out):  # type: ignore[no-untyped-def]
-    """Write the sketch of every row, then its intercept; a row that is not kept, or has over `most` nonzeros, becomes 0."""
-    n, size = X.shape[0], matrix.shape[1]
-    for i in range(n):
-        line = out[i]
-        line[:] = 0.0
-        squares, nonzeros = 0.0, 0
-        if kept[i]:
-            for j in range(slopes):
-                value = X[i, j]
-                if value != 0.0:
-                    nonzeros += 1
-                    squares += value * value
-            kept[i] = nonzeros <= most
-        if kept[i]:
-            for j in range(slopes):
-                value = X[i, j]
-                if value != 0.0:
-                    weights = matrix[j]
-                    for at in range(size):
-                        line[at] += value * weights[at]
-            _finish(line, size, squares, bound, rescaled)
-            for j in range(slopes, X.shape[1]):
-                line[size + j - slopes] = X[i, j]
+    """Sketch every row; one that is not kept, or has over `most` nonzeros, becomes 0."""
+    columns = np.arange(X.shape[1])
+    out[:] = 0.0
+    for i in range(X.shape[0]):
+        kept[i] = kept[i] and _sketched(X[i], columns, slopes, matrix, most, bound, rescaled, out[i])
 
 
 @njit(cache=True, nogil=True)
 def sketch_sparse(data, indices, indptr, slopes, matrix, most, bound, rescaled, kept, out):  # type: ignore[no-untyped-def]
     """The same for rows in compressed sparse row form, columns rising within a row."""
-    size = matrix.shape[1]
+    out[:] = 0.0
     for i in range(indptr.size - 1):
-        line = out[i]
-        line[:] = 0.0
-        squares, nonzeros = 0.0, 0
-        if kept[i]:
-            for at in range(indptr[i], indptr[i + 1]):
-                value = data[at]
-                if value != 0.0 and indices[at] < slopes:
-                    nonzeros += 1
-                    squares += value * value
-            kept[i] = nonzeros <= most
-        if kept[i]:
-            for at in range(indptr[i], indptr[i + 1]):
-                value, j = data[at], indices[at]
-                if j >= slopes:
-                    line[size + j - slopes] = value
-                elif value != 0.0:
-                    weights = matrix[j]
-                    for k in range(size):
-                        line[k] += value * weights[k]
-            _finish(line, size, squares, bound, rescaled)
+        here = slice(indptr[i], indptr[i + 1])
+        kept[i] = kept[i] and _sketched(data[here], indices[here], slopes, matrix, most, bound, rescaled, out[i])

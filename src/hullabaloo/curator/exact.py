@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.kernels import add_cells, total_of_cells
-from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.data.threads import cores
+from hullabaloo.data import RowFacts, Rows, cores
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

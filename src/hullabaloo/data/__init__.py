@@ -5,19 +5,22 @@ from hullabaloo.data.documents import Format
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.encoding import INTERCEPT, Encoding
 from hullabaloo.data.files import domain_template
-from hullabaloo.data.given import path_of
+from hullabaloo.data.given import names_of, path_of
+from hullabaloo.data.grid import Grid
 from hullabaloo.data.labels import LevelIndex
-from hullabaloo.data.parts import PartedRows
+from hullabaloo.data.parts import PartedRows, check_parts
 from hullabaloo.data.readers.opening import Table, TableSchema, describe_table, open_table
 from hullabaloo.data.records import table_of
 from hullabaloo.data.reference import columns_of
 from hullabaloo.data.saving import write_whole
-from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.data.targets import BoundedTarget, ClassTarget, TargetScale
+from hullabaloo.data.schema import check_roles, feature_columns, role_columns
+from hullabaloo.data.source import MOST_PER_UNIT, RowFacts, Rows
+from hullabaloo.data.targets import UNNAMED, BoundedTarget, ClassTarget, TargetScale
 from hullabaloo.data.threads import cores
 
 __all__ = [
-    "INTERCEPT", "BoundedTarget", "Categorical", "ClassTarget", "Domain", "Encoding", "Format", "LevelIndex", "Numeric",
-    "PartedRows", "RowFacts", "Rows", "Table", "TableSchema", "TargetScale", "columns_of", "cores", "describe_table",
-    "domain_template", "open_table", "path_of", "table_of", "write_whole",
+    "INTERCEPT", "MOST_PER_UNIT", "UNNAMED", "BoundedTarget", "Categorical", "ClassTarget", "Domain", "Encoding",
+    "Format", "Grid", "LevelIndex", "Numeric", "PartedRows", "RowFacts", "Rows", "Table", "TableSchema", "TargetScale",
+    "check_parts", "check_roles", "columns_of", "cores", "describe_table", "domain_template", "feature_columns",
+    "names_of", "open_table", "path_of", "role_columns", "table_of", "write_whole",
 ]  # fmt: skip

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
+from hullabaloo.geometry.kernels import SPLITTER, two_product, two_sum
 from hullabaloo.losses.kernels import HUBER, LOGISTIC, MARGIN_TABLE, POISSON, RESIDUAL_TABLE, SMOOTHED_HINGE, SQUARED
 
-_SPLITTER = 134217729.0  # 2^27 + 1
 _LOG2_HIGH, _LOG2_MIDDLE, _LOG2_LOW = 0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34
 _HALVINGS = 9
 _TERMS = 10
@@ -21,28 +21,7 @@ _FAINT = -200.0  # e^-200 is below 2^-288
 
 
 @njit(cache=True, nogil=True, inline="always")
-def two_sum(a, b):  # type: ignore[no-untyped-def]  # numba kernel
-    """`a + b` as rounded sum and error."""
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def two_product(a, b):  # type: ignore[no-untyped-def]
-    """`a · b` as rounded product and error."""
-    p = a * b
-    c = _SPLITTER * a
-    a_high = c - (c - a)
-    a_low = a - a_high
-    c = _SPLITTER * b
-    b_high = c - (c - b)
-    b_low = b - b_high
-    return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def add(a, a_low, b, b_low):  # type: ignore[no-untyped-def]
+def add(a, a_low, b, b_low):  # type: ignore[no-untyped-def]  # numba kernel
     """The sum of two doubled numbers."""
     s, e = two_sum(a, b)
     t, f = two_sum(a_low, b_low)
@@ -171,7 +150,7 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, numbers, o
     lane, lost = np.empty(8), np.empty(8)
     theta_high, theta_rest = np.empty(p), np.empty(p)  # Veltkamp's halves, split once
     for j in range(p):
-        c = _SPLITTER * theta[j]
+        c = SPLITTER * theta[j]
         theta_high[j] = c - (c - theta[j])
         theta_rest[j] = theta[j] - theta_high[j]
     for i in range(n):
@@ -182,7 +161,7 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, numbers, o
             for m in range(8):
                 x = row[j + m]
                 q = x * theta[j + m]
-                c = _SPLITTER * x
+                c = SPLITTER * x
                 high = c - (c - x)
                 rest = x - high
                 error = rest * theta_rest[j + m] - (
@@ -203,13 +182,13 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, numbers, o
             d, d_low = multiply(d, d_low, weight[i], 0.0)
         if d == 0.0:
             continue
-        c = _SPLITTER * d
+        c = SPLITTER * d
         d_high = c - (c - d)
         d_rest = d - d_high
         for j in range(p):
             x = row[j]
             q = x * d
-            c = _SPLITTER * x
+            c = SPLITTER * x
             high = c - (c - x)
             rest = x - high
             error = rest * d_rest - (((q - high * d_high) - rest * d_high) - high * d_rest)

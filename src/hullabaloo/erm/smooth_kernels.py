@@ -1,16 +1,7 @@
 """Kernels of the inner minimisation, in plain doubles: derivatives of all records from their predictions."""
 
 from hullabaloo.compiled import njit
-from hullabaloo.losses.kernels import (
-    HUBER,
-    LOGISTIC,
-    MARGIN_TABLE,
-    POISSON,
-    RESIDUAL_TABLE,
-    SMOOTHED_HINGE,
-    SQUARED,
-    clipped,
-)
+from hullabaloo.losses.kernels import MARGIN_TABLE, RESIDUAL_TABLE, bend, clipped
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -24,25 +15,13 @@ def table_bend(table, t):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def bend(code, numbers, z, y, d, clip):  # type: ignore[no-untyped-def]  # noqa: PLR0911  # numba kernel
+def clipped_bend(code, numbers, z, y, d, clip):  # type: ignore[no-untyped-def]  # numba kernel
     """φ'' where φ' = d is not clipped, else 0."""
     if not -clip < d < clip:
         return 0.0
-    if code == SQUARED:
-        return 1.0
-    if code == HUBER:
-        return 1.0 if -numbers[0] < d < numbers[0] else 0.0
-    if code == LOGISTIC:
-        return abs(d) * max(0.0, abs(y) - abs(d))
-    if code == POISSON:
-        return d + y
-    if code == SMOOTHED_HINGE:
-        return y * y / (2.0 * numbers[0]) if 0.0 < abs(d) < abs(y) else 0.0
     if code == RESIDUAL_TABLE:
         return table_bend(numbers, z - y)
-    if code == MARGIN_TABLE:
-        return y * y * table_bend(numbers, y * z)
-    return 0.0
+    return y * y * table_bend(numbers, y * z) if code == MARGIN_TABLE else bend(code, numbers, d, y)
 
 
 @njit(cache=True, nogil=True)
@@ -51,7 +30,7 @@ def slopes(z, y, weight, clip, code, numbers, first, second):  # type: ignore[no
     weighted = weight.size > 0
     for i in range(z.size):
         d = clipped(code, numbers, z[i], y[i], clip)
-        h = bend(code, numbers, z[i], y[i], d, clip)
+        h = clipped_bend(code, numbers, z[i], y[i], d, clip)
         if weighted:
             d *= weight[i]
             h *= weight[i]

@@ -11,7 +11,7 @@ from hullabaloo.geometry.intercept import (
     PenaltyWithFreeIntercept, VerticesWithIntercept, WithIntercept, with_free_intercept, with_intercept,
 )
 from hullabaloo.geometry.mirror import euclidean_map
-from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
+from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall, product_bound
 from hullabaloo.geometry.penalty import (
     ElasticNetPenalty, GroupPenalty, HasElasticForm, L1Penalty, NoPenalty, NuclearPenalty, Penalty, SquaredL2Penalty,
 )
@@ -40,8 +40,8 @@ __all__ = [
     "PenaltyWithFreeIntercept", "Polytope", "Projectable", "SeparableForm", "SeparablePenalty", "SetFunction",
     "Simplex", "SquaredL2Penalty", "SubmodularBall", "SubmodularPenalty", "SubmodularPolyhedron", "TreeCover",
     "VerticesWithIntercept", "Width", "WithIntercept", "dual_omega", "euclidean_map", "explain_missing",
-    "greedy_vertex", "measured_width", "omega", "penalty_from_dict", "penalty_from_text", "prox_within", "require",
-    "require_within", "separable_form", "set_from_dict", "set_from_text", "set_function_from_dict",
-    "set_function_from_text", "with_free_intercept", "with_intercept",
+    "greedy_vertex", "measured_width", "omega", "penalty_from_dict", "penalty_from_text", "product_bound",
+    "prox_within", "require", "require_within", "separable_form", "set_from_dict", "set_from_text",
+    "set_function_from_dict", "set_function_from_text", "with_free_intercept", "with_intercept",
 ]
 # fmt: on

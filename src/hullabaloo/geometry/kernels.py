@@ -6,14 +6,35 @@ from numpy.typing import NDArray
 from hullabaloo.compiled import njit
 
 Floats = NDArray[np.float64]
+SPLITTER = 134217729.0  # 2^27 + 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def two_sum(a, b):  # type: ignore[no-untyped-def]  # numba kernel
+    """`a + b` as rounded sum and error (Knuth 1969)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def two_product(a, b):  # type: ignore[no-untyped-def]
+    """`a · b` as rounded product and error (Veltkamp's splitting, Dekker 1971)."""
+    p = a * b
+    c = SPLITTER * a
+    a_high = c - (c - a)
+    a_low = a - a_high
+    c = SPLITTER * b
+    b_high = c - (c - b)
+    b_low = b - b_high
+    return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def added(hi, lo, x):  # type: ignore[no-untyped-def]
-    """(hi + lo) + x as a new pair: hi the running sum in floats, lo all that was rounded off (two-sum, Knuth 1969)."""
-    total = hi + x
-    part = total - hi
-    return total, lo + ((hi - (total - part)) + (x - part))
+    """(hi + lo) + x as a new pair: hi the running sum in floats, lo all that was rounded off (`two_sum`)."""
+    total, rest = two_sum(hi, x)
+    return total, lo + rest
 
 
 @njit(cache=True, nogil=True)

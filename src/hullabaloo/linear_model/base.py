@@ -29,8 +29,7 @@ from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
 from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release import PrivacyStatement, Release
-from hullabaloo.release.estimator import warn_of_column
+from hullabaloo.release import PrivacyStatement, Release, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price

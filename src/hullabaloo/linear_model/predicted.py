@@ -7,11 +7,8 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from hullabaloo.data.given import names_of
-from hullabaloo.data.records import table_of
+from hullabaloo.data import UNNAMED, feature_columns, names_of, role_columns, table_of
 from hullabaloo.data.scan import ScannedTable, scan
-from hullabaloo.data.schema import feature_columns, role_columns
-from hullabaloo.data.targets import UNNAMED
 from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.release.parameters import found
 

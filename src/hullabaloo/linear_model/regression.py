@@ -15,8 +15,7 @@ from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore
 from hullabaloo.losses import AnyLoss, Huber, Loss, Pinball, Poisson, ResidualLoss, Squared, SquaredTargets
 from hullabaloo.losses.base import SHARPEST, Array
-from hullabaloo.release.estimator import RegressorMixin
-from hullabaloo.release.parameters import found, positive
+from hullabaloo.release import RegressorMixin, found, positive
 from hullabaloo.structure.structure import Groups, column_groups
 
 Shape = tuple[geometry.ConvexSet | None, geometry.Penalty]

@@ -21,8 +21,7 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import TABLES, Chosen, choose, reading_of
 from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 from hullabaloo.privacy import Budget
-from hullabaloo.release import ReleaseRequest, prepare
-from hullabaloo.release.parameters import found, shown
+from hullabaloo.release import ReleaseRequest, found, prepare, shown
 
 MOST = 1_000
 _FIXED = {

@@ -6,8 +6,7 @@ from itertools import product
 from numbers import Integral, Real
 from typing import Any, final
 
-from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale
-from hullabaloo.data.given import names_of
+from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale, names_of
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
 from hullabaloo.losses.readings import Reading, Reads

@@ -11,8 +11,7 @@ from typing import Any, final
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.data import Domain, Encoding, Format
-from hullabaloo.data.schema import check_roles, feature_columns, role_columns
+from hullabaloo.data import Domain, Encoding, Format, check_roles, feature_columns, role_columns
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
@@ -23,8 +22,7 @@ from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import PrivacyStatement, ReleaseRequest
-from hullabaloo.release.parameters import check_types, found
+from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found
 from hullabaloo.release.run import Buy, buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel

@@ -21,10 +21,8 @@ from hullabaloo.linear_model.shared import Around, check_state, offers, terms_of
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
-from hullabaloo.release import PrivacyStatement, label_of
-from hullabaloo.release.parameters import check_types
+from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, stated
 from hullabaloo.release.request import ReleaseRequest, machine_failures
-from hullabaloo.release.run import Purchase, stated
 from hullabaloo.tables import Printed
 
 SHAPES = ("geometric", "logarithmic", "poisson")

@@ -22,16 +22,16 @@ from hullabaloo.privacy.noise_events import (
 )
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.repeats import Repeats
-from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.privacy.schedule import FOREVER, Schedule
 from hullabaloo.privacy.tuned_events import TunedEvent
 
 __all__ = [
-    "ACCOUNTING_VERSION", "DRAWS", "NOTHING", "TAIL_MASS", "Allowance", "BasicFilter", "Budget", "Calibration",
-    "Capacity", "ComposedEvent", "Cost", "Event", "Filter", "GaussianEvent", "GdpFilter", "LaplaceEvent", "Neighbours",
-    "NoisyMoments", "NoisyScore", "NotPrivateEvent", "ObjectivePerturbationEvent", "PermuteAndFlipEvent", "Remaining",
-    "RenyiFilter", "Repeats", "Schedule", "SelectionEvent", "Totals", "TunedEvent", "base_mu", "calibrate", "compose",
-    "delta_of", "epsilon_of", "event_from_dict", "filter_named", "gaussian_mu", "gdp_delta", "gdp_epsilon", "gdp_mu",
-    "group", "kifer_objective_perturbation", "noise_multiplier", "objective_noise_multiplier",
+    "ACCOUNTING_VERSION", "DRAWS", "FOREVER", "NOTHING", "TAIL_MASS", "Allowance", "BasicFilter", "Budget",
+    "Calibration", "Capacity", "ComposedEvent", "Cost", "Event", "Filter", "GaussianEvent", "GdpFilter", "LaplaceEvent",
+    "Neighbours", "NoisyMoments", "NoisyScore", "NotPrivateEvent", "ObjectivePerturbationEvent", "PermuteAndFlipEvent",
+    "Remaining", "RenyiFilter", "Repeats", "Schedule", "SelectionEvent", "Totals", "TunedEvent", "base_mu", "calibrate",
+    "compose", "delta_of", "epsilon_of", "event_from_dict", "filter_named", "gaussian_mu", "gdp_delta", "gdp_epsilon",
+    "gdp_mu", "group", "kifer_objective_perturbation", "noise_multiplier", "objective_noise_multiplier",
     "output_noise_multiplier", "paper_objective_perturbation", "selection_epsilon",
 ]
 # fmt: on

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hullabaloo.compiled import njit
+from hullabaloo.geometry.kernels import two_product, two_sum
 
 
 @njit(cache=True, nogil=True)
@@ -33,24 +34,12 @@ def coordinate_sweeps(gram, slope, weight, theta, sweeps):  # type: ignore[no-un
 def careful_slope(gram, theta, cross):  # type: ignore[no-untyped-def]
     """Aθ − b as if computed with twice the digits and rounded once (Ogita, Rump, Oishi 2005, Dot2)."""
     out = np.empty_like(cross)
-    split = 134217729.0  # 2²⁷ + 1, Dekker's splitter
     for i in range(cross.size):
-        total = -cross[i]
-        lost = 0.0
+        total, lost = -cross[i], 0.0
         for j in range(theta.size):
-            x = gram[i, j]
-            y = theta[j]
-            product = x * y
-            c = split * x
-            x_high = c - (c - x)
-            x_low = x - x_high
-            c = split * y
-            y_high = c - (c - y)
-            y_low = y - y_high
-            lost += x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
-            new = total + product
-            back = new - total
-            lost += (total - (new - back)) + (product - back)
-            total = new
+            product, error = two_product(gram[i, j], theta[j])
+            lost += error
+            total, error = two_sum(total, product)
+            lost += error
         out[i] = total + lost
     return out

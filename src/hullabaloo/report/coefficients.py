@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Self, final
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.summary import Row, Summary
-from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, SMALL, WIDTH, new_figure
+from hullabaloo.report.drawing import MUTED, ORANGE, SMALL, WIDTH, Display, new_figure
 from hullabaloo.report.plots import shortened
 from hullabaloo.report.released import estimator_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @final
-class CoefficientDisplay:
+class CoefficientDisplay(Display):
     """Unpenalised estimates with their intervals, one line a coefficient, beside the coefficients that predict.
 
     Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so. Needs `pip install "hullabaloo[report]"`.
@@ -35,10 +34,6 @@ class CoefficientDisplay:
         >>> import hullabaloo as hb
         >>> hb.report.CoefficientDisplay.from_model(model).plot().figure_.savefig("coefficients.svg")  # doctest: +SKIP
     """
-
-    ax_: "Axes"
-    figure_: "Figure"
-    errorbar_: Any
 
     def __init__(self, rows: Sequence[Row], *, confidence: float = 0.95, exponentiated: bool = False) -> None:
         self.rows, self.confidence, self.exponentiated = tuple(rows), confidence, exponentiated
@@ -72,8 +67,8 @@ class CoefficientDisplay:
         places = range(len(self.rows))[::-1]
         told = [(row, place) for row, place in zip(self.rows, places, strict=True) if math.isfinite(row.high)]
         ends = [[row.estimate - row.low for row, _ in told], [row.high - row.estimate for row, _ in told]]
-        look: dict[str, Any] = {"fmt": "o", "color": BLUE, "ecolor": INK, "ms": 5, "capsize": 2, "label": "estimate"}
-        self.errorbar_ = ax.errorbar([row.estimate for row, _ in told], [place for _, place in told], xerr=ends, **look)
+        middles, heights = [row.estimate for row, _ in told], [place for _, place in told]
+        self._errorbars(ax, middles, heights, xerr=ends, label="estimate")
         released = [row.coefficient for row in self.rows]
         ax.plot(released, places, "|", color=ORANGE, ms=9, mew=1.6, label="coefficient that predicts")
         if self.exponentiated:
@@ -97,6 +92,4 @@ class CoefficientDisplay:
         ax.set_yticks(places, names)
         ax.set_xlabel(f"{'ratio' if self.exponentiated else 'coefficient'}, {100 * self.confidence:g} % intervals")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)
-        figure: Any = ax.get_figure(root=True)
-        self.ax_, self.figure_ = ax, figure
         return self

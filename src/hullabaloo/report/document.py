@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
-from hullabaloo.data.documents import Format
-from hullabaloo.data.targets import UNNAMED
+from hullabaloo.data import UNNAMED, Format
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger

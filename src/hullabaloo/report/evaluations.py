@@ -8,17 +8,16 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.model_selection.evaluation import Evaluation
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin
 from hullabaloo.release.parameters import found
-from hullabaloo.report.drawing import BLUE, INK, MUTED, WIDTH, new_figure
+from hullabaloo.report.drawing import MUTED, WIDTH, Display, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SEEN = 2.0
 """Standard errors of its noise that a bin's number of records is above, for the bin to be drawn."""
 
 
-class _BinnedDisplay(ABC):
+class _BinnedDisplay(Display, ABC):
     """A point with its error bar for each bin that noise leaves to be seen; made from an evaluation, drawn by `plot`.
 
     Parameters:
@@ -30,9 +29,6 @@ class _BinnedDisplay(ABC):
         errorbar_: matplotlib's container of the error bars.
     """
 
-    ax_: "Axes"
-    figure_: "Figure"
-    errorbar_: Any
     metric: str
     label: str
 
@@ -73,13 +69,10 @@ class _BinnedDisplay(ABC):
         seen = [row for row in self.rows if row.count > SEEN * row.count_error]
         values = [self._value(row) for row in seen]
         ends = [[one.value - one.low for one in values], [one.high - one.value for one in values]]
-        look: dict[str, Any] = {"fmt": "o", "color": BLUE, "ecolor": INK, "ms": 5, "capsize": 2}
-        self.errorbar_ = ax.errorbar([row.prediction for row in seen], [one.value for one in values], yerr=ends, **look)
+        self._errorbars(ax, [row.prediction for row in seen], [one.value for one in values], yerr=ends)
         self._reference(ax)
         ax.set_xlabel(f"mean prediction; {100 * self.confidence:g} % intervals")
         ax.set_ylabel(self.label)
-        figure: Any = ax.get_figure(root=True)
-        self.ax_, self.figure_ = ax, figure
         return self
 
 

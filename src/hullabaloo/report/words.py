@@ -11,8 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.privacy.schedule import FOREVER
+from hullabaloo.privacy import FOREVER, Budget, Neighbours
 from hullabaloo.release import NOT_PRIVATE, NOT_RECORDED, PrivacyStatement
 
 WEAK_GUESS = 0.9

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from hullabaloo.codec import arguments
 from hullabaloo.solvers.base import Array
 
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told at this size"
@@ -69,11 +70,7 @@ class Claim:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; ends that are open are None."""
-        numbers = {
-            key: None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in asdict(self).items()
-        }
-        return {**numbers, "expected": self.expected, "found": self.found, "verdict": self.verdict}
+        return {**arguments(self), "expected": self.expected, "found": self.found, "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)

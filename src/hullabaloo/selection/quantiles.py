@@ -11,8 +11,7 @@ import numpy as np
 from hullabaloo.curator.asked import Asked
 from hullabaloo.curator.exact import Integers
 from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
-from hullabaloo.data import PartedRows, Rows
-from hullabaloo.data.grid import Grid
+from hullabaloo.data import Grid, PartedRows, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, exponential_mechanism
 from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, SelectionEvent

@@ -11,7 +11,7 @@ from hullabaloo.solvers.gradient.gradient import GradientSolver
 from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver, PreconditionedGradientSolver
 from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
-from hullabaloo.solvers.moments.moments import MomentsSolver, solve_moments
+from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver, quadratic_weights, solve_moments
 from hullabaloo.solvers.moments.uncertainty import Explained, explained
 from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
@@ -22,10 +22,10 @@ from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 from hullabaloo.solvers.watched import Watched
 
 __all__ = [
-    "TARGET_VARIANCE", "AdaptiveGradientSolver", "Answers", "Array", "ConstantSolver", "CoordinateDescentSolver",
-    "DualFrankWolfeSolver", "Explained", "FrankWolfeSolver", "GradientSolver", "GreedyCoordinateDescentSolver",
-    "GreedySelectionSolver", "MirrorDescentSolver", "MomentsSolver", "ObjectivePerturbationSolver",
-    "OutputPerturbationSolver", "Plan", "PreconditionedGradientSolver", "PricedQuery", "Problem", "PublicTable",
-    "QueryPrices", "SeparateTargetsSolver", "Solution", "Solver", "Watched", "WithInference", "explained",
-    "prediction_bound", "separate", "slope_bound", "solve_moments",
+    "TARGET_SCALE", "TARGET_VARIANCE", "AdaptiveGradientSolver", "Answers", "Array", "ConstantSolver",
+    "CoordinateDescentSolver", "DualFrankWolfeSolver", "Explained", "FrankWolfeSolver", "GradientSolver",
+    "GreedyCoordinateDescentSolver", "GreedySelectionSolver", "MirrorDescentSolver", "MomentsSolver",
+    "ObjectivePerturbationSolver", "OutputPerturbationSolver", "Plan", "PreconditionedGradientSolver", "PricedQuery",
+    "Problem", "PublicTable", "QueryPrices", "SeparateTargetsSolver", "Solution", "Solver", "Watched", "WithInference",
+    "explained", "prediction_bound", "quadratic_weights", "separate", "slope_bound", "solve_moments",
 ]  # fmt: skip

@@ -21,9 +21,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Schedule
-from hullabaloo.release import Release
-from hullabaloo.release.estimator import warn_of_column
-from hullabaloo.release.parameters import check_types, declared, whole
+from hullabaloo.release import Release, check_types, declared, warn_of_column, whole
 from hullabaloo.streaming.opening import EXISTS, opened
 from hullabaloo.streaming.parameters import check_stream
 

@@ -15,8 +15,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable
 from hullabaloo.privacy.answers import Array, NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.solvers import Problem, Solution
-from hullabaloo.solvers.moments.moments import quadratic_weights
+from hullabaloo.solvers import Problem, Solution, quadratic_weights
 from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.streaming.sketched_solve import mended
 

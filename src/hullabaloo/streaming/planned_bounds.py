@@ -15,8 +15,7 @@ from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.theory.certified_width import planned_width
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy.schedule import Schedule
-from hullabaloo.solvers import Problem, prediction_bound, slope_bound
-from hullabaloo.solvers.moments.moments import TARGET_SCALE
+from hullabaloo.solvers import TARGET_SCALE, Problem, prediction_bound, slope_bound
 from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
 from hullabaloo.streaming.refits import divided
 

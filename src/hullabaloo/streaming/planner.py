@@ -16,12 +16,10 @@ from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import exact
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
 from hullabaloo.privacy import Allowance, Budget, Neighbours, Schedule
-from hullabaloo.release.parameters import whole
-from hullabaloo.release.planned import PlannedFit, Task, allowance, plan_context
+from hullabaloo.release import PlannedFit, Task, allowance, plan_context, whole
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Plan, Problem, QueryPrices, Solver
-from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver
+from hullabaloo.solvers import TARGET_SCALE, MomentsSolver, Plan, Problem, QueryPrices, Solver
 from hullabaloo.streaming.planned_bounds import StreamBound, of_fits, of_sketch, of_sums
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.streaming.regression import SketchedRegression, relative_width

@@ -62,9 +62,7 @@ class CsvSource(LineSource):
     def empty(self) -> Table:
         """See `StreamSource`."""
         names = self._header()
-        return RecordTable(
-            [()] * len(names), names, 0, from_text=True, quoted_line_breaks=self._format.quoted_line_breaks
-        )
+        return self._made([()] * len(names), names, 0)
 
     def _header(self) -> tuple[str, ...]:
         if self._names is None:
@@ -125,13 +123,11 @@ class CsvSource(LineSource):
     def _table(self, records: Sequence[bytes]) -> RecordTable:
         names = self._header()
         columns = list(zip(*self._format.rows(records, len(names)), strict=True))
-        return RecordTable(
-            [columns[i] for i in self._kept],
-            [names[i] for i in self._kept],
-            len(records),
-            from_text=True,
-            quoted_line_breaks=self._format.quoted_line_breaks,
-        )
+        return self._made([columns[i] for i in self._kept], [names[i] for i in self._kept], len(records))
+
+    def _made(self, columns: Sequence[Sequence[str]], names: Sequence[str], count: int) -> RecordTable:
+        broken = self._format.quoted_line_breaks
+        return RecordTable(columns, names, count, from_text=True, quoted_line_breaks=broken)
 
 
 def _no_header(wanted: Collection[str]) -> str:

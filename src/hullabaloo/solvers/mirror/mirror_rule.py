@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import Box, ConvexSet, HasComposite, HasMirrorMap, MirrorMap, NoPenalty
+from hullabaloo.geometry import Box, ConvexSet, HasComposite, HasMirrorMap, MirrorMap, NoPenalty, product_bound
 from hullabaloo.geometry.mirror import EuclideanMap, euclidean_map
-from hullabaloo.geometry.norm_balls import product_bound
 from hullabaloo.solvers.base import Array, PricedQuery, Problem, QueryPrices
 
 EXACT_STEPS = 1000
