@@ -146,36 +146,34 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "key"), NUMBERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_query_is_bought_of_numbers_of_another_kind(kind: str, name: str, key: str) -> None:
+def test_no_query_is_bought_of_numbers_of_another_kind(kind: str) -> None:
     """One that was infinite while it was checked, and finite when noise was drawn, gave exact sums."""
-    try:
-        query = prices().price(name, **{**BUYS[name], key: KINDS[kind](BUYS[name][key])})
-    except (HullabalooError, TypeError, ValueError, ArithmeticError):
-        return
-    assert prices().own(query) is None
+    for name, key in NUMBERS:
+        query = None
+        with suppress(HullabalooError, TypeError, ValueError, ArithmeticError):
+            query = prices().price(name, **{**BUYS[name], key: KINDS[kind](BUYS[name][key])})
+        assert query is None or prices().own(query) is None, (name, key)
 
 
-@pytest.mark.parametrize(("name", "key"), NUMBERS)
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64, np.float16, np.float32, np.float64])
-def test_numbers_of_numpy_are_priced_as_what_they_hold(kind: Any, name: str, key: str) -> None:
+def test_numbers_of_numpy_are_priced_as_what_they_hold(kind: Any) -> None:
     """16² is 0 in eight bits: the sensitivity of moments was 1 in place of 257, and counts wrapped around to 2^64 − 1."""
-    value = 16 if key in ("target_scale", "bins") else BUYS[name][key]
-    try:
-        given = kind(value)
-        query = prices().price(name, **{**BUYS[name], key: given})
-    except (HullabalooError, TypeError, ValueError, ArithmeticError):
-        return
-    found = prices().own(query)
-    if found is None:
-        return
-    held = getattr(found, key)
-    assert type(held) in (int, float)
-    honest = prices().own(prices().price(name, **{**BUYS[name], key: type(held)(given.item())}))
-    assert honest is not None
-    assert found.to_dict() == honest.to_dict()
-    assert found.event == honest.event
+    for name, key in NUMBERS:
+        try:
+            given = kind(16 if key in ("target_scale", "bins") else BUYS[name][key])
+            query = prices().price(name, **{**BUYS[name], key: given})
+        except (HullabalooError, TypeError, ValueError, ArithmeticError):
+            continue
+        found = prices().own(query)
+        if found is None:
+            continue
+        held = getattr(found, key)
+        assert type(held) in (int, float), (name, key)
+        honest = prices().own(prices().price(name, **{**BUYS[name], key: type(held)(given.item())}))
+        assert honest is not None, (name, key)
+        assert found.to_dict() == honest.to_dict(), (name, key)
+        assert found.event == honest.event, (name, key)
 
 
 @pytest.mark.parametrize("name", [name for name in BUYS if name not in DEAR])

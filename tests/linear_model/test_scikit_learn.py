@@ -115,7 +115,7 @@ def of_check(case: Any) -> tuple[str, bool]:
     return name_of(check), type(estimator).__name__ in CLASSIFIERS
 
 
-@sampled("estimator, check", checks(estimators(hb.Budget(math.inf))), of_check, keep=2)
+@sampled("estimator, check", checks(estimators(hb.Budget(math.inf))), of_check)
 def test_without_noise(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -22,7 +22,7 @@ DOMAIN = hb.Domain(row_norm=1.0, target=(-1, 1))
 ENCODING = DOMAIN.encoding(n_features=3)
 BUDGET = hb.Budget(1.0, 1e-8)
 T = 8_000
-FEW, MANY = 2_000, 20
+FEW, MANY = 2_000, 80
 
 
 def test_a_plan_is_drawn_with_a_line_for_each_way() -> None:
@@ -73,7 +73,7 @@ def test_few_releases_fit_again_and_many_keep_sums() -> None:
     assert "Keep sums" in str(many)
     assert few.releases == 4
     assert few.positions == (2_000, 4_000, 6_000, 8_000)
-    assert many.releases == 400
+    assert many.releases == 100
 
 
 @pytest.mark.parametrize("every", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
@@ -85,7 +85,7 @@ def test_what_it_takes_is_at_most_a_quarter_worse_than_what_it_leaves(every: int
 
 
 def test_a_loss_without_sums_is_fitted_again() -> None:
-    table = planned(every=MANY * 50, loss=hb.Logistic())
+    table = planned(every=1_000, loss=hb.Logistic())
     assert table.chosen == "PeriodicERM"
     sums = next(way for way in table.ways if way.name == "IncrementalRegression")
     assert not sums.able

@@ -11,7 +11,8 @@ from typing import Any, final
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.data import Domain, Encoding, Format, check_roles, feature_columns, role_columns
+from hullabaloo.data import Domain, Encoding, Format, feature_columns, role_columns
+from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, TargetScale, check_parts
+from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, TargetScale
+from hullabaloo.data.parts import check_parts
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.ledger import Ledger

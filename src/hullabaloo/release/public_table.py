@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from hullabaloo.data import BoundedTarget, Encoding, LevelIndex, Numeric, Table, check_roles
+from hullabaloo.data import BoundedTarget, Encoding, LevelIndex, Numeric, Table
+from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.solvers.gradient.location_scale import WIDEST

@@ -85,9 +85,7 @@ STRANGERS = (
         "queries",
         old="held = {name: plain(given[name], told) for name, told in FIELDS[kind][3:]}",
         new="held = {name: given[name] for name, _ in FIELDS[kind][3:]}",
-        caught_by=(
-            "tests/laws/test_foreign_numbers.py::test_numbers_of_numpy_are_priced_as_what_they_hold[uint8-moments-target_scale]",
-        ),
+        caught_by=("tests/laws/test_foreign_numbers.py::test_numbers_of_numpy_are_priced_as_what_they_hold[uint8]",),
     ),
     Bug(
         "the handler of a question",
