@@ -60,7 +60,7 @@ def test_every_result_has_its_benchmark() -> None:
     assert not left_over, f"benchmarks/results holds {left_over}, and no benchmark of that name exists; delete them"
 
 
-FEW = ("second_order", "stream_risk")
+FEW = ("stream_risk", "frank_wolfe")
 QUIETER = named("noise times 0.9")
 QUIETER_STREAM = named("stream noise times 0.9")
 SHORTER = Bug(
@@ -105,7 +105,7 @@ def test_a_fingerprint_is_the_same_in_every_process(names: tuple[str, ...]) -> N
 @pytest.mark.parametrize(
     ("bug", "moved", "unmoved"),
     [
-        (QUIETER, ("high_dimension", "second_order", "tuning"), ("sketch",)),
+        (QUIETER, ("high_dimension", "tuning"), ("sketch",)),
         pytest.param(QUIETER_STREAM, ("continual", "stream_risk", "sketch"), ("frank_wolfe",), marks=pytest.mark.slow),
         pytest.param(SHORTER, ("frank_wolfe", "high_dimension"), ("dual_frank_wolfe",), marks=pytest.mark.slow),
     ],

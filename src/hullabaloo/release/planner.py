@@ -62,7 +62,7 @@ def plan(
 
     Example:
         >>> import hullabaloo as hb
-        >>> table = hb.plan(n=20_000, p=10, set=hb.L1Ball(1.0), budget=hb.Budget(1.0, 1e-9))
+        >>> table = hb.plan(n=2_000, p=4, set=hb.L1Ball(1.0), budget=hb.Budget(1.0, 1e-9))
         >>> table.rows[0].able
         True
     """

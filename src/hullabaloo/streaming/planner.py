@@ -168,8 +168,8 @@ def plan(
 
     Example:
         >>> import hullabaloo as hb
-        >>> few = hb.streaming.plan(horizon=8_000, every=2_000, p=3, budget=hb.Budget(1.0, 1e-8))
-        >>> many = hb.streaming.plan(horizon=8_000, every=80, p=3, budget=hb.Budget(1.0, 1e-8))
+        >>> few = hb.streaming.plan(horizon=4_000, every=1_000, p=3, budget=hb.Budget(1.0, 1e-8))
+        >>> many = hb.streaming.plan(horizon=4_000, every=50, p=3, budget=hb.Budget(1.0, 1e-8))
         >>> few.chosen, many.chosen
         ('PeriodicERM', 'IncrementalRegression')
 
