@@ -152,10 +152,8 @@ class Coordinates:
         if self.mean is not None:
             assert self.matrix is not None
             return np.asarray(self.matrix @ point)
-        if self.matrix is None:
-            slopes = point[: self.slopes]
-        else:
-            slopes = self.matrix @ point[: self.slopes]
+        slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
+        if self.matrix is not None:
             least = 8.0 * self.slopes**1.5 * np.finfo(float).eps * float(np.linalg.norm(slopes))
             slopes[np.abs(slopes) <= least] = 0.0
         return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
