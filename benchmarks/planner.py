@@ -20,7 +20,8 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import best_of, exact, forecasts, weights
+from hullabaloo.planning.choose import best_of, exact, forecasts
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import objective
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable

@@ -21,7 +21,8 @@ from benchmarks.share_kept import _dense, baselines, calibration, loss, split
 from benchmarks.share_tables import TABLES
 from hullabaloo.geometry import NoPenalty, Penalty
 from hullabaloo.losses import Logistic, Loss, Squared
-from hullabaloo.planning.choose import best_of, forecasts, weights
+from hullabaloo.planning.choose import best_of, forecasts
+from hullabaloo.planning.favours import weights
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import problem_of

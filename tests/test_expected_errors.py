@@ -66,6 +66,21 @@ def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
         assert np.all((found[:, 0] <= errors) & (errors <= found[:, 2]))
 
 
+def test_several_targets_have_a_range_each() -> None:
+    rng = np.random.default_rng(0)
+    age = np.clip(rng.normal(50, 10, N), 18, 90)
+    frame = pd.DataFrame({"age": age, "a": np.clip(10 + 0.06 * (age - 50) + rng.normal(0, 2, N), 0, 30)})
+    frame["b"] = np.clip(500 + 2 * (age - 50) + rng.normal(0, 100, N), 0, 1000)
+    domain = hb.Domain(features={"age": (18, 90)}, target={"a": (0, 30), "b": (0, 1000)}, indicators=False)
+    about: dict[str, Any] = {"domain": domain, "budget": hb.Budget(3.0, 1e-9), "test_key": bytes(32)}
+    model = hb.LinearRegression(solver="preconditioned_gradient", **about)
+    assert [one.name for one in model.price(N).errors] == ["age for a", "age for b"]
+    assert told(model)[1] == pytest.approx(told(model)[0] * 1000.0 / 30.0)
+    errors = model.fit(frame).summary().to_dataframe().query("name == 'age'")["std_error"].astype(float).to_numpy()
+    for found in (told(model), told(model, age=10.0, a=2.0, b=100.0)):
+        assert np.all((found[:, 0] <= errors) & (errors <= found[:, 2]))
+
+
 TABLE = pd.DataFrame({"age": ["SECRET"]})
 
 

@@ -96,7 +96,7 @@ def calls(model: Any, classes: Any, terms: dict[str, Any]) -> dict[str, tuple[Ca
         ),
         "sparse lists with a unit": (
             lambda: hb.LinearRegression(domain=UNITS, solver="moments", **terms).fit(lists()),
-            "make one record of each unit and declare none, or write a column for each feature",
+            "`cache='folder'`",
         ),
     }
     return fits | others | sparse

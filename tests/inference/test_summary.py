@@ -213,7 +213,10 @@ def test_levels_without_a_baseline_have_no_test_of_their_own_and_their_differenc
         assert math.isnan(rows[name].statistic)
         assert math.isnan(rows[name].p_value)
         assert rows[name].low < rows[name].high
+        assert "only differences" in rows[name].reason
     assert rows["x"].p_value < 1e-3
+    assert not rows["x"].reason
+    assert "not identified" not in str(model.summary()).lower()
     (difference,) = model.contrast({"g=r": 1.0, "g=s": -1.0}).rows
     assert abs(difference.statistic) < 4.0
     assert "nan" not in str(model.summary())

@@ -81,7 +81,8 @@ def a_penalty(inner: Penalty, *bases: type) -> Given:
 
 def a_structure(shape: type, *bases: type) -> Given:
     name = "constraint" if shape is SubmodularBall else "penalty"
-    return lambda heard: {name: shape(spied(hb.Intervals(4), heard, SetFunction, *bases), 0.5)}
+    function = hb.Cardinality() if HasGreedyForm in bases else hb.Intervals(4)
+    return lambda heard: {name: shape(spied(function, heard, SetFunction, *bases), 0.5)}
 
 
 def root(columns: frozenset[Any]) -> float:

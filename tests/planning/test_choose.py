@@ -12,12 +12,16 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import best_of, choose, passed_over
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
+from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
+from hullabaloo.release.planned import plan_context
+from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Plan, Solver
+from hullabaloo.solvers import Plan, Problem, Solution, Solver, WithInference
 from tests.solvers.tables import prices, problem, table
 
 
@@ -95,6 +99,45 @@ def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(ne
     allowance = Allowance(hb.Budget(0.1, 1.0 / 600**2))
     _, plan = choose(posed, PricedQueries(facts, neighbours, 600), allowance, "auto", rehearsal(facts))
     assert plan.solver == "constant"
+
+
+def test_beside_inference_the_whole_run_decides() -> None:
+    """At the whole budget; nothing that selects columns, which the step after it moves; of what is taken the plan uses the budget up."""
+    data = table(20, 4, intercept=True)
+    posed, allowance, perform = problem(data, records=50_000), Allowance.gdp(0.3), rehearsal(data.facts)
+    asked, tried = WithInference("auto"), set()
+
+    def spy(problem: Problem, solver: Solver, plan: Plan, rows: SyntheticTable, draw: int) -> Solution:
+        if draw:  # not the optimum
+            tried.add(solver)
+            assert plan.event.gdp_mu() == pytest.approx(0.3, rel=0.1)
+        return perform(problem, solver, plan, rows, draw)
+
+    solver, plan = choose(posed, prices(data, posed), allowance, asked, spy)
+    assert isinstance(solver, WithInference)
+    assert all(isinstance(one, WithInference) != (one.name == "moments") for one in tried)
+    assert {getattr(one, "solver", one).name for one in tried} >= {"preconditioned_gradient", "moments"}
+    assert all(getattr(one, "solver", one).name != "greedy_selection" for one in tried)
+    assert plan == replace(solver.plan(posed, prices(data, posed), allowance), reason=plan.reason)
+    assert "expected to keep" in plan.reason
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    "declared", [{"row_norm": 1.0}, {"features": dict.fromkeys("abcd", (-1, 1))}], ids=["rows", "columns"]
+)
+def test_loud_noise_takes_the_favour_from_rows_of_which_a_norm_alone_is_declared(
+    declared: Any, intercept: bool
+) -> None:
+    domain = hb.Domain(**declared, target=(-1, 1), indicators=False)
+    for n in (500, 50_000):
+        about: dict[str, Any] = dict.fromkeys(("p", "loss", "set", "penalty"), None) | {"fit_intercept": intercept}
+        about |= {"domain": domain, "budget": hb.Budget(0.1, 1e-6), "neighbours": "replace-one"}
+        about |= {"p": 4} if "row_norm" in declared else {}
+        task, encoding = planned_task("a test", n, **about)
+        posed = plan_context(task, encoding, n)
+        found = weights(posed.problem, posed.prices, posed.allowance)
+        assert (found["adaptive_gradient"] < 1.0) is (n == 500 and "row_norm" in declared and not intercept)
 
 
 @pytest.mark.parametrize(("more", "taken"), [(0.005, "gradient"), (0.02, "output_perturbation")])

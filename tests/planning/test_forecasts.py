@@ -8,7 +8,8 @@ import pytest
 
 from hullabaloo.geometry import L1Ball, L1Penalty, NoPenalty
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
-from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts, weights
+from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import DRAWS, EVERY_SCENARIO, Perform, contested, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable

@@ -11,7 +11,8 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, GroupPenalty, L1Ball, L1Penalty, NuclearBall
 from hullabaloo.losses import Logistic
-from hullabaloo.planning.choose import best_of, choose, forecasts, weights
+from hullabaloo.planning.choose import best_of, choose, forecasts
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import WIDE_ROWS
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.narrowed import COLUMNS, narrowed, share

@@ -144,6 +144,14 @@ def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | 
     assert gaussian < noise < 1.4 * gaussian
 
 
+def test_of_a_budget_beyond_what_draws_can_use_the_minimiser_takes_little_too() -> None:
+    allowance = Allowance(Budget(1e6, 1e-6))
+    output = GaussianEvent(output_noise_multiplier(allowance), 100)
+    event = ObjectivePerturbationEvent(1.5 * 2.0 / allowance.mu, 1.0, REPLACE, 100)
+    assert allowance.takes(compose(event, output))
+    assert ObjectivePerturbationEvent(0.02, 1.0, REPLACE).profile(2e3) <= 1.0  # e^2000 is no double
+
+
 def test_several_uses() -> None:
     allowance = Allowance(Budget(1.0, 1e-6), "basic")
     noise = objective_noise_multiplier(allowance, 0.15, ADD, count=3)

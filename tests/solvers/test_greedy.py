@@ -240,7 +240,9 @@ def test_questions_are_the_same_whatever_the_data(solver: Solver) -> None:
         assert np.all(np.isfinite(solution.theta))
         assert len(solution.trace[0]["selected"]) == plan.settings["picks"]
         counts = dict(curator._Curator__answered)  # type: ignore[attr-defined]
-        paid = {(query.key_label, query.facts.width): query.count for query in plan.queries}  # type: ignore[attr-defined]
+        paid: Counter[tuple[str, int]] = Counter()
+        for query in plan.queries:
+            paid[query.key_label, query.facts.width] += query.count  # type: ignore[attr-defined]
         assert counts == paid
 
 

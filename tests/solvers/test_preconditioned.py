@@ -142,6 +142,15 @@ def test_penalties_are_those_of_the_mean_loss() -> None:
     assert np.linalg.norm(held) < 0.7 * np.linalg.norm(free)
 
 
+def test_what_the_prox_left_at_zero_is_zero_in_the_columns_own_coordinates() -> None:
+    data = classes()
+    for strength in (0.03, 0.1):
+        asked = replace(problem(data, penalty=L1Penalty(strength)), loss=Logistic())
+        theta = solve(SOLVER, data, asked, 3.0).theta[:-1, 0]
+        assert (theta == 0.0).any()
+        assert (np.abs(theta[theta != 0.0]) > 1e-8).all()
+
+
 def test_what_is_asked_depends_on_the_plan_alone() -> None:
     """The same numbers of the same questions of two tables that have nothing in common."""
     asked_of = []

@@ -19,6 +19,7 @@ from hullabaloo.solvers import (
     SeparateTargetsSolver,
     separate,
 )
+from hullabaloo.solvers.separate_targets import largest_share
 from tests.solvers.tables import Table, problem, table
 
 KEY = TestKey(bytes(range(32)))
@@ -71,6 +72,22 @@ def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
         with pytest.raises(NotPaidFor, match="all have been given"):
             inner.run(replace(TASK, targets=1), replace(plan, queries=plan.queries), asked.of_target(j))
     assert solver.predicted_risk(TASK, plan) > 0.0
+
+
+def test_a_budget_larger_than_noise_can_use_is_shared_too() -> None:
+    allowance = Allowance(Budget(1e12, 1e-6))
+    plan = SeparateTargetsSolver(GradientSolver()).plan(TASK, MENU, allowance)
+    assert allowance.takes(plan.event)
+    assert plan.event.profile(30.0) > 1e-6  # most of what can be used is
+
+
+@pytest.mark.parametrize("edge", [1.05, 0.9, 1e-2, 1e-9])
+def test_the_largest_share_is_found_however_far_below(edge: float) -> None:
+    def search(least: float) -> float | None:
+        return largest_share(lambda x: x if x <= edge else None, 1.0, 1.1, shorter=0.85, least=least, fine=1.005)  # type: ignore[return-value, arg-type]
+
+    assert edge / 1.005 <= search(1e-10) <= edge  # type: ignore[operator]
+    assert (search(0.1) is None) == (edge < 0.1)
 
 
 def test_answers_about_different_targets_have_different_noise() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import CapabilityError
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
@@ -111,6 +111,16 @@ def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
     most = int(re.findall(r"at most (\d+) columns", price(31))[0])
     assert "no errors of coefficients" not in price(most)
     assert "no errors of coefficients" in price(most + 1)
+
+
+def test_a_share_that_leaves_the_fit_too_little_is_refused_and_never_advised() -> None:
+    X, y = table(500)
+    with pytest.raises(InvalidParameter, match=r"up to 0\.8: the coefficients take the rest"):
+        model(inference=0.9).fit(X, y)
+    priced = hb.LinearRegression(
+        budget=hb.Budget(0.6, 1e-8), domain=hb.Domain(**DOMAIN, target=(-4, 4)), solver="gradient"
+    )
+    assert re.search(r"about 1\.2 times the epsilon", str(priced.price(n=5_000)))  # or a share of 0.87
 
 
 def test_units_of_many_records_say_so_and_what_helps() -> None:

@@ -34,8 +34,7 @@ def encode_features(domain: Domain, layout: Layout, table: Table, columns: list[
         for column, (a, b) in zip(products.columns, products.factors, strict=True):
             X[:, column] = filled.get(a, X[:, a]) * filled.get(b, X[:, b]) + 0.0
     if domain.row_norm is not None:
-        norm, radius = domain.row_norm
-        body = X[:, :width]
+        (norm, radius), body = domain.row_norm, X[:, :width]
         clip_dense(body, _NORMS[norm], radius, 1.0, body)
     if intercept:
         X[:, width] = 1.0
@@ -136,7 +135,8 @@ def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np
     rest = np.column_stack([rows.Y, *(ones if one is None else one for one in (rows.weight, rows.offset))])
 
     def digest(place: int) -> bytes:
-        held = X[place] if isinstance(X, np.ndarray) else np.append(X[[place]].indices, X[[place]].data)
+        here = place if isinstance(X, np.ndarray) else slice(*X.indptr[place : place + 2])
+        held = X[here] if isinstance(X, np.ndarray) else np.append(X.indices[here], X.data[here])
         return blake2b(held.tobytes() + rest[place].tobytes()).digest()
 
     order = np.argsort(units, kind="stable")

@@ -110,20 +110,15 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
     source, domain = encoding.domain.open(table, parts=True), encoding.domain
     if not source.parted:
         return
-    wide = getattr(source, "sparse_columns", None)
-    if wide not in (None, encoding.n_features_in):
+    if getattr(source, "sparse_columns", None) not in (None, encoding.n_features_in):
         raise SchemaError(
             "The table of sparse rows has columns beside its lists that the domain gives no role, or the domain declares features. Declare row_norm= alone, and a "
             "target, weight or unit for each other column; or leave the others out of the table. Nothing was charged."
         )
     if domain.unit is not None and not getattr(source, "brings_units", False):
-        remedy = (
-            "Pass hb.scan(…, cache='folder'), in a shell --cache folder, where they are brought together, or a table in memory."
-            if wide is None
-            else "Of sparse rows they are not brought together: make one record of each unit and declare none, or write a column for each feature."
-        )
         raise SchemaError(
-            f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. {remedy} Nothing was charged."
+            f"The domain declares the unit {domain.unit!r}, whose records may lie in several parts of a table that is read in parts. Pass "
+            "hb.scan(…, cache='folder'), in a shell --cache folder, where they are brought together, or a table in memory. Nothing was charged."
         )
     if weight is not None or (y is not None and not schema.target_columns(domain, y)):
         raise SchemaError(
@@ -146,5 +141,5 @@ def rows_of(
     progress = Progress(questions) if source.verbose else None
     names = schema.target_columns(encoding.domain, y)
     target = None if y is None else names[0] if isinstance(y, str) else names
-    reading = Reading(encoding, target, once=questions == 1)
+    reading = Reading(encoding, target, once=questions == 1, sparse=source.sparse_columns is not None)
     return PartedRows(source.engine(reading), encoding.facts.width, counted, progress, once=reading.once)

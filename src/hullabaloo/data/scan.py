@@ -40,8 +40,7 @@ class ScannedTable(Table):
         self.cache, self.verbose = cache, verbose
         self.schema, self.quoted_line_breaks = source.schema, source.quoted_line_breaks
         self.sparse_columns = source.width if isinstance(source, SparseLists | RemoteFrame) else None
-        brings = source.brings_units if isinstance(source, Remote) else cache is not None
-        self.brings_units = brings and self.sparse_columns is None
+        self.brings_units = source.brings_units if isinstance(source, Remote) else cache is not None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # none is counted before it is asked for
@@ -103,7 +102,7 @@ def scan(
         columns: the keys that are read of a JSON Lines file, as its records declare none.
         client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
         sparse: of sparse rows, how many columns they have. The table (Parquet, what gives Arrow batches, or a cluster's dataframe) then has the columns ``indices``, lists of numbers of
-            columns from 0 on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``) without a unit.
+            columns from 0 on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``).
         verbose: say on standard error, after each question, how many of the plan's have been asked, and for how long.
 
     Raises:

@@ -9,9 +9,9 @@ _THREAD = local()
 def cores() -> int:
     """How many cores this process may use; 1 in a thread that shares them with others already."""
     every = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 1 if vars(_THREAD) else every
+    return 1 if getattr(_THREAD, "shared", False) else every
 
 
-def share_cores() -> None:
-    """Say so of this thread."""
-    _THREAD.shared = True
+def share_cores(shared: bool = True) -> None:
+    """Say so of this thread, or no longer."""
+    _THREAD.shared = shared

@@ -37,6 +37,7 @@ WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
 TOO_FAR = "the coefficients are too far from their estimates"
+ALONE = "only differences between levels are determined: a level alone has no z or P"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
 TIDY = {"name": "term", "low": "conf_low", "high": "conf_high"}
 
@@ -51,7 +52,7 @@ class Row:
         std_error: `√(sampling_error² + privacy_error²)`.
         statistic, p_value: of the hypothesis that it is 0: z, with the variance that noise has there, and `P(|T| > |z|)`, at which an end of the interval is 0.
         low, high: the ends of the interval.
-        reason: why it is not identified; "" where it is.
+        reason: why it is not identified, or has no z and P; "" where it has.
     """
 
     target: str
@@ -66,6 +67,11 @@ class Row:
     low: float
     high: float
     reason: str = ""
+
+    @property
+    def identified(self) -> bool:
+        """False where the release was asked and does not tell it."""
+        return not self.reason or not math.isnan(self.low)
 
     @property
     def digits(self) -> int:
@@ -131,7 +137,7 @@ class Summary(Printed):
             estimate, low, high = (f"{one:.{row.digits}g}" for one in (row.estimate, row.low, row.high))
             test = ["", ""] if math.isnan(row.statistic) else [f"{row.statistic:.2f}", probability(row.p_value)]
             numbers = [estimate, f"{row.std_error:.3g}", *test]
-            found = [*numbers, low, high] if not row.reason else ["not identified", *[""] * 5]
+            found = [*numbers, low, high] if row.identified else ["not identified", *[""] * 5]
             bare = "" if math.isnan(row.privacy_error) else f"{row.privacy_error:.3g}"
             body.append([row.target, row.name, f"{row.coefficient:.4g}", *found, bare])
         several = len({row.target for row in self.rows}) > 1
@@ -218,9 +224,15 @@ def rows_of(
         values = values if weights is None else weights @ values
         far = known.told[k].reason and TOO_FAR if known.told else ""
         for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
-            untold = far or why if known.told and math.isnan(line[-1]) else ""
+            untold = far or why if math.isnan(line[-1]) else ALONE * math.isnan(line[5])
             rows.append(
-                Row(target, name, float(value), **dict(zip(NUMBERS, map(float, line), strict=True)), reason=untold)
+                Row(
+                    target,
+                    name,
+                    float(value),
+                    **dict(zip(NUMBERS, map(float, line), strict=True)),
+                    reason=untold if known.told else "",
+                )
             )
     return rows
 
@@ -360,5 +372,5 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         )
     yield known.reason
     several = len(facts.targets) > 1
-    untold = [row for row in rows if row.reason and row.reason != TOO_FAR]
+    untold = [row for row in rows if not row.identified and row.reason != TOO_FAR]
     yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])

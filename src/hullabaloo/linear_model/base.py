@@ -102,7 +102,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         selection_level: the share or chance of false selections.
         inference: "auto" (a share of the budget buys errors and intervals of the unpenalised coefficients, wherever something valid is known: the
             squared, logistic, Huber or Poisson loss, each target and each class against the rest by its own score, and noise that leaves something to be told), True (the same, or a refusal before
-            the charge), False, or the share, such as 0.3.
+            the charge), False, or the share, such as 0.3, and 0.8 at most.
         errors: how records vary around the model: "robust" (whatever it is, each record for itself), "unit" (likewise, records of the domain's unit may be
             alike: clustered errors), "homoskedastic" (errors alike for all records; of logistic and Poisson models those of the model itself), or "auto":
             "unit" where the domain keeps several records of a unit, else "robust", and from `solver="moments"` "homoskedastic".

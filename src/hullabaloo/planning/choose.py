@@ -1,6 +1,5 @@
 """Which solver a fit uses: the user's word, or the one that does best in rehearsal, from public facts alone."""
 
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -9,14 +8,13 @@ from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, Hu
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
-from hullabaloo.planning.synthetic import CELLS_DECLARED
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
-from hullabaloo.solvers.gradient.location_scale import centred
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver, structure_of
 
@@ -25,33 +23,6 @@ EXACT = ("moments", "output_perturbation")
 
 NEARLY = "frank_wolfe"
 """What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
-
-ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
-FAVOUR, HANDICAP = 2.0, 1.3
-"""Where they know the records' centre the solvers that measure where records lie and how long they are score `FAVOUR` times better than rehearsed: on the real
-tables of `benchmarks/share_kept.py`, which are further from their declared bounds than synthetic ones, they nearly always do; so they do
-on those of `benchmarks/bare_norm.py`. Elsewhere they have to beat the others by `HANDICAP`."""
-
-ROUND, QUIET = 1.5, 0.02
-"""What more the preconditioned gradient is favoured without a set or penalty where the noise s√p of a mean of p unit contributions is at
-most `QUIET`: real tables have directions further apart than synthetic ones. Sets and penalties leave less of that to do."""
-
-LOUD = 0.03
-"""Without an intercept nothing is favoured where the noise s of a mean of unit contributions is above this: on the tables of `benchmarks/uci_regression.py`, on which it was chosen,
-the adaptive gradient lost up to four times what zero loses from 0.035 on, and up to 0.025 beat all others."""
-
-SPARSE, SPARSE_FAVOUR = "greedy_selection", 4.0
-SET_FORMULA = "frank_wolfe"
-"""Where formulas decide, tables are wide: of many columns few matter more often than not, and the greedy selection is taken at up to
-`SPARSE_FAVOUR` times the others' prediction, if cells are declared: its scores are as noisy as a cell may be large. Frank–Wolfe's formula, made
-for a known radius, counts as many times less."""
-
-CONSTANT, HOPEFUL, SAFE = "constant", 0.5, 1.2
-"""The solver of the intercept alone; the score up to which another promises enough that it is not offered; and how many times better it counts
-than rehearsed, as two draws of noise tell no more than that where little is kept."""
-SAFE_WIDE, FAVOUR_WIDE = 1.25, 1.08
-"""The same of wide problems, whose tables differ more; and how many times better the adaptive gradient counts there. Chosen on the tables that the wide
-scenarios were chosen on (`synthetic.py`)."""
 
 FLOORED = (CONSTANT, "moments")
 """Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
@@ -94,10 +65,11 @@ def choose(
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
-    if isinstance(asked, WithInference):  # the solver inside is chosen for what will be left to it
+    if isinstance(asked, WithInference):
+        if asked.solver == "auto" and problem.public is None:
+            return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked)
         inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=floor)
-        itself = inner.name == "moments" and asked.errors in ("auto", "homoskedastic")  # and needs no other releases
-        solver = inner if itself else replace(asked, solver=inner)
+        solver = asked.of(inner)
         return solver, solver.plan(problem, prices, allowance)
     # As without the table; where that takes nothing from it, the best that does, if it can tell whether the table is right.
     if problem.public is not None and allowance.is_private:
@@ -126,9 +98,8 @@ def choose(
         if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
             named = _unless_drowned(problem, prices, allowance, Forecast(*named), perform, kept)
         return named
-    if not allowance.is_private:
-        return exact(problem, prices)
-    return _chosen(problem, prices, allowance, perform, kept, floor=floor)
+    private = allowance.is_private
+    return _chosen(problem, prices, allowance, perform, kept, floor=floor) if private else exact(problem, prices)
 
 
 def _chosen(
@@ -140,10 +111,15 @@ def _chosen(
     *,
     floor: bool,
     among: tuple[str, ...] = (),
+    inference: WithInference | None = None,
 ) -> tuple[Solver, Plan]:
-    """What "auto" takes, of all solvers or `among` these."""
-    found, times = _proposed(problem, prices, allowance), weights(problem, prices, allowance)
-    found = [one for one in found if not among or one.solver.name in among]
+    """What "auto" takes, of all solvers or `among` these; with `inference` each is judged by the whole run, whose last step forgets much of what the solver lost."""
+    spend = inference.inner_allowance(allowance) if inference else allowance
+    times = weights(problem, prices, spend)
+    found = [one for one in _proposed(problem, prices, spend) if not among or one.name in among]
+    if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+        found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
+    found = [_beside(one, inference, problem, prices, allowance) for one in found]
     kept = {} if kept is None else kept
     staged = _staged(problem, prices, allowance, found, 2) if perform is not None else None
     if staged is not None:
@@ -152,9 +128,11 @@ def _chosen(
         about = small, exact(small, menu.in_memory), perform, kept
         found = contested(found, *about, times, EQUAL)
         if floor:
-            found += rehearsed(_constant(problem, prices, allowance, found, staged), *about)
+            found += rehearsed(_constant(problem, prices, allowance, found, staged, inference), *about)
     best = best_of(found, times)
     assert best.plan is not None
+    if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
+        return best.solver, replace(best.solver.plan(problem, prices, allowance), reason=best.plan.reason)
     return best.solver, best.plan
 
 
@@ -167,7 +145,7 @@ def _unless_drowned(
     printed = allowance.calibration is Calibration.PAPER or not allowance.is_private
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
         rehearse = (
-            known and not printed and isinstance(problem.loss, Loss) and _noise(problem, prices, allowance) > QUIET
+            known and not printed and isinstance(problem.loss, Loss) and noise(problem, prices, allowance) > QUIET
         )
         staged = _staged(problem, prices, allowance, [one], 1) if rehearse else None
         for level in [] if staged is None else _constant(problem, prices, allowance, [], staged):
@@ -175,7 +153,7 @@ def _unless_drowned(
             (tried,), small, menu = staged
             best = exact(small, menu.in_memory)
             if level.plan is not None and tried.plan is not None and drowned(tried, level, small, best, perform, kept):
-                why = f"the noise of {one.solver.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
+                why = f"the noise of {one.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                 return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
     return one.solver, one.plan
 
@@ -251,6 +229,18 @@ def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> li
     return _consistent(problem, propose(problem, prices, allowance, able))
 
 
+def _beside(
+    one: Forecast, inference: WithInference | None, problem: Problem, prices: QueryPrices, allowance: Allowance
+) -> Forecast:
+    """A proposal with what inference buys beside it."""
+    if inference is None or one.plan is None:
+        return one
+    solver = inference.of(one.solver)
+    if not isinstance(solver, WithInference):
+        return propose(problem, prices, allowance, {solver.name: solver})[0]
+    return replace(one, solver=solver, plan=solver.composed(problem, prices, one.plan, allowance))
+
+
 Staged = tuple[list[Forecast], Problem, QueryPrices]
 """Proposals, and the problem and prices of the synthetic tables on which they are tried out."""
 
@@ -271,13 +261,18 @@ def narrow(one: Forecast, problem: Problem, small: Problem, menu: QueryPrices, a
     """With the plan of the narrowed problem."""
     if one.plan is None:
         return one
-    spend = allowance.scaled(share(one.solver.name, problem, small))
-    (found,) = propose(small, menu, spend, {one.solver.name: one.solver})
+    spend = allowance.scaled(share(one.name, problem, small))
+    (found,) = propose(small, menu, spend, {one.name: one.solver})
     return replace(one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan)
 
 
 def _constant(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast], staged: Staged
+    problem: Problem,
+    prices: QueryPrices,
+    allowance: Allowance,
+    found: list[Forecast],
+    staged: Staged,
+    inference: WithInference | None = None,
 ) -> list[Forecast]:
     """The intercept alone, where there is one and no other promises much; not where records are weighted, as rehearsals take weights to be 1."""
     hopeful = any(one.plan is not None and one.expected <= HOPEFUL for one in found)
@@ -285,7 +280,9 @@ def _constant(
     one = SOLVERS.get(CONSTANT)
     if one is None or not allowance.is_private or hopeful or weighted:
         return []
-    proposed = propose(problem, prices, allowance, {CONSTANT: _for_targets(problem, one)})
+    spend = inference.inner_allowance(allowance) if inference else allowance
+    proposed = propose(problem, prices, spend, {CONSTANT: _for_targets(problem, one)})
+    proposed = [_beside(one, inference, problem, prices, allowance) for one in proposed]
     if staged[1] is not problem:
         proposed = [narrow(one, problem, *staged[1:], allowance) for one in proposed]
     return [one for one in proposed if one.plan is not None]
@@ -297,14 +294,14 @@ def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:
     Plain steps do where as many as are taken do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain
     coordinates do for quantiles.
     """
-    if not any(one.plan is not None and one.solver.name == LABORIOUS for one in found):
+    if not any(one.plan is not None and one.name == LABORIOUS for one in found):
         return found
     code = problem.loss.kernel_code
 
     def short(one: Forecast) -> bool:
-        if one.plan is None or one.solver.name not in ("gradient", "adaptive_gradient"):
+        if one.plan is None or one.name not in ("gradient", "adaptive_gradient"):
             return False
-        if one.solver.name == "adaptive_gradient":
+        if one.name == "adaptive_gradient":
             return code == KernelCode.PINBALL
         return code == KernelCode.POISSON or one.plan.settings.get("steps") == MOST_STEPS
 
@@ -314,33 +311,6 @@ def _consistent(problem: Problem, found: list[Forecast]) -> list[Forecast]:
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 
 
-def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
-    """How many times better than rehearsed, or than their formulas, solvers can be expected to do, from public facts; 1 for the others.
-
-    Counts are taken as rehearsed: how rare they are matters more than anything that the favours were chosen on.
-    """
-    if not can_rehearse(problem):
-        if narrowed(problem, prices) is not None:
-            return {CONSTANT: SAFE_WIDE, ADAPTIVE[0]: FAVOUR_WIDE}
-        cells = problem.norm_l2 >= CELLS_DECLARED * problem.norm_linf
-        return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
-    if problem.loss.kernel_code == KernelCode.POISSON:
-        return {CONSTANT: SAFE}
-    if not centred(problem) or (not problem.intercept and _noise(problem, prices, allowance, 1) > LOUD):
-        return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
-    found = dict.fromkeys(ADAPTIVE, FAVOUR) | {CONSTANT: SAFE}
-    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    if free and isinstance(problem.loss, Loss) and _noise(problem, prices, allowance) <= QUIET:
-        found["preconditioned_gradient"] *= ROUND
-    return found
-
-
-def _noise(problem: Problem, prices: QueryPrices, allowance: Allowance, p: int | None = None) -> float:
-    """s√p of a mean of p unit contributions; p is the dimension where None."""
-    s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
-    return float(s * math.sqrt(p or problem.dimension))
-
-
 def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
@@ -348,15 +318,15 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
         for one in found:
             if isinstance(one.refusal, BudgetError):  # a fault of the budget as it is, else what each solver said
                 raise one.refusal
-        said = " ".join(f"[{one.solver.name}] {one.refusal}" for one in found)
+        said = " ".join(f"[{one.name}] {one.refusal}" for one in found)
         raise CapabilityError(f"No solver can do what is asked. Nothing was charged or read. {said}")
-    expected = {one.solver.name: one.expected / weights.get(one.solver.name, 1.0) for one in able}
-    equal = [one for one in able if expected[one.solver.name] <= (1.0 + EQUAL) * min(expected.values())]
-    best = min(equal, key=lambda one: (one.tier, expected[one.solver.name]))
+    expected = {one.name: one.expected / weights.get(one.name, 1.0) for one in able}
+    equal = [one for one in able if expected[one.name] <= (1.0 + EQUAL) * min(expected.values())]
+    best = min(equal, key=lambda one: (one.tier, expected[one.name]))
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"
-    elif best.solver.name == CONSTANT:
+    elif best.name == CONSTANT:
         why = "no solver is expected to do better with this budget"
     elif best.rehearsed:
         tables = "wide synthetic tables" if best.narrow else "synthetic tables of this domain"
@@ -369,19 +339,19 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
 def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, float]) -> str:
     """Why "auto" does not take the solver whose line promises most, after the reason for what it takes; "" where it does."""
     leader = min((one for one in found if one.plan is not None), key=lambda one: one.expected)
-    if leader.solver.name == best.solver.name:
+    if leader.name == best.name:
         return ""
-    times = weights.get(best.solver.name, 1.0) / weights.get(leader.solver.name, 1.0)
+    times = weights.get(best.name, 1.0) / weights.get(leader.name, 1.0)
     if times == 1.0:
-        return f". {leader.solver.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
+        return f". {leader.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
     why = "tables that wide mostly depend on few columns"
     if best.rehearsed:
         why = "no centre is looked for under a set or penalty without an intercept"
-        if best.solver.name == CONSTANT:
+        if best.name == CONSTANT:
             why = "noise decides between them, and it promises nothing that it does not keep"
-        elif best.solver.name in ADAPTIVE:
+        elif best.name in ADAPTIVE:
             why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
-    return f". By its line {leader.solver.name} does better, but {best.solver.name} is counted as {times:.2g} times better: {why}"
+    return f". By its line {leader.name} does better, but {best.name} is counted as {times:.2g} times better: {why}"
 
 
 def _refuse_wide(problem: Problem, remedy: str) -> None:

@@ -22,7 +22,7 @@ from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
 from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers import Array, Plan, Problem, QueryPrices, Solution, Solver, WithInference
 
 Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
 """Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
@@ -249,6 +249,12 @@ class Forecast:
     narrow: Plan | None = None
 
     @property
+    def name(self) -> str:
+        """That of the solver of the coefficients."""
+        inner = self.solver.solver if isinstance(self.solver, WithInference) else self.solver
+        return inner if isinstance(inner, str) else inner.name
+
+    @property
     def tier(self) -> int:
         """Of the trusted base: that of the least simple query that the plan buys."""
         return max((query.tier for query in self.plan.queries), default=1) if self.plan is not None else 2
@@ -352,7 +358,7 @@ def contested(
         if bound > (1.0 + within) * least * (1.0 + 1e-9):
             break
         one = found[place]
-        weight = weights.get(one.solver.name, 1.0)
+        weight = weights.get(one.name, 1.0)
         if done == len(order):
             found[place] = _completed(rehearsals, one)
             least = min(least, found[place].expected / weight)
@@ -377,9 +383,9 @@ def _best_by_name(found: list[Forecast]) -> list[Forecast]:
     """Of a solver with several options the best alone."""
     best: dict[str, Forecast] = {}
     for one in found:
-        held = best.setdefault(one.solver.name, one)
+        held = best.setdefault(one.name, one)
         if (one.plan is None, one.expected) < (held.plan is None, held.expected):
-            best[one.solver.name] = one
+            best[one.name] = one
     return list(best.values())
 
 

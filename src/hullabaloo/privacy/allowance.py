@@ -8,7 +8,7 @@ from typing import final
 from hullabaloo.errors import EventRefused, InvalidParameter
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import gaussian_mu, selection_epsilon
-from hullabaloo.privacy.events import Event
+from hullabaloo.privacy.events import TAIL_MASS, Event
 from hullabaloo.privacy.filters import filter_named
 
 DRAWS = 1 << 40
@@ -62,6 +62,11 @@ class Allowance:
     def mu(self) -> float:
         """The Gaussian-DP cost that releases may compose to; ∞ when the budget is not private."""
         return gaussian_mu(self.budget, samples=DRAWS, filter=self.filter)
+
+    @property
+    def useful(self) -> float:
+        """The share of ε that noise can make use of: beyond −log(`DRAWS` · 2^-130) the cut tails of draws alone cost more than any δ. 1 of other budgets."""
+        return 1.0 if self.budget.pair is None else min(-math.log(DRAWS * TAIL_MASS) / self.budget.pair[0], 1.0)
 
     def selection_epsilon(self, count: int) -> float:
         """The largest ε₀ of each of `count` adaptive exponential mechanisms; ∞ when the budget is not private."""

@@ -53,12 +53,12 @@ def objective_noise_multiplier(
 def output_noise_multiplier(allowance: Allowance) -> float:
     """Give the ``σ_out/(2r)`` of the noise on an approximate minimiser within r of the exact one; 0 when not private.
 
-    It costs (ε/1000, δ/1000), and under the renyi filter at most a thousandth of the divergence too.
+    It costs (ε/1000, δ/1000) of the useful ε, and under the renyi filter at most a thousandth of the divergence too.
     """
     if not allowance.is_private:
         return 0.0
     _refuse(allowance)
-    epsilon, delta = allowance.budget.epsilon, allowance.budget.delta
+    epsilon, delta = allowance.useful * allowance.budget.epsilon, allowance.budget.delta
     mu = gdp_mu(OUTPUT_SHARE * epsilon, OUTPUT_SHARE * delta)
     if allowance.filter == "renyi":
         limit, _, order = filter_named("renyi").capacity(allowance.budget)

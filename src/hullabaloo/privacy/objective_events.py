@@ -75,7 +75,9 @@ def _shift_profile(s: float, epsilon: float) -> float:
     r = max(s, math.sqrt(2.0 * epsilon))
     tail = math.erfc(r / math.sqrt(2.0)) / 2.0
     flat = max(2.0 * s - r, 0.0) * _PEAK
-    return min(1.0, 2.0 * (flat + math.erf(r / math.sqrt(2.0)) / 2.0 - math.expm1(epsilon) * tail) * _ROUNDING)
+    return min(
+        1.0, 2.0 * (flat + math.erf(r / math.sqrt(2.0)) / 2.0 - math.expm1(min(epsilon, 700.0)) * tail) * _ROUNDING
+    )
 
 
 def peak(m: Array, epsilon: Array, curvature: float) -> Array:

@@ -59,23 +59,29 @@ class ExpectedError:
 
 
 def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[ExpectedError, ...]:
-    """Of the slopes of a fit of one target, but for levels that no table tells apart; none where the fit tells none.
+    """Of the slopes of each target, but for levels that no table tells apart; none where the fit tells none.
 
     Raises:
         InvalidParameter: `known` names no column or target, or is no positive number.
     """
-    encoding, problem = prepared.encoding, prepared.problem
-    names, target, loss = encoding.feature_names_out, next(iter(encoding.facts.targets)), problem.loss
-    _check(known, names, target)
-    told = isinstance(loss, Squared | Huber | Logistic | Poisson) and problem.targets == 1 and len(names) <= WIDEST
+    names, targets = prepared.encoding.feature_names_out, prepared.encoding.facts.targets
+    _check(known, names, targets)
+    told = isinstance(prepared.problem.loss, Squared | Huber | Logistic | Poisson) and len(names) <= WIDEST
     if prepared.without or not told:
         return ()
+    return tuple(one for number in range(len(targets)) for one in _of_target(prepared, known, number))
+
+
+def _of_target(prepared: PlannedFit, known: Mapping[str, float], number: int) -> list[ExpectedError]:
+    encoding, problem, loss = prepared.encoding, prepared.problem, prepared.problem.loss
+    names, target = encoding.feature_names_out, encoding.facts.targets[number]
+    of = f" for {target}" * (problem.targets > 1)
     linear = isinstance(loss, Squared | Huber)
     untold = {place for feature in undetermined(encoding) for place in columns_of(encoding, feature)}
-    gram, matrix, n = reference_gram(encoding), encoding.user_matrix(0), problem.records
+    gram, matrix, n = reference_gram(encoding), encoding.user_matrix(number), problem.records
     means = gram[: len(names), -1] if encoding.facts.intercept else np.zeros(len(names))
     even = np.sqrt(np.maximum(np.diag(gram)[: len(names)] - means**2, 1e-12))
-    scale = float(encoding.target_scale[0])
+    scale = float(encoding.target_scale[number])
     rest, doubt = USUALLY[loss.name]
     if target in known:
         rest, doubt = math.log(known[target] / (scale if linear else 1.0)), 0.0
@@ -95,9 +101,7 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
         middles += math.log(_ratio(prepared))
     widths = QUANTILE * np.sqrt(doubt**2 + spreads**2 + unsure**2 + USUALLY["ratio"][1] ** 2)
     ends = units * np.exp(middles + np.multiply.outer([-1.0, 0.0, 1.0], widths))
-    return tuple(
-        ExpectedError(name, *map(float, ends[:, place])) for place, name in enumerate(names) if place not in untold
-    )
+    return [ExpectedError(names[j] + of, *map(float, ends[:, j])) for j in range(len(names)) if j not in untold]
 
 
 def _ratio(prepared: PlannedFit) -> float:
@@ -115,16 +119,16 @@ def _levels(encoding: Encoding) -> set[int]:
     return {place for one in layout.onehot for place in one.places} | {one.indicator for one in layout.numeric}
 
 
-def _check(known: Mapping[str, float], names: Sequence[str], target: str) -> None:
+def _check(known: Mapping[str, float], names: Sequence[str], targets: Sequence[str]) -> None:
     if not isinstance(known, Mapping):
         raise InvalidParameter(
-            f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{target!r}: 2.5}}."
+            f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{targets[0]!r}: 2.5}}."
         )
     for name, value in known.items():
-        if name not in (*names, target):
+        if name not in (*names, *targets):
             shown = ", ".join(map(repr, names[:10])) + ", and so on" * (len(names) > 10)
             raise InvalidParameter(
-                f"known= tells the standard deviation of {name!r}, which is no column that has a coefficient ({shown}) nor the target "
-                f"({target!r}). Name one of them as coef_ does, a level as 'column=level'."
+                f"known= tells the standard deviation of {name!r}, which is no column that has a coefficient ({shown}) nor a target "
+                f"({', '.join(map(repr, targets))}). Name one of them as coef_ does, a level as 'column=level'."
             )
         positive(f"known[{name!r}]", value, "a standard deviation")

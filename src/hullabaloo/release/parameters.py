@@ -14,7 +14,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration
-from hullabaloo.solvers import Solver
+from hullabaloo.solvers import LARGEST_SHARE, Solver
 
 # What each parameter may be, and how to write one.
 LONGEST_SHOWN = 80
@@ -98,11 +98,12 @@ def inference_share(value: object) -> bool | float | str:
         return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    number = isinstance(value, Real) and (float(value) == 0.0 or 1e-3 <= float(value) < 1.0)
+    number = isinstance(value, Real) and (float(value) == 0.0 or 1e-3 <= float(value) <= LARGEST_SHARE)
     if not number:
         raise InvalidParameter(
             f"The parameter inference was given as {shown(value)}. It is 'auto' (errors and intervals wherever something valid is known), True (the same, or "
-            "a refusal before the charge), False, or the share of the budget that they are bought with, 0, or from 0.001 up to but not 1."
+            "a refusal before the charge), False, or the share of the budget that they are bought with, 0, or from 0.001 up "
+            f"to {LARGEST_SHARE:g}: the coefficients take the rest, and intervals fail around a fit that is too poor."
         )
     return float(value) or False  # type: ignore[arg-type]
 

@@ -15,7 +15,8 @@ from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPen
 from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import CONSTANT, choose, exact, narrow
+from hullabaloo.planning.choose import choose, exact, narrow
+from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed

@@ -9,7 +9,8 @@ from hullabaloo.data import ClassTarget, Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over, weights
+from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import UNCONFIRMED, PlanRow, PlanTable, asks_public
 from hullabaloo.planning.theory.lower_bounds import lower_bounds

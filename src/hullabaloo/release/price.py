@@ -10,7 +10,7 @@ from hullabaloo.codec import arguments
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import Huber, KernelCode, Squared
-from hullabaloo.planning.choose import CONSTANT
+from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
 from hullabaloo.planning.table import UNCONFIRMED, asks_public, bound_lines

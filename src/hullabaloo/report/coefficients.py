@@ -86,7 +86,7 @@ class CoefficientDisplay(Display):
             {row.target: f" of {row.target}" for row in self.rows} if len({row.target for row in self.rows}) > 1 else {}
         )
         names = [
-            shortened(row.name) + shortened(of.get(row.target, "")) + " (not identified)" * bool(row.reason)
+            shortened(row.name) + shortened(of.get(row.target, "")) + " (not identified)" * (not row.identified)
             for row in self.rows
         ]
         ax.set_yticks(places, names)

@@ -53,7 +53,7 @@ class SeparateTargetsSolver(Solver):
 
         # about 1/√k for Gaussian noise. Plans of ε/k and δ/k are always allowed, but a share keeps δ: it may go below 1/k.
         low, high = 0.9 / math.sqrt(k), min(1.0, 1.3 / math.sqrt(k))
-        found = largest_share(fits, low, high, shorter=0.7, least=1e-6, fine=1.01)
+        found = largest_share(fits, low, high, shorter=0.7, least=1e-6 * allowance.useful, fine=1.01)
         if found is None:
             raise BudgetError(
                 f"The budget is too small to be shared among {k} targets by this solver. Raise epsilon or delta, or use another."
@@ -97,15 +97,15 @@ def _single(plan: Plan, problem: Problem) -> Plan:
 def largest_share(
     fits: Callable[[float], Plan | None], low: float, high: float, *, shorter: float, least: float, fine: float
 ) -> Plan | None:
-    """The plan at the largest share of a budget at which one `fits`, up to a factor `fine`, by bisection; None where none does above `least`.
+    """The plan at the largest share of a budget at which one `fits`, up to a factor `fine`, by bisection; None where none does down to `least`.
 
-    It is looked for between `low` and `high`; where none fits at `low`, below it, in steps by the factor `shorter`.
+    It is looked for between `low` and `high`; where none fits at `low`, below it, in steps by the factor `shorter`, its square, and so on.
     """
     found = fits(low)
     while found is None:
-        high, low = low, shorter * low
-        if low < least:
+        if low <= least:
             return None
+        high, low, shorter = low, max(shorter * low, least), shorter**2
         found = fits(low)
     while high > low * fine:
         middle = math.sqrt(low * high)

@@ -11,7 +11,8 @@ from hullabaloo.curation.prefixes import Refits
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.planning.choose import FAVOUR, best_of, forecasts, weights
+from hullabaloo.planning.choose import best_of, forecasts
+from hullabaloo.planning.favours import FAVOUR, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose
 from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal

@@ -17,6 +17,7 @@ from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
+from tests.data.engines.test_units import check_sparse_units, sparse_table
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 QUICK = ("moments", "several", "units by gradients")
@@ -69,8 +70,29 @@ def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> No
     source = hb.scan(declared, client=client, sparse=P, keep_bytes=0)
     model = check_as_in_memory("descent", whole, source)
     assert list(hb.predict(model, source, keep=["w"]).columns) == ["w", "predicted_y"]
+    (tmp_path / "persons").mkdir()
+    parquet.write_table(sparse_table(), tmp_path / "persons" / "0.parquet", row_group_size=800)
+    persons = dataframe.read_parquet(tmp_path / "persons", dtype_backend="pyarrow", split_row_groups=True)
+    check_sparse_units(persons, tmp_path, client=client)
     with pytest.raises(SchemaError, match="dtype_backend='pyarrow'"):
         hb.scan(dataframe.read_parquet(tmp_path), client=client, sparse=P)
+
+
+def test_kept_parts_are_shared_out_among_threads_where_they_lie() -> None:
+    """Each once, equal numbers for each thread; parts that are held are moved only beyond that, and others wait for nobody."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        threads = {f"tcp://{n}": int(rng.integers(1, 4)) for n in range(rng.integers(0, 5))}
+        keys, known = list(range(rng.integers(1, 30))), [*threads, "tcp://gone"]
+        where = {key: [known[at] for at in rng.integers(len(known), size=rng.integers(0, 3))] for key in keys}
+        found, everywhere = dask.shares(keys, where, threads), sum(threads.values())
+        assert sorted(key for share in found for key in share) == keys
+        held = [key for key in keys if set(where[key]) & set(threads)]
+        assert all([key] in found for key in set(keys) - set(held))
+        assert all(1 <= len(share) <= -(-len(keys) // max(everywhere, 1)) for share in found)
+        assert len(found) <= len(keys) - len(held) + everywhere
+    lying = {key: [f"tcp://{key % 2}"] for key in range(8)}
+    assert dask.shares(range(8), lying, {"tcp://0": 1, "tcp://1": 2}) == [[0, 2, 4], [1, 5, 6], [3, 7]]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from hullabaloo.errors import CapabilityError, HullabalooError, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_dask import OUTER
+from tests.data.engines.test_units import check_sparse_units, sparse_table
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
@@ -66,6 +67,8 @@ def test_sparse_lists_have_the_bits_of_memory(session: Any, tmp_path: Path) -> N
     source = hb.scan(session.read.parquet(str(tmp_path)), sparse=P)
     model = check_as_in_memory("moments", whole, source)
     assert hb.predict(model, source, keep=["w"]).columns == ["w", "predicted_y"]
+    parquet.write_table(sparse_table(), tmp_path / "persons.parquet")
+    check_sparse_units(session.read.parquet(str(tmp_path / "persons.parquet")), tmp_path)
 
 
 def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path) -> None:

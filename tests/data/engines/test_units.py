@@ -3,6 +3,7 @@
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hullabaloo.data.engines import cluster, turns
 from hullabaloo.data.engines import units as module
 from hullabaloo.data.engines.base import Reading
 from hullabaloo.data.engines.units import Shuffle
+from hullabaloo.data.sparse_lists import SparsePart
 from hullabaloo.errors import SchemaError
 
 N = 3_000
@@ -35,6 +37,62 @@ def domain(share: int, weighted: bool = False, n: int = N) -> hb.Domain:
     return hb.Domain(
         {"a": (-1, 1), "b": (0, 2)}, target={"y": (-1, 1)}, unit="who", records_per_unit=share, records=n, **more
     )
+
+
+P = 60
+
+
+def sparse_table() -> pa.Table:
+    """Beside persons, lists of 0 to 50 cells, and of exactly one or two lines of words; few different ones, so that equal rows compete, too."""
+    rng = np.random.default_rng(3)
+    lengths = rng.choice([0, 1, 3, module.CELLS, module.CELLS + 1, 2 * module.CELLS, 50], 90)
+    cells = [(rng.permutation(P)[:many].tolist(), rng.normal(size=many).round(1).tolist()) for many in lengths]
+    drawn = rng.integers(len(cells), size=N)
+    lists = {name: [cells[at][side] for at in drawn] for side, name in enumerate(("indices", "values"))}
+    kinds = {"indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())}
+    return (
+        table()
+        .drop_columns(["a", "b"])
+        .append_column("indices", pa.array(lists["indices"], kinds["indices"]))
+        .append_column("values", pa.array(lists["values"], kinds["values"]))
+    )
+
+
+def sparse_domain(share: int) -> hb.Domain:
+    return hb.Domain(
+        row_norm=3.0, target={"y": (-1, 1)}, unit="who", records_per_unit=share, weight=("w", 2.0), records=N
+    )
+
+
+def test_sparse_rows_of_units_are_those_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order and parts, whether a line of words is spilled in the middle of a row or not; and so are the bits of a fit."""
+    from scipy import sparse
+
+    whole, about, found = sparse_table(), sparse_domain(2), set()
+    indices, values = (whole[name].combine_chunks() for name in ("indices", "values"))
+    parts = values.flatten().to_numpy(), indices.flatten().to_numpy(), indices.offsets.to_numpy()
+    given = {"weight": whole["w"].to_numpy(), "unit": whole["who"].to_pylist()}
+    encoding = about.encoding(n_features=P)
+    rows = encoding.encode(sparse.csr_array(parts, shape=(N, P)), whole["y"].to_numpy(), **given)
+    zero = rows.weight == 0.0
+    expected = Counter(counting(rows)) - Counter(
+        counting(replace(rows, X=rows.X[zero], Y=rows.Y[zero], weight=rows.weight[zero]))
+    )  # type: ignore[index]
+    model = hb.LinearRegression(
+        domain=about,
+        solver=hb.MirrorDescentSolver(max_passes=5),
+        constraint=hb.L2Ball(1.0),
+        budget=hb.Budget(1.0, 1e-6),
+        test_key=bytes(32),
+    )
+    other = whole.take(np.random.default_rng(1).permutation(N))
+    for source, size, spill, keep in ((whole, 100, 1 << 19, 0), (other, 777, 500, 1 << 30), (other, N, 1, 0)):
+        monkeypatch.setattr(module, "_SPILL", spill)
+        monkeypatch.setattr(module, "_ROWS", 300)
+        assert Counter(shuffled(source, about, tmp_path, size)) == expected
+        scanned = hb.scan(lambda source=source: source, sparse=P, cache=tmp_path, batch_rows=size, keep_bytes=keep)
+        found.add(model.fit(scanned).release_.theta.tobytes())
+    assert len(found) == 1
 
 
 def theta(source: Any, about: hb.Domain, solver: str) -> bytes:
@@ -60,15 +118,35 @@ def test_bits_are_those_of_memory_in_any_order_and_parts(
         assert theta(scanned, about, solver) == expected
 
 
+def check_sparse_units(frame: Any, folder: Path, **given: Any) -> None:
+    """An engine brings the persons of a sparse table together as a folder does."""
+    model = hb.Ridge(domain=sparse_domain(2), solver="moments", budget=hb.Budget(1.0, 1e-6), test_key=bytes(32))
+    sources = hb.scan(frame, sparse=P, **given), hb.scan(sparse_table, sparse=P, cache=folder)
+    assert len({model.fit(source).release_.theta.tobytes() for source in sources}) == 1
+
+
+def reading_of(whole: pa.Table, about: hb.Domain) -> Reading:
+    sparse = "indices" in whole.column_names
+    return Reading(about.encoding(n_features=P) if sparse else about.encoding(), sparse=sparse)
+
+
+def opened(whole: pa.Table, start: int, rows: int) -> Any:
+    part = open_table(whole.slice(start, rows))
+    return SparsePart(part, P) if "indices" in whole.column_names else part  # type: ignore[arg-type]
+
+
+def counting(rows: Any) -> list[tuple[Any, ...]]:
+    """As tuples."""
+    X = rows.X if isinstance(rows.X, np.ndarray) else rows.X.toarray()
+    return [(tuple(x), *y, w) for x, y, w in zip(X, rows.Y, rows.weight, strict=True)]
+
+
 def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list[tuple[Any, ...]]:
-    encoding = about.encoding()
-    parts = lambda: (open_table(whole.slice(start, rows)) for start in range(0, whole.num_rows, rows))  # noqa: E731
-    found, counted = [], 0
-    for part in Shuffle(parts, Reading(encoding), folder).parts():
+    parts = lambda: (opened(whole, start, rows) for start in range(0, whole.num_rows, rows))  # noqa: E731
+    found, counted = list[tuple[Any, ...]](), 0
+    for part in Shuffle(parts, reading_of(whole, about), folder).parts():
         counted += part.count
-        weight, unit = part.rows.weight, part.rows.unit
-        assert weight is not None
-        found += [(tuple(x), *y, w) for x, y, w in zip(part.rows.X, part.rows.Y, weight, strict=True)]
+        unit, found = part.rows.unit, found + counting(part.rows)
         if unit is not None and len(unit):
             assert max(Counter(unit.tolist()).values()) <= about.records_per_unit
     assert counted == whole.num_rows
@@ -78,7 +156,7 @@ def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list
 @pytest.mark.parametrize("share", [1, 2, 5])
 def test_neighbours_differ_in_one_units_share(share: int, tmp_path: Path) -> None:
     """A person taken out, whatever they have: the others' rows stay what they are."""
-    about, whole = domain(share, weighted=True), table()
+    about, whole = (sparse_domain(share), sparse_table()) if share == 2 else (domain(share, weighted=True), table())
     every = Counter(shuffled(whole, about, tmp_path, 200))
     names = whole["who"].to_pylist()
     for name in [one for one, _ in Counter(names).most_common(4)] + ["p17"]:
@@ -120,24 +198,24 @@ def test_memory_grows_neither_with_records_nor_with_the_largest_unit(
 
 def far(whole: pa.Table, about: hb.Domain, ends: Any, order: Any, buckets: int) -> list[tuple[Any, ...]]:
     """As an engine of several machines does: pieces of parts, brought together in any order, some of them twice."""
-    reading = Reading(about.encoding())
-    parts = [open_table(whole.slice(start, stop - start)) for start, stop in pairwise(ends)]
+    reading = reading_of(whole, about)
+    parts = [opened(whole, start, stop - start) for start, stop in pairwise(ends)]
     dealt = [module.dealt(reading, part, buckets) for part in parts]
-    found, counted = [], 0
+    found, counted = list[tuple[Any, ...]](), 0
     for bucket in range(buckets):
         pieces = [dealt[place][bucket] for place in order]
         pieces = [module.gathered(reading, pieces[:2]), *pieces[2:]]
         part = module.part(reading, module.gathered(reading, [module.gathered(reading, iter(pieces))]))
-        assert part.rows.weight is not None
-        found += [(tuple(x), *y, w) for x, y, w in zip(part.rows.X, part.rows.Y, part.rows.weight, strict=True)]
-        counted += part.count
+        found, counted = found + counting(part.rows), counted + part.count
     assert counted == whole.num_rows
     return sorted(found)
 
 
-@pytest.mark.parametrize("share", [1, 3])
-def test_machines_bring_units_together_as_a_folder_does(share: int, tmp_path: Path) -> None:
-    about, whole, rng = domain(share, weighted=True), table(), np.random.default_rng(2)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_machines_bring_units_together_as_a_folder_does(sparse: bool, tmp_path: Path) -> None:
+    about, whole, rng = domain(3, weighted=True), table(), np.random.default_rng(2)
+    if sparse:
+        about, whole = sparse_domain(3), sparse_table()
     expected = shuffled(whole, about, tmp_path, 500)
     for parts, buckets in ((2, 1), (9, 4), (30, 64)):
         ends = [0, *sorted(rng.choice(N, parts - 1, replace=False).tolist()), N]

@@ -73,8 +73,8 @@ FITS = (
         "a share of a unit in every part",
         "Of a person whose records lie in several parts, each part's share counts.",
         "data.engines.units",
-        old="    return whole[within_share(",
-        new="    return whole if True else whole[within_share(",
+        old="    return np.asarray(whole[counts[",
+        new="    return whole if True else np.asarray(whole[counts[",
         caught_by=("tests/data/engines/test_units.py::test_neighbours_differ_in_one_units_share[1]",),
     ),
     Bug(

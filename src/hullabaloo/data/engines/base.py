@@ -77,11 +77,13 @@ class Reading:
         encoding: the public map.
         target: the names of the target's columns, or None for those that the domain declares.
         once: whether one question is all that is asked, so that nothing need be kept or compared.
+        sparse: whether rows are sparse.
     """
 
     encoding: Encoding
     target: Any = None
     once: bool = False
+    sparse: bool = False
 
     @property
     def columns(self) -> tuple[str, ...] | None:

@@ -17,6 +17,7 @@ from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Read
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.sparse_lists import SparsePart
 from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
+from hullabaloo.data.threads import share_cores
 from hullabaloo.errors import CapabilityError
 
 T = TypeVar("T")
@@ -166,13 +167,14 @@ def bring(reading: bytes, pieces: Iterable[bytes]) -> Part | bytes:
     return found if found[:1] == b"!" else said(lambda: units.part(unpacked(reading)[0], found))
 
 
-def ask(task: bytes, part: Part | bytes) -> bytes:
-    """What one part adds up to. PRIVATE."""
-    return part if isinstance(part, bytes) else total(task, lambda: iter([part]))
+def ask(task: bytes, *parts: Part | bytes) -> bytes:
+    """What some parts add up to: the first fault among them where there is one. PRIVATE."""
+    fault = next((part for part in parts if isinstance(part, bytes)), None)
+    return fault or total(task, lambda: (part for part in parts if isinstance(part, Part)))
 
 
 def total(task: bytes, parts: Callable[[], Iterator[Part]]) -> bytes:
-    """What several parts add up to, read one after the other; nothing where there is none. PRIVATE."""
+    """What several parts add up to, read one after the other, by one thread, as an engine has others for other cores; nothing where there is none. PRIVATE."""
 
     def tally() -> bytes:
         own: Task = unpacked(task)[0]
@@ -180,7 +182,11 @@ def total(task: bytes, parts: Callable[[], Iterator[Part]]) -> bytes:
         first = next(found, None)
         return b"" if first is None else dumped(own, own.merged(map(own.tally, chain([first], found))))
 
-    return said(tally)
+    share_cores()
+    try:
+        return said(tally)
+    finally:
+        share_cores(False)
 
 
 def add(task: bytes, tallies: Iterable[bytes]) -> bytes:

@@ -4,7 +4,8 @@ A lost worker's parts are read again by others: all that runs there is a functio
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 from uuid import uuid4
 
@@ -124,10 +125,10 @@ class DaskEngine:
         from dask.delayed import Delayed
         from dask.highlevelgraph import HighLevelGraph
 
-        name = f"question-{uuid4().hex}"
+        name, shares = f"question-{uuid4().hex}", self._shares()
         graph: dict[Any, Any] = {name: task}
-        tallies: list[Any] = [(name, 0, place) for place in range(len(self._parts))]
-        graph |= {tally: (cluster.ask, name, part.key) for tally, part in zip(tallies, self._parts, strict=True)}
+        tallies: list[Any] = [(name, 0, place) for place in range(len(shares))]
+        graph |= {tally: (cluster.ask, name, *share) for tally, share in zip(tallies, shares, strict=True)}
         while len(tallies) > 1:
             level = tallies[0][1] + 1
             several = [tallies[start : start + FAN] for start in range(0, len(tallies), FAN)]
@@ -135,6 +136,29 @@ class DaskEngine:
             graph |= {tally: (cluster.add, name, some) for tally, some in zip(tallies, several, strict=True)}
         whole = HighLevelGraph.from_collections(name, graph, dependencies=self._parts)
         return Delayed(tallies[0], whole, layer=name)  # type: ignore[no-untyped-call]
+
+    def _shares(self) -> list[list[Any]]:
+        """Keys of the parts that one task asks: each alone until they are kept."""
+        keys, scheduler = [part.key for part in self._parts], self._client.scheduler
+        if self._keep >= 0:
+            return [[key] for key in keys]
+        ask = partial(self._client.sync, callback_timeout=PATIENCE / 5)
+        return shares(keys, ask(scheduler.who_has, keys=keys), ask(scheduler.ncores, workers=None))
+
+
+def shares(keys: Sequence[Any], where: Mapping[Any, Sequence[str]], threads: Mapping[str, int]) -> list[list[Any]]:
+    """What is kept, as equal numbers for each thread, of those that its worker holds: Dask takes milliseconds for a task. What nobody holds is alone."""
+    held: dict[str | None, list[Any]] = {worker: [] for worker in (*threads, None)}
+    for key in keys:
+        held[next((worker for worker in where[key] if worker in threads), None)].append(key)
+    most = {worker: -(-len(keys) // sum(threads.values())) * several for worker, several in threads.items()}
+    moved = [key for worker in threads for key in held[worker][most[worker] :]]
+    found = [[key] for key in held[None]]
+    for worker, several in threads.items():
+        own = held[worker][: most[worker]]
+        own += [moved.pop() for _ in range(min(len(moved), most[worker] - len(own)))]
+        found += [own[n::several] for n in range(min(several, len(own)))]
+    return found
 
 
 def result(client: Any, wanted: Any) -> Any:

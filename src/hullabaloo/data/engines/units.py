@@ -1,7 +1,8 @@
 """Units whose records lie in several parts: one shuffle brings each unit's share together, in memory that its records do not make grow.
 
 Rows travel as *words*: an array of 64-bit words with the unit's BLAKE2b (four), columns, targets, weight and offset of each; between machines as a *piece*, the bytes of
-how many records it stands for and of words. All are PRIVATE, as what is made of them is.
+how many records it stands for and of words. A sparse row takes as many lines of words as it needs, one after the other: in place of columns, how many cells it has from there on, and
+`CELLS` of these, as columns and values. All are PRIVATE, as what is made of them is.
 """
 
 from array import array
@@ -11,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,15 @@ from hullabaloo.data.encode import numbered, within_share
 from hullabaloo.data.engines.base import Part, Reading, part_of
 from hullabaloo.data.engines.cache import Cache
 from hullabaloo.data.engines.turns import in_turn
+from hullabaloo.data.readers.sparse import csr
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 
 Words = NDArray[np.uint64]
 EMPTY = 9
 """Bytes of a piece without rows."""
+CELLS = 16
+"""Cells of a sparse row in a line of words."""
 _BUCKETS = 512
 _SPILL = 1 << 16
 """Bytes of a bucket that are held in memory before they are sealed,"""
@@ -138,7 +142,9 @@ def shares(found: Callable[[], Iterator[Words]], reading: Reading, most: float) 
 
 def _counting(reading: Reading, words: list[Words]) -> Words:
     whole = np.concatenate(words)
-    return whole[within_share(_rows(reading, whole), _numbers(whole), reading.encoding.domain.records_per_unit)]
+    first, share = _first(reading, whole), reading.encoding.domain.records_per_unit
+    counts = within_share(_rows(reading, whole), _numbers(whole[:, :4][first]), share)
+    return np.asarray(whole[counts[np.cumsum(first) - 1]])
 
 
 def _numbers(words: Words) -> NDArray[np.int64]:
@@ -158,10 +164,29 @@ def _dealt(reading: Reading, table: Table, buckets: int) -> tuple[int, list[Word
     dealt_to = names[places, 0] % np.uint64(buckets)
     places = places[np.argsort(dealt_to, kind="stable")]
     extra = [np.ones(len(owners)) if one is None else one for one in (rows.weight, rows.offset)]
-    every = names.view(np.float64), rows.X, rows.Y, *extra
-    words = np.column_stack([one[places] for one in every]).view(np.uint64)
-    ends = np.searchsorted(np.sort(dealt_to), np.arange(buckets + 1))
+    X, of = _lines(rows.X[places]) if reading.sparse else (rows.X[places], slice(None))
+    others = (one[places][of] for one in (rows.Y, *extra))
+    words = np.column_stack([names.view(np.float64)[places][of], X, *others]).view(np.uint64)
+    ends = np.searchsorted(np.sort(dealt_to)[of], np.arange(buckets + 1))
     return len(owners), [words[start:stop] for start, stop in pairwise(ends.tolist())]
+
+
+def _lines(X: Any) -> tuple[NDArray[np.float64], Any]:
+    """Sparse rows as lines, and which row each is of."""
+    many = np.diff(X.indptr).astype(np.int64)
+    each = np.maximum(-(-many // CELLS), 1)
+    of = np.repeat(np.arange(len(many)), each)
+    left = many[of] - CELLS * (np.arange(len(of)) - (np.cumsum(each) - each)[of])
+    cells = np.zeros((2, len(of), CELLS))
+    cells[:, np.arange(CELLS) < left[:, None]] = X.indices, X.data
+    return np.column_stack([left, *cells]), of
+
+
+def _first(reading: Reading, words: Words) -> NDArray[np.bool_]:
+    """Which lines of words begin a row."""
+    if not reading.sparse:
+        return np.ones(len(words), dtype=bool)
+    return np.append(True, words[:-1, 4].view(np.float64) <= CELLS)[: len(words)]
 
 
 def hashes_of(owners: list[str | None]) -> Words:
@@ -175,7 +200,8 @@ def hashes_of(owners: list[str | None]) -> Words:
 
 def _nothing(reading: Reading) -> Words:
     facts = reading.encoding.facts
-    return np.zeros((0, 6 + facts.width + len(facts.targets)), dtype=np.uint64)
+    width = 1 + 2 * CELLS if reading.sparse else facts.width
+    return np.zeros((0, 6 + width + len(facts.targets)), dtype=np.uint64)
 
 
 def _piece(words: Words, count: int) -> bytes:
@@ -192,11 +218,18 @@ def _words(reading: Reading, piece: bytes) -> Words:
 
 def _rows(reading: Reading, words: Words) -> Rows:
     facts, values = reading.encoding.facts, words[:, 4:].view(np.float64)
-    X, Y = np.ascontiguousarray(values[:, : facts.width]), np.ascontiguousarray(values[:, facts.width : -2])
+    width = values.shape[1] - 2 - len(facts.targets)
+    X = np.ascontiguousarray(values[:, :width])
+    if reading.sparse:
+        inside, values = np.arange(CELLS) < X[:, :1], values[_first(reading, words)]
+        columns, cells = X[:, 1 : CELLS + 1][inside].astype(np.int64), X[:, CELLS + 1 :][inside]
+        starts = np.append(0.0, np.cumsum(values[:, 0])).astype(np.int64)
+        X = csr((len(values), facts.width), cells, columns, starts)
+    Y = np.ascontiguousarray(values[:, width:-2])
     return Rows(X, Y, values[:, -2].copy(), None if reading.encoding.offset is None else values[:, -1].copy())
 
 
 def _part(reading: Reading, words: Words, count: int) -> Part:
     several = reading.encoding.facts.records_per_unit > 1
-    rows = replace(_rows(reading, words), unit=_numbers(words) if several else None)
+    rows = replace(_rows(reading, words), unit=_numbers(words[:, :4][_first(reading, words)]) if several else None)
     return replace(part_of(rows), count=count)

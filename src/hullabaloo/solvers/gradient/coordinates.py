@@ -148,11 +148,14 @@ class Coordinates:
         return np.append(centre, [0.0] * self.intercept)
 
     def coefficients(self, point: Array) -> Array:
-        """θ, (p,)."""
+        """θ, (p,). As `A = VΛ^{-1/2}`, rounding makes of a slope 0 at most q^{3/2} units in the last place of ‖θ‖: such a one is 0 again."""
         if self.mean is not None:
             assert self.matrix is not None
             return np.asarray(self.matrix @ point)
         slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
+        if self.matrix is not None:
+            least = 8.0 * self.slopes**1.5 * np.finfo(float).eps * float(np.linalg.norm(slopes))
+            slopes[np.abs(slopes) <= least] = 0.0
         return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
 
     def public_slopes(self, problem: Problem, times: float) -> Array:

@@ -225,11 +225,17 @@ class Descent:
     def walk(
         self, start: Array, steps: int, clip_norm: float, travel: float, burn: float, steepest: float | None = None
     ) -> tuple[Array, Array, Array]:
-        """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far."""
+        """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far.
+
+        Steps with a memory m damp every curvature from ((1 − √m)/(1 + √m))² of the greatest on alike where they are (1 + √m)² over it (Polyak 1964).
+        """
         path, view, q = self.path, self.view, self.view.slopes
         largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
         memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / path.memory))
-        step = min(largest, travel * (1.0 - memory) / steps)
+        stretch = (
+            (1.0 + math.sqrt(memory)) ** 2 if path.late and not path.ridge and schedule.swift(self.problem) else 1.0
+        )
+        step = min(stretch * largest, travel * (1.0 - memory) / steps)
         middle = 1.0 / (path.smoothness * path.room)
         if steepest is None:
             middle = min(middle, SETTLE * (1.0 - memory) / (steps * path.smoothness))

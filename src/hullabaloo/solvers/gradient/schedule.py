@@ -14,7 +14,8 @@ records of covariance Σ. It is least, p², where AᵀΣA is the identity; for A
 `benchmarks/share_tables.py`. λ is where Σ's eigenvalues drown in noise; where it drowns them all, A is in effect proportional to I.
 
 *Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the
-same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk.
+same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk. Steps `(1 + √m)²/h` damp the greatest curvature h as fast as any other (Polyak 1964):
+where noise is low, half as many of these reach as far as steps 1/h.
 
 *Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As
 noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
@@ -29,6 +30,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
+from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
@@ -55,9 +57,10 @@ SMALL, LARGE = 0.05, 0.35
 FIRST, OPENING, LEVEL = 0.15, 0.04, 0.07
 """Steps of the first walk and for the intercept alone, over those of the second, in plain coordinates."""
 FIRST_WHITENED, SECOND_WHITENED, LEVEL_WHITENED = 12, 60, 8
-QUICK = 6, 24
-"""The first two before a second phase, which makes the result. Beside twice as many steps (`STEPS_LATE` 32, too) and the calmer memory these and `BRISK` lost at ε = 1 and
-3 nothing (+0.2 ± 0.3 points of share in the mean over 21 lines) and 0.05 ± 0.1 at ε = 10 and 30, on tables of `benchmarks/share_kept.py` of at most 20 000 rows."""
+QUICK, SWIFT, MOST_SWIFT = (6, 24), (4, 12), 15
+"""The first two before a second phase, which makes the result; where steps are `swift`, and the second then at most. Beside twice as many steps (`STEPS_LATE` 32, too) and the
+calmer memory `QUICK` and `BRISK` lost at ε = 1 and 3 nothing (+0.2 ± 0.3 points of share in the mean over 21 lines) and 0.05 ± 0.1 at ε = 10 and 30, on tables of
+`benchmarks/share_kept.py` of at most 20 000 rows. Beside these `SWIFT` and `STEPS_SWIFT` moved it by −0.16 to −0.05 (± 0.07) at ε = 3 on four tables, and by −0.2 to +2.4 at 10 and 30."""
 CALM, BRISK = 8.0, 5.0
 """Steps T over what is added to the greatest number of steps that a walk remembers, 1 + T/8; in whitened coordinates with a second phase 1 + T/5."""
 FLOOR = 1.4
@@ -73,8 +76,8 @@ LEVEL_LATE = 3, 5
 """Steps for the intercept alone at the beginning of the second phase, and at its end."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
-STEPS_LATE = 14
-"""Steps of its walk in whitened coordinates where it takes half of the budget; T grows as the fourth root of 1/noise."""
+STEPS_LATE, STEPS_SWIFT = 14, 7
+"""Steps of its walk in whitened coordinates where it takes half of the budget, and where they are `swift`; T grows as the fourth root of 1/noise."""
 LEAST_STEPS_LATE = 32
 """Fewest in plain coordinates."""
 ROOM = 1.5
@@ -223,6 +226,15 @@ def is_residual(loss: Loss) -> bool:
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
 
 
+def swift(problem: Problem) -> bool:
+    """Whether the second phase's plans have longer and fewer steps: L bounds the curvature, which that of counts and the density of residuals leave, and nothing is projected.
+
+    They reach as far: travel grows as T² times `(1 + √m)²`, which is about 3.4.
+    """
+    known = problem.loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.LOGISTIC)
+    return known and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
+
+
 def histograms(problem: Problem) -> int:
     """Number of the first phase: of records, of gradients after its first walk and, for residuals, before it."""
     assert isinstance(problem.loss, Loss)  # the solver saw to it
@@ -341,13 +353,16 @@ def _whitened(
     classes, smooth = not residual and not counts, problem.loss.kernel_code != KernelCode.PINBALL
     audible = counts or (residual and common["noise"] * common["slope"] < 0.006)
     first, second = QUICK if common["late_noise"] else (FIRST_WHITENED, SECOND_WHITENED)
+    late, growth = STEPS_LATE, max(6.0 * LATE / late_level, 1.0) ** 0.25
+    if common["late_noise"] and swift(problem):
+        first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(smooth and level < USUAL),
         "first": first,
         "second": second,
         "level": LEVEL_WHITENED if centred(problem) and audible else 0,
-        "late": math.ceil(STEPS_LATE * max(6.0 * LATE / late_level, 1.0) ** 0.25),
+        "late": math.ceil(late * growth),
         "around": around,
         "ridge": 0.0,
         "reach": 12.0 * min(max(math.sqrt(USUAL / level), 0.1), 10.0),

@@ -99,7 +99,7 @@ class ObjectivePerturbationSolver(Solver):
             ridge = _best_ridge(problem, allowance, clip, smoothness)
             if self.ratio is not None:
                 ridge = smoothness / (self.ratio * allowance.budget.epsilon)
-            curvature = max(smoothness / ridge, RATIOS[0] * allowance.budget.epsilon)
+            curvature = max(smoothness / ridge, RATIOS[0] * allowance.useful * allowance.budget.epsilon)
             output_event = GaussianEvent(output, samples=problem.dimension)
             multiplier = event_calibrate.objective_noise_multiplier(
                 allowance, curvature, problem.neighbours, output=output_event
@@ -159,7 +159,7 @@ def smoothness_of(problem: Problem, clip: float) -> float:
 
 def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness: float) -> float:
     """The λ of the least predicted risk."""
-    epsilon = allowance.budget.epsilon
+    epsilon = allowance.useful * allowance.budget.epsilon
     copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
     gaussian = copies * clip * problem.max_weight * problem.norm_l2 / allowance.mu
     best, least = 0.0, math.inf
