@@ -129,8 +129,8 @@ class Descent:
             point = moved if path.ridge else self.kept_level(point, moved, noise)
         clip_norm = 0.5 * self.natural
         if path.measured:
-            found = self.cut(point, 0.2 * self.natural)[0]
-            clip_norm = found if path.ridge else min(FIRST_CUT * found, clip_norm)
+            usual = self.cut(point, 0.2 * self.natural)[0]
+            clip_norm = usual if path.ridge else min(FIRST_CUT * usual, clip_norm)
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
@@ -138,13 +138,13 @@ class Descent:
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
         share = boldness(gradient[: view.slopes], variance, path)
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
-        cut, *measured = self.cut(mean, likely)
-        farther = self.farther(level, mean_length(*measured))
+        cut, shares, grid = self.cut(mean, likely)
+        farther = self.farther(level, mean_length(shares, grid))
         travel = farther * share * path.travel(view.typical, cut)
         _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
             noise = path.noise * math.sqrt(2.0 * path.steps / path.level)
-            clip = self.level_clip(tail(measured[0], path.share_noise), measured[1], noise)
+            clip = self.level_clip(shares, grid, path.share_noise, noise)
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.classes else 0.5)
             mean = self.kept_level(mean, moved, noise * clip) if self.classes else moved
         return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}
@@ -168,11 +168,12 @@ class Descent:
         path, view, q = self.path, self.view, self.view.slopes
         noise = path.result_noise
         grid = edges(LONG_GRADIENTS * self.natural, schedule.FINE_BINS - 1)
-        clip_norm = max(self.unbiased_clip(tail(self.shares(start, grid), path.late_share_noise), grid), cut)
-        grid = edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
+        shares = self.shares(start, grid)
+        clip_norm = max(self.unbiased_clip(tail(shares, path.late_share_noise), grid), cut)
+        lengths, grid = grid, edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
-        start = self.late_level(start, clip_norm, schedule.LEVEL_LATE[0])
+        start = self.late_level(start, shares, lengths, schedule.LEVEL_LATE[0])
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient)
@@ -183,19 +184,18 @@ class Descent:
         travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
         _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         found = start + weight * (mean - start)
-        found = self.late_level(found, clip_norm, schedule.LEVEL_LATE[1])
+        found = self.late_level(found, shares, lengths, schedule.LEVEL_LATE[1])
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
-    def late_level(self, point: Array, clip_norm: float, steps: int) -> Array:
-        """The level by so many of its steps in the second phase: no derivative of classes is cut, others where gradients are."""
+    def late_level(self, point: Array, shares: Array, grid: Array, steps: int) -> Array:
+        """The level by so many of its steps in the second phase."""
         if not self.view.intercept:
             return point
-        lipschitz = self.loss.constants(math.inf, 1.0).lipschitz
-        clip = 1.0 if self.classes else min(clip_norm / self.view.length, 2.0, lipschitz)
+        noise = self.path.late_noise / math.sqrt(0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE))
+        clip = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         # A quantile's h is its residuals' density.
         moved = self.intercept_alone(point, steps, clip, 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5)
-        share = 0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE)
-        return self.kept_level(point, moved, self.path.late_noise * clip / math.sqrt(share))
+        return self.kept_level(point, moved, noise * clip)
 
     def unbiased_clip(self, above: Array, grid: Array) -> float:
         """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""
@@ -214,10 +214,14 @@ class Descent:
         found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)
         return max(found, min(least, LOOSE * found) if residual else least), shares, grid
 
-    def level_clip(self, above: Array, grid: Array, noise: float) -> float:
-        """Bound of |φ'| in steps of the intercept alone, whose mean has so many times its noise s: the c that minimises `(E(|φ'| − c)₊)² + (sc)²`."""
+    def level_clip(self, shares: Array, grid: Array, share_noise: float, noise: float) -> float:
+        """Bound of |φ'| in steps of the intercept alone, whose mean has so many times its noise s: the c that minimises `(E(|φ'| − c)₊)² + (sc)²`.
+
+        Each share of gradients counts less its noise's standard deviation: what is left of pure noise are 0.08 of it, and tails that noise half hides are not taken for none.
+        """
         if not schedule.is_residual(self.loss):
             return 1.0 if self.classes else self.path.slope
+        above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 0.125, 0.125)
         bias = [mean_beyond(above, grid / self.view.length, c, power=1) for c in map(float, trials)]
         return float(trials[int(np.argmin(np.square(bias) + (noise * trials) ** 2))])
@@ -270,14 +274,14 @@ class Descent:
         return point
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
-        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − k(s/change)²)₊ of the move d.
+        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − (s/change)²)₊ of the move d.
 
-        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}). k is 4, and 1 of rates, which cut gradients leave too low.
+        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}).
         """
         residual, d = schedule.is_residual(self.loss), float(moved[-1] - start[-1])
         change = self.path.smoothness * d if residual else self.path.smoothness / STEEP * math.expm1(-abs(d))
         found = start.copy()
-        found[-1] += max(0.0, 1.0 - (4.0 if residual else 1.0) * (noise / change) ** 2) * d if d else 0.0
+        found[-1] += max(0.0, 1.0 - (noise / change) ** 2) * d if d else 0.0
         return found
 
 
