@@ -153,9 +153,14 @@ def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list
     return sorted(found)
 
 
+@pytest.mark.parametrize("limit", [module._LIMIT, 1 << 14])
 @pytest.mark.parametrize("share", [1, 2, 5])
-def test_neighbours_differ_in_one_units_share(share: int, tmp_path: Path) -> None:
-    """A person taken out, whatever they have: the others' rows stay what they are."""
+def test_neighbours_differ_in_one_units_share(
+    share: int, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person taken out, whatever they have: the others' rows stay what they are, and so they do where what counts is asked of a bucket in the midst of its lines."""
+    for name, few in {"_BUCKETS": 2, "_SPILL": 1 << 11, "_LIMIT": limit}.items():
+        monkeypatch.setattr(module, name, few)
     about, whole = (sparse_domain(share), sparse_table()) if share == 2 else (domain(share, weighted=True), table())
     every = Counter(shuffled(whole, about, tmp_path, 200))
     names = whole["who"].to_pylist()

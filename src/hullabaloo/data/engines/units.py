@@ -45,7 +45,7 @@ class Shuffle:
 
     **Guarantee.** The rows are those of the whole table's `Encoding.encode` that count, at its weights. Proof: the `records_per_unit` rows of smallest hash
     of a unit are among those of each part and of each collection of parts, so what is dropped there counts for nothing; `shares` brings all that was kept of a unit
-    together, and the same rule is applied to it. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. What is held
+    together, in whole rows, and the same rule is applied to it. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. What is held
     is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 24 bytes for each `_SPILL` of the folder.
 
     Args:
@@ -90,11 +90,14 @@ class Shuffle:
                 self._filled[bucket] = 0
 
     def _taken(self, bucket: int) -> Iterator[Words]:
-        """All that was put into a bucket; valid until the next."""
-        held, places = self._held[bucket], self._sealed[bucket]
+        """All that was put into a bucket, the lines of a row together: what counts is asked of whole rows alone."""
+        held, places, rest = self._held[bucket], self._sealed[bucket], _nothing(self._reading)
         for place in zip(places[::3], places[1::3], places[2::3], strict=True):
-            yield self._cache.opened(*place).view(np.uint64).reshape(held.shape)
-        yield held[: self._filled[bucket]]
+            words = np.concatenate([rest, self._cache.opened(*place).view(np.uint64).reshape(held.shape)])
+            end = np.flatnonzero(np.append(True, _last(self._reading, words)))[-1]
+            yield words[:end]
+            rest = words[end:]
+        yield np.concatenate([rest, held[: self._filled[bucket]]])
 
 
 def dealt(reading: Reading, table: Table, buckets: int) -> list[bytes]:
@@ -182,11 +185,14 @@ def _lines(X: Any) -> tuple[NDArray[np.float64], Any]:
     return np.column_stack([left, *cells]), of
 
 
+def _last(reading: Reading, words: Words) -> Any:
+    """Which lines of words end a row."""
+    return words[:, 4].view(np.float64) <= CELLS if reading.sparse else np.ones(len(words), dtype=bool)
+
+
 def _first(reading: Reading, words: Words) -> NDArray[np.bool_]:
-    """Which lines of words begin a row."""
-    if not reading.sparse:
-        return np.ones(len(words), dtype=bool)
-    return np.append(True, words[:-1, 4].view(np.float64) <= CELLS)[: len(words)]
+    """Which begin one, of whole rows."""
+    return np.append(True, _last(reading, words))[: len(words)]
 
 
 def hashes_of(owners: list[str | None]) -> Words:
