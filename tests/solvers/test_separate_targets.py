@@ -81,12 +81,12 @@ def test_a_budget_larger_than_noise_can_use_is_shared_too() -> None:
     assert plan.event.profile(30.0) > 1e-6  # most of what can be used is
 
 
-@pytest.mark.parametrize("edge", [1.05, 0.9, 1e-2, 1e-9])
+@pytest.mark.parametrize("edge", [1.05, 0.9, 1e-2, 1e-9, 1e-200])
 def test_the_largest_share_is_found_however_far_below(edge: float) -> None:
     def search(least: float) -> float | None:
         return largest_share(lambda x: x if x <= edge else None, 1.0, 1.1, shorter=0.85, least=least, fine=1.005)  # type: ignore[return-value, arg-type]
 
-    assert edge / 1.005 <= search(1e-10) <= edge  # type: ignore[operator]
+    assert edge / 1.005 <= search(1e-210) <= edge  # type: ignore[operator]
     assert (search(0.1) is None) == (edge < 0.1)
 
 

@@ -108,7 +108,7 @@ def largest_share(
         high, low, shorter = low, max(shorter * low, least), shorter**2
         found = fits(low)
     while high > low * fine:
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)
         better = fits(middle)
         low, high, found = (middle, high, better) if better is not None else (low, middle, found)
     return found
