@@ -56,6 +56,24 @@ def test_where_it_is_not_told_the_line_says_so() -> None:
     assert "noise hides it" in lines["Residual s.d."]
 
 
+def test_the_interval_holds_where_the_noise_of_the_squares_is_near_half_of_the_variance() -> None:
+    """400 draws of that noise: of the intervals told, more than a tenth miss once in 10⁵ times if 5 % are to."""
+    made, r2, _ = fitted(0)
+    score, told, missed = made.release_.scores[0], 0, 0
+    calm = from_score(made._fitted(), 0)
+    assert calm is not None
+    noise = 0.45 * calm.variance * float(score.matrix[-1, -1]) ** 2
+    for draw in np.random.default_rng(5).normal(size=400):
+        spread = score.spread.copy()
+        spread[-1, -1] += noise * draw
+        noisy = replace(score, spread=spread, spread_noise=noise)
+        found = from_score(replace(made._fitted(), release=replace(made.release_, scores=(noisy,))), 0)
+        if found is not None and math.isfinite(found.standard_error):
+            told, missed = told + 1, missed + (abs(found.r2 - r2) > 1.96 * found.standard_error)
+    assert told > 200
+    assert missed <= 0.1 * told
+
+
 @pytest.mark.parametrize("kind", ["squared", "logistic", "poisson"])
 def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
     """4 fits of each loss, of a skewed column: each total within four of its errors, and these below 10 %."""
