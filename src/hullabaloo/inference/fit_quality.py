@@ -9,7 +9,7 @@ the delta method alone had held 80 of 90; standard deviations of residuals were 
 
 *Totals.* The score's last place over a is the mean of observed less predicted targets at θ₁, `⟨G̃_last, d⟩` less at the coefficients that predict. Its errors are the noise of both, and
 as much as all that shortening may take, as long residuals of one sign, of a skewed target, lie along the constant. (n = 20 000, ε = 1 and 3, both declarations, 2 draws: held in 90 of 90 fits of 15
-tables of the development half; ± 0.1 to 5 %, 10 % and more of few events.)
+tables of the development half; ± 0.1 to 5 %, 10 % and more of few events.) Of several classes it is that of each against the rest, before `predict_proba` brings chances to sum 1.
 
 *From moments.* `solvers/moments/uncertainty.py`.
 """
@@ -39,6 +39,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     names, score = model.encoding.facts.targets, model.release.score
     for k, name in enumerate(names if model.release.scores else ()):
         of, told = total(model, k), f" of {name}" * (len(names) > 1)
+        told += " against the rest" * (bool(told) and isinstance(model.loss, Logistic))
         if of is not None:
             yield f"Predicted / observed total{told}", _range(of[0], QUANTILE * of[1], WIDEST)
     if isinstance(model.loss, Logistic | Poisson):
