@@ -43,7 +43,7 @@ def gradient_quantile(shares: Array, edges: Array, noise: float, *, above: float
     """
     powers = np.linspace(-9.0, 3.0, 97)
     scales = likely / math.log(1.0 / above) * 2.0**powers
-    tails = np.exp(-edges / scales[:, None])
+    tails = np.exp(np.maximum(-edges / scales[:, None], -700.0))
     laws = -np.diff(tails, axis=1, prepend=1.0, append=0.0)
     doubt = ((laws - shares) ** 2).sum(axis=1) / (noise**2 + SHARP**2) + (powers / LOST) ** 2
     return _read(shares, laws[int(np.argmin(doubt))], edges, noise, NEAR, above)
