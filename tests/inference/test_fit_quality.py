@@ -56,6 +56,24 @@ def test_where_it_is_not_told_the_line_says_so() -> None:
     assert "noise hides it" in lines["Residual s.d."]
 
 
+def test_the_interval_holds_where_the_noise_of_the_squares_is_near_half_of_the_variance() -> None:
+    """400 draws of that noise: of the intervals told, more than a tenth miss once in 10⁵ times if 5 % are to."""
+    made, r2, _ = fitted(0)
+    score, told, missed = made.release_.scores[0], 0, 0
+    calm = from_score(made._fitted(), 0)
+    assert calm is not None
+    noise = 0.45 * calm.variance * float(score.matrix[-1, -1]) ** 2
+    for draw in np.random.default_rng(5).normal(size=400):
+        spread = score.spread.copy()
+        spread[-1, -1] += noise * draw
+        noisy = replace(score, spread=spread, spread_noise=noise)
+        found = from_score(replace(made._fitted(), release=replace(made.release_, scores=(noisy,))), 0)
+        if found is not None and math.isfinite(found.standard_error):
+            told, missed = told + 1, missed + (abs(found.r2 - r2) > 1.96 * found.standard_error)
+    assert told > 200
+    assert missed <= 0.1 * told
+
+
 @pytest.mark.parametrize("kind", ["squared", "logistic", "poisson"])
 def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
     """4 fits of each loss, of a skewed column: each total within four of its errors, and these below 10 %."""
@@ -80,6 +98,21 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert told is not None
         assert abs(predicted.sum() / y.sum() - told[0]) < 4.0 * told[1] < 0.4
         assert "Predicted / observed total" in dict(model.summary().header)
+
+
+def test_totals_of_several_classes_are_of_each_against_the_rest() -> None:
+    """The line says so, and each total is within four of its errors of what the decisions give, not of the chances brought to sum 1."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (20_000, 2))
+    y = np.argmax(np.column_stack([np.abs(3.0 * X[:, 0]), 2.0 * X[:, 1] + 1.0, np.full(20_000, 1.2)]), axis=1)
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, classes={"kind": [0, 1, 2]}, indicators=False)
+    model = hb.LogisticRegression(domain=domain, budget=hb.Budget(3.0, 1e-8), test_key=KEY).fit(X, y)
+    apart = 1.0 / (1.0 + np.exp(-model.decision_function(X)))
+    for k in range(3):
+        told = total(model._fitted(), k)
+        assert told is not None
+        assert abs(apart[:, k].sum() / np.sum(y == k) - told[0]) < 4.0 * told[1] < 0.4
+    assert "Predicted / observed total of kind=2 against the rest" in dict(model.summary().header)
 
 
 def test_columns_that_never_vary_leave_totals_as_they_are() -> None:

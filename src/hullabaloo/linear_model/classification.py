@@ -98,7 +98,7 @@ class LogisticClassifier(PrivateClassifier, ABC):
     """A private classifier that gives probabilities; classes are learned together where `_multinomial` says so, else each against the rest."""
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, k), in the order of `classes_`."""
+        """Probabilities of the classes, (n, k), in the order of `classes_`; of classes learned apart each against the rest, divided by their sum, which moves their totals."""
         values = self._linear(X)
         if values.shape[1] > 1 and self._multinomial():
             return np.asarray(softmax(values, axis=1), dtype=np.float64)
