@@ -173,7 +173,7 @@ class Descent:
         lengths, grid = grid, edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
-        start = self.late_level(start, shares, lengths, schedule.LEVEL_LATE[0])
+        start = self.late_level(start, shares, lengths, schedule.LEVEL_LATE[0], math.inf if path.ridge else clip_norm)
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient)
@@ -187,12 +187,13 @@ class Descent:
         found = self.late_level(found, shares, lengths, schedule.LEVEL_LATE[1])
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
-    def late_level(self, point: Array, shares: Array, grid: Array, steps: int) -> Array:
-        """The level by so many of its steps in the second phase."""
+    def late_level(self, point: Array, shares: Array, grid: Array, steps: int, cut: float = math.inf) -> Array:
+        """The level by so many of its steps in the second phase; of classes cut as gradients are before the whitened walk, which a level that fits would find no evidence for."""
         if not self.view.intercept:
             return point
         noise = self.path.late_noise / math.sqrt(0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE))
         clip = self.level_clip(shares, grid, self.path.late_share_noise, noise)
+        clip = min(clip, cut / self.view.length) if self.classes else clip
         # A quantile's h is its residuals' density.
         moved = self.intercept_alone(point, steps, clip, 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5)
         return self.kept_level(point, moved, noise * clip)

@@ -72,7 +72,7 @@ LEFT = 0.25
 """Share of a residual loss's curvature that is left where its gradients are cut at their own quantile."""
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
-LEVEL_LATE = 3, 5
+LEVEL_LATE = 8, 5
 """Steps for the intercept alone at the beginning of the second phase, and at its end."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
