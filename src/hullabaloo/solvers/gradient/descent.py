@@ -173,7 +173,12 @@ class Descent:
         lengths, grid = grid, edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
         longer = tail(self.shares(None, grid), path.late_share_noise)
         steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
-        start = self.late_level(start, shares, lengths, schedule.LEVEL_LATE[0], math.inf if path.ridge else clip_norm)
+        steps, cut = (
+            schedule.late_levels(self.loss),
+            min(clip_norm / view.length, self.loss.constants(math.inf, 1.0).lipschitz),
+        )
+        # Of classes before the whitened walk, too, which a level that fits would find no evidence for.
+        start = self.late_level(start, shares, lengths, steps[0], 1.0 if self.classes and path.ridge else cut)
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient)
@@ -184,19 +189,21 @@ class Descent:
         travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
         _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         found = start + weight * (mean - start)
-        found = self.late_level(found, shares, lengths, schedule.LEVEL_LATE[1])
+        found = self.late_level(found, shares, lengths, steps[1], 1.0 if self.classes else cut)
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
-    def late_level(self, point: Array, shares: Array, grid: Array, steps: int, cut: float = math.inf) -> Array:
-        """The level by so many of its steps in the second phase; of classes cut as gradients are before the whitened walk, which a level that fits would find no evidence for."""
-        if not self.view.intercept:
+    def late_level(self, point: Array, shares: Array, grid: Array, steps: int, cut: float) -> Array:
+        """The level by so many of its steps in the second phase: cut at `cut`, of smooth residuals where that biases less than noise."""
+        if not self.view.intercept or not steps:
             return point
+        quantile = self.loss.kernel_code == KernelCode.PINBALL
         noise = self.path.late_noise / math.sqrt(0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE))
-        clip = self.level_clip(shares, grid, self.path.late_share_noise, noise)
-        clip = min(clip, cut / self.view.length) if self.classes else clip
-        # A quantile's h is its residuals' density.
-        moved = self.intercept_alone(point, steps, clip, 0.5 if self.loss.kernel_code == KernelCode.PINBALL else 1.5)
-        return self.kept_level(point, moved, noise * clip)
+        if schedule.is_residual(self.loss) and not quantile:
+            cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
+        moved = self.intercept_alone(
+            point, steps, min(cut, 2.0), 0.5 if quantile else 1.5
+        )  # a quantile's h is its residuals' density
+        return self.kept_level(point, moved, noise * cut)
 
     def unbiased_clip(self, above: Array, grid: Array) -> float:
         """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""

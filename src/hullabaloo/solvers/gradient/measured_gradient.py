@@ -31,6 +31,7 @@ from hullabaloo.solvers.gradient.schedule import (
     budgets,
     histograms,
     is_residual,
+    late_levels,
     schedule,
 )
 from hullabaloo.solvers.loop import require_proximal
@@ -76,8 +77,11 @@ class MeasuredGradientSolver(Solver, ABC):
             fine = to.part(1) / math.sqrt(2.0)
             queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
             level = problem.intercept or led(problem)
-            before, after = (steps(to.part(0) * math.sqrt(one / sum(LEVEL_LATE)), one) for one in LEVEL_LATE)
-            queries += [*[before] * level, steps(to.part(2), 1), steps(to.part(3), path.late), *[after] * level]
+            before, after = (
+                [steps(to.part(0) * math.sqrt(one / sum(LEVEL_LATE)), one)] if level and one else []
+                for one in late_levels(loss)
+            )
+            queries += [*before, steps(to.part(2), 1), steps(to.part(3), path.late), *after]
         reason = self._reason(path, problem)
         return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
 

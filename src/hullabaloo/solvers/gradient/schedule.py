@@ -73,7 +73,7 @@ LEFT = 0.25
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
 LEVEL_LATE = 8, 5
-"""Steps for the intercept alone at the beginning of the second phase, and at its end."""
+"""Steps for the intercept alone at the beginning of the second phase, and at its end; a quantile's, whose curvature no step is adapted to, are all at the beginning."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
 STEPS_LATE, STEPS_SWIFT = 14, 7
@@ -224,6 +224,11 @@ def is_counts(loss: Loss) -> bool:
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
+
+
+def late_levels(loss: Loss) -> tuple[int, int]:
+    """`LEVEL_LATE` of a loss."""
+    return (sum(LEVEL_LATE), 0) if loss.kernel_code == KernelCode.PINBALL else LEVEL_LATE
 
 
 def swift(problem: Problem) -> bool:
