@@ -197,7 +197,8 @@ class Descent:
         if not self.view.intercept or not steps:
             return point
         quantile = self.loss.kernel_code == KernelCode.PINBALL
-        noise = self.path.late_noise / math.sqrt(0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.LEVEL_LATE))
+        share = 0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.late_levels(self.loss))
+        noise = self.path.late_noise / math.sqrt(share)
         if schedule.is_residual(self.loss) and not quantile:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         moved = self.intercept_alone(
@@ -282,14 +283,15 @@ class Descent:
         return point
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
-        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − (s/change)²)₊ of the move d.
+        """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − k(s/change)²)₊ of the move d.
 
-        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}).
+        It is h·d of residuals and, of rates, which fall as e^d, at least h(1 − e^{−|d|}). k is 1, and 4 of losses of kinks, whose h is not known.
         """
         residual, d = schedule.is_residual(self.loss), float(moved[-1] - start[-1])
         change = self.path.smoothness * d if residual else self.path.smoothness / STEEP * math.expm1(-abs(d))
         found = start.copy()
-        found[-1] += max(0.0, 1.0 - (noise / change) ** 2) * d if d else 0.0
+        k = 1.0 if schedule.late_levels(self.loss)[1] else 4.0
+        found[-1] += max(0.0, 1.0 - k * (noise / change) ** 2) * d if d else 0.0
         return found
 
 

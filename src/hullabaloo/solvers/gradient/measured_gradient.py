@@ -24,7 +24,6 @@ from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateL
 from hullabaloo.solvers.gradient.public_start import ASKED
 from hullabaloo.solvers.gradient.schedule import (
     FINE_BINS,
-    LEVEL_LATE,
     TYPICAL,
     TYPICAL_WHITENED,
     GradientSchedule,
@@ -78,7 +77,7 @@ class MeasuredGradientSolver(Solver, ABC):
             queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
             level = problem.intercept or led(problem)
             before, after = (
-                [steps(to.part(0) * math.sqrt(one / sum(LEVEL_LATE)), one)] if level and one else []
+                [steps(to.part(0) * math.sqrt(one / sum(late_levels(loss))), one)] if level and one else []
                 for one in late_levels(loss)
             )
             queries += [*before, steps(to.part(2), 1), steps(to.part(3), path.late), *after]

@@ -73,7 +73,7 @@ LEFT = 0.25
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
 LEVEL_LATE = 8, 5
-"""Steps for the intercept alone at the beginning of the second phase, and at its end; a quantile's, whose curvature no step is adapted to, are all at the beginning."""
+"""Steps for the intercept alone at the beginning of the second phase, and at its end; there a loss of kinks, whose curvature no step is adapted to, has none."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
 STEPS_LATE, STEPS_SWIFT = 14, 7
@@ -228,7 +228,7 @@ def is_residual(loss: Loss) -> bool:
 
 def late_levels(loss: Loss) -> tuple[int, int]:
     """`LEVEL_LATE` of a loss."""
-    return (sum(LEVEL_LATE), 0) if loss.kernel_code == KernelCode.PINBALL else LEVEL_LATE
+    return (LEVEL_LATE[0], 0 if loss.kernel_code in (KernelCode.PINBALL, KernelCode.SMOOTHED_HINGE) else LEVEL_LATE[1])
 
 
 def swift(problem: Problem) -> bool:
