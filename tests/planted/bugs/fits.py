@@ -75,7 +75,15 @@ FITS = (
         "data.engines.units",
         old="    return np.asarray(whole[counts[",
         new="    return whole if True else np.asarray(whole[counts[",
-        caught_by=("tests/data/engines/test_units.py::test_neighbours_differ_in_one_units_share[1]",),
+        caught_by=("tests/data/engines/test_units.py::test_neighbours_differ_in_one_units_share[1-16777216]",),
+    ),
+    Bug(
+        "a sparse row cut in two",
+        "Of a sparse row whose cells lie in two sealed blocks, the first block's decide whether it counts.",
+        "data.engines.units",
+        old="            yield words[:end]\n            rest = words[end:]\n",
+        new="            yield words\n",
+        caught_by=("tests/data/engines/test_units.py::test_neighbours_differ_in_one_units_share[2-16384]",),
     ),
     Bug(
         "a number read nearly",
