@@ -9,7 +9,7 @@ is not that of the audit (`audit.py`).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ BACKGROUND, EXPECTED = 1000, 16
 few steps."""
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """One record in the user's units: features, targets, and a word for each."""
@@ -33,7 +32,6 @@ class Record:
     words: str
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Canary:
     """Two neighbouring tables.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 from hullabaloo.codec import arguments
 from hullabaloo.data import BoundedTarget, Domain, Format, Numeric
@@ -13,7 +13,6 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PrivateBounds(Printed):
     """Private bounds of columns; made by `hb.private_bounds`. All of it is public: post-processing of one private release.

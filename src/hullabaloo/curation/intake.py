@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,6 @@ def encoded(encoding: Encoding, table: Any, y: Any, weight: Any, unit: Any = Non
     return replace(rows, unit=hashes_of(owners).view(np.int64))
 
 
-@final
 class StreamBuffer:
     """Takes records for a process, saves through a journal, and keeps the model of the last saved step."""
 

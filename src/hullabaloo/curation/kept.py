@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self, final
+from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
@@ -16,7 +16,6 @@ from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
     """The end of a search: number, score (larger is better) and release of the best run."""
@@ -26,7 +25,6 @@ class Best:
     release: Release
 
 
-@final
 class Kept:
     """The key of a search, its charge and its end; with a state file, a ledger, both or neither. `begin` once, `end` once, `close`.
 

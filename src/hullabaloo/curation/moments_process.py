@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.curation.process import Process
 from hullabaloo.curator import StreamCurator, StreamSumQuery
@@ -164,7 +164,6 @@ def printed_sigma(task: StreamTask, facts: RowFacts) -> float:
     return math.sqrt(2.0 * math.log(2.0 / delta)) * math.log2(steps) * diameter / epsilon
 
 
-@final
 class MomentsProcess(Process):
     """A stream whose models are solved from the noisy moments after each step.
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
 """Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Refits:
     """The fits of a stream: at release k on all records so far, at its share of μ².
@@ -47,7 +46,6 @@ class Refits:
     event: Event
 
 
-@final
 class PrefixProcess(Process):
     """Keeps every encoded record, PRIVATE, and fits on all of them at each release.
 

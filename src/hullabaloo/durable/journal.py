@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self, final
+from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo._version import __version__
@@ -14,7 +14,6 @@ from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge, Ledger, Stream
 
 
-@final
 class Journal:
     """The saves of one stream: `begin` once, `commit` before every showing, `close` at the end.
 

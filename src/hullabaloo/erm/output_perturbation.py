@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -178,7 +178,6 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         return WarmStarted(rows, self.family, largest=largest, distance=distance, slack=slack)
 
 
-@final
 @dataclass(frozen=True)
 class LaplaceMinimiserQuery(Minimiser, PureNoisy):
     """The minimiser of `OutputPerturbationQuery` with Laplace noise on every coordinate: pure differential privacy.

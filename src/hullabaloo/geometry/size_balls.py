@@ -3,7 +3,6 @@ matrix (several targets that share few directions)."""
 
 import math
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from hullabaloo.geometry.sizes import Blocks, SingularValues
 from hullabaloo.geometry.width import Width, closed_form, expected_largest_block, expected_norm, near_quadrature
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GroupBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : Σ_G ‖θ_G‖₂ ≤ radius} (grouped l1/l2 norm), in the unit domain.
@@ -101,7 +99,6 @@ class GroupBall(NormBall, HasMirrorMap):
 # The ball {Σ singular values ≤ radius} of matrices: several targets that share few directions.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NuclearBall(NormBall, HasMirrorMap):
     """C = {Θ ∈ R^{m×columns} : Σ σ_i(Θ) ≤ radius} (nuclear or trace norm), in the unit domain.

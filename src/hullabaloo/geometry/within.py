@@ -1,7 +1,7 @@
 """A penalty over a set: the prox of both together, where it is known."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +81,6 @@ def _slopes(penalty: Penalty) -> Penalty:
     return penalty
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinks(Penalty, HasElasticForm):
     """`Σ weight_j |θ_j|`, what is left of a penalty whose squares are part of something else."""

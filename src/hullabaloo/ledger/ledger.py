@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Stream, Upgrade, Verification
 from hullabaloo.privacy import Budget, Event, Neighbours
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class Ledger:
     """Privacy budgets of datasets and the charges against them, kept in a database.

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -152,7 +152,6 @@ def _label(label: object) -> str:
     return label
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ResidualLoss(TabulatedLoss):
     """`φ(z, y) = g(z − y)` for a number y, g by its table; made by `hb.custom_loss`.
@@ -195,7 +194,6 @@ class ResidualLoss(TabulatedLoss):
         return low + np.asarray(y), high + np.asarray(y)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class MarginLoss(TabulatedLoss):
     """`φ(z, y) = g(yz)` for a class y = ±1, g by its table; made by `hb.custom_loss`.

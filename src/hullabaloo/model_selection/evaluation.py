@@ -7,7 +7,7 @@ from operator import methodcaller
 from pathlib import Path
 from statistics import NormalDist
 from types import SimpleNamespace
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
@@ -33,7 +33,6 @@ from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, 
 FORMAT = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(Printed):
     """How good a model is on sensitive records; prints as text, shows as HTML in a notebook.

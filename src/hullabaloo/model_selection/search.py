@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +28,6 @@ from hullabaloo.tables import Printed
 SHAPES = ("geometric", "logarithmic", "poisson")
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchPrice(Printed):
     """Spend of a search, from public facts; reads and charges nothing.

@@ -13,7 +13,6 @@ the normal density, its argument cut at 0. The proofs are in docs/objective-pert
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -276,7 +275,6 @@ def log_group_factor(epsilon: Array, records: int) -> Array:
     return np.logaddexp.reduce(powers, axis=0) + 1e-12 * (1.0 + epsilon)  # type: ignore[no-any-return]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ObjectivePerturbationEvent(Event):
     """One minimiser of a noisily perturbed objective, θ̂ = argmin Σ losses + ψ + (λ/2)‖θ‖² + ⟨b, θ⟩ over C.

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ Array = npt.NDArray[np.float64]
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@final
 class Quadratic:
     """A, b, and a bound L on the largest eigenvalue of A (kept valid by the steps that rely on it)."""
 
@@ -132,7 +130,6 @@ def solve_on_ball(gram: Array, cross: Array, radius: float, spectrum: Spectrum) 
     return theta * min(1.0, radius / norm)
 
 
-@final
 class FaceSystem:
     """The linear system of a face: moves δ with δ_j = 0 off the free coordinates and ⟨normal, δ⟩ = 0.
 

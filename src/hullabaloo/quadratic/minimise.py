@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +98,6 @@ def minimise_quadratic(
     return solver.minimise(cross, start)
 
 
-@final
 class QuadraticSolver:
     """`minimise_quadratic` of one A, ψ and C for one b after another: what depends on A alone is done once.
 

@@ -7,7 +7,7 @@ then gives the values, and one more proximal step says whether the blocks are ri
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ _SYSTEMS = 30  # linear systems after one burst of proximal steps
 _ON_THE_BOUNDARY = 1e-9
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
     """The blocks of a point: `number` (p,) counts them in falling order of magnitude, −1 at zeros; `sign` (p,); `slope` (p,) of Ω.
@@ -77,7 +76,6 @@ class Blocks:
         return Quadratic(sums, self.summed(quadratic.cross), quadratic.largest)
 
 
-@final
 class OnOrders(Shape):
     """λΩ on all but the last `free` coordinates, or the set {Ω ≤ r}: bursts of proximal steps, then systems on blocks."""
 

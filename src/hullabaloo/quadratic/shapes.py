@@ -3,7 +3,6 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import final
 
 import numpy as np
 
@@ -55,7 +54,6 @@ class Shape(ABC):
         return quadratic.largest * float(np.linalg.norm(theta - new))
 
 
-@final
 class OnSet(Shape):
     """θ in a set that can be projected onto."""
 
@@ -75,7 +73,6 @@ class OnSet(Shape):
         return _through_the_penalty(quadratic, self.body, theta, minimise) if isinstance(self.body, L1Ball) else theta
 
 
-@final
 class PenalisedSet(Shape):
     """A penalty with corners over a set, through the prox of both."""
 
@@ -89,7 +86,6 @@ class PenalisedSet(Shape):
         return self.penalty.value(new) - self.penalty.value(theta)
 
 
-@final
 class WithPenalty(Shape):
     """Any penalty, through its prox alone."""
 
@@ -103,7 +99,6 @@ class WithPenalty(Shape):
         return self.penalty.value(new) - self.penalty.value(theta)
 
 
-@final
 class WithWeights(Shape):
     """The penalty Σ weight_j|θ_j|, by coordinate descent."""
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@final
 class CoefficientDisplay(Display):
     """Unpenalised estimates with their intervals, one line a coefficient, beside the coefficients that predict.
 

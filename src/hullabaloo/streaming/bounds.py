@@ -10,7 +10,6 @@ intercept is a coordinate as any other. The squared loss is `½(⟨x, θ⟩ − 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
 
 from hullabaloo.privacy.schedule import Schedule
 
@@ -18,7 +17,6 @@ Batch = Callable[["Shape", int, float], float]
 """Excess risk of one fit: of a shape, n records and μ."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a problem's bounds are made of.
