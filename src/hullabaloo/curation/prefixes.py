@@ -57,7 +57,7 @@ class PrefixProcess(Process):
     """
 
     def __init__(self, task: Task, refits: Refits) -> None:
-        self.schedule = refits.schedule
+        self.schedule, self.event = refits.schedule, refits.event
         self.task, self.refits = task, refits
         self._parts: list[Rows] = []
         self._position = 0
@@ -65,11 +65,6 @@ class PrefixProcess(Process):
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A stream under way holds private records and cannot be pickled or copied.")
-
-    @property
-    def event(self) -> Event:
-        """What all fits up to the horizon cost together."""
-        return self.refits.event
 
     @property
     def fingerprint(self) -> str:

@@ -41,7 +41,7 @@ class Journal:
         self._file = file
         self._state = state
         self._ledger = ledger
-        self._charge = charge
+        self.charge = charge  # which pays for the whole stream; None without a ledger
         self._confirmed: str | None = None
 
     @classmethod
@@ -91,11 +91,6 @@ class Journal:
             file.close()
             raise
         return journal, found.snapshot
-
-    @property
-    def charge(self) -> Charge | None:
-        """The charge that pays for the whole stream; None without a ledger."""
-        return self._charge
 
     @property
     def source(self) -> Mapping[str, Any] | None:
