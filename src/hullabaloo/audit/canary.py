@@ -92,10 +92,8 @@ def made(
 
 def pairs(domain: Domain, neighbours: Neighbours, width: int) -> Iterator[Canary]:
     """Canaries without surroundings: every record at ends of the ranges against every other, or against none."""
-    records = [
-        Record(x, y, f"{x_words} with {y_words}")
-        for (x, x_words), (y, y_words) in product(_features(domain, width), _targets(domain))
-    ]
+    cells = product(_features(domain, width), _targets(domain))
+    records = [Record(x, y, f"{x_words} with {y_words}") for (x, x_words), (y, y_words) in cells]
     if neighbours is Neighbours.ADD_OR_REMOVE:
         yield from (made(domain, record, None) for record in records)
     else:

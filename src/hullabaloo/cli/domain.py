@@ -118,9 +118,8 @@ def estimate(
     from hullabaloo.data.saving import write_whole
 
     with output.working(ORDER):
-        found = hb.private_bounds(
-            rows, build.target(declared, target), outer=declared, columns=column, quantiles=ends, **terms
-        )
+        y = build.target(declared, target)
+        found = hb.private_bounds(rows, y, outer=declared, columns=column, quantiles=ends, **terms)
     text = found.to_toml()
     save(entry, found.save, *PAID)
     save(out, lambda place: write_whole(place, text), *PAID)

@@ -107,12 +107,10 @@ def predict(
         raise InvalidParameter(
             "Predictions in parts, or beside kept columns, are written while the table is read. Name where: --out predictions/, a folder, or --out predictions.parquet."
         )
-    if out is not None and out.suffix:
-        build.suffix(
-            out,
-            *(["Predictions in parts, or beside kept columns, are"] if parted else ["Predictions are", ".csv"]),
-            ".parquet",
-        )
+    if parted and out is not None and out.suffix:
+        build.suffix(out, "Predictions in parts, or beside kept columns, are", ".parquet")
+    elif out is not None and out.suffix:
+        build.suffix(out, "Predictions are", ".csv", ".parquet")
     fitted, kind = build.model(model), "observation" if observation else "mean"
     how: dict[str, Any] = {"probabilities": probabilities, "interval": interval, "kind": kind}
     output = Output("predict", json_)
@@ -121,15 +119,13 @@ def predict(
 
     with output.working("Predicting"):
         rows: Any = build.table(source, fitted.encoding_.domain, parts._replace(in_parts=parted))
-        made: Any = (
-            predicted.predict(fitted, rows, keep=keep or (), **how)
-            if parted
-            else predicted.columns_of(fitted, rows, **how)
-        )
-        if out is not None and parted:
+        if parted and out is not None:
+            made: Any = predicted.predict(fitted, rows, keep=keep or (), **how)
             _write(made, rows.frame, out.absolute())
-        elif out is not None:
-            write_whole(out, _csv(made))
+        else:
+            made = predicted.columns_of(fitted, rows, **how)
+            if out is not None:
+                write_whole(out, _csv(made))
     if out is not None:
         columns = list(made if not parted else getattr(made, "columns", None) or made.schema.names)
         output.result({"out": out, "columns": columns, "note": NOTE}, f"Wrote {out}. {NOTE}")

@@ -287,7 +287,6 @@ def made_stream(
     if periodic:
         model = options.ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
         return cls(build.estimator(model, domain, **terms), **files, **given)
-    settings = {
-        options.PARAMETERS.get(name, name): build.setting(name, value, domain) for name, value in shared.items()
-    }
+    names = options.PARAMETERS
+    settings = {names.get(name, name): build.setting(name, value, domain) for name, value in shared.items()}
     return cls(domain=domain, neighbours=neighbours, **settings, **terms, **files, **given)

@@ -216,9 +216,9 @@ class StreamBuffer:
             return
         cells, roles, targets = map(list, zip(*self._records, strict=True))
         names = self._names or ()
+        given = zip(self._roles, zip(*roles, strict=True), strict=True)
         weight, unit = (
-            None if name is None else table_of([(row[place],) for row in roles], None, 1)
-            for place, name in enumerate(self._roles)
+            None if name is None else table_of([(cell,) for cell in cells], None, 1) for name, cells in given
         )
         target = table_of(targets, self._named, self._targets)
         rows = encoded(self.encoding, table_of(cells, names, len(names)), target, weight, unit)

@@ -108,9 +108,8 @@ _NO_SECRET = "0" * 64
 def _snapshot(secret: ReleaseKey | None, best: Best | None = None) -> Snapshot:
     """A beginning, which has a secret, or an end; without a best run, that of a run that failed."""
     kept = None if best is None else [best.number, best.score, best.release.to_dict()]
-    return Snapshot(
-        {"secret": _NO_SECRET if secret is None else secret.sealed().hex(), "ended": secret is None, "best": kept}
-    )
+    sealed = _NO_SECRET if secret is None else secret.sealed().hex()
+    return Snapshot({"secret": sealed, "ended": secret is None, "best": kept})
 
 
 def _end_in(state: State) -> tuple[bool, Best | None]:

@@ -90,10 +90,8 @@ class GroupBall(NormBall, HasMirrorMap):
     def mirror_map(self, p: int) -> SizesMap:
         """A sum of powers of the blocks' norms, 1-strongly convex in the grouped norm."""
         dimension_number(p, self.dimension)
-        longest = math.sqrt(self.blocks.lengths.max())
-        return SizesMap(
-            self.blocks, self.radius, p, self.blocks.count, self.gaussian_width(p).scaled(1 / self.radius), longest
-        )
+        longest, width = math.sqrt(self.blocks.lengths.max()), self.gaussian_width(p).scaled(1 / self.radius)
+        return SizesMap(self.blocks, self.radius, p, self.blocks.count, width, longest)
 
 
 # The ball {Σ singular values ≤ radius} of matrices: several targets that share few directions.

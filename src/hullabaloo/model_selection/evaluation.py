@@ -100,12 +100,9 @@ class Evaluation(Printed):
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
         (head, body), *further = self.tables()
-        lines = [
-            *self.notes,
-            *(", ".join(map(" ".join, zip(names, row, strict=True))) for names, rows in further for row in rows),
-        ]
+        told = [", ".join(map(" ".join, zip(names, row, strict=True))) for names, rows in further for row in rows]
         table = {"head": head, "body": body}
-        return {"title": f"Private evaluation of {self.model}", "lines": lines, "table": table}
+        return {"title": f"Private evaluation of {self.model}", "lines": [*self.notes, *told], "table": table}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""

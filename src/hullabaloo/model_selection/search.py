@@ -180,9 +180,8 @@ class PrivateSearchCV(Around):
         self.best_index_, self.best_params_ = number, dict(one.params)
         self.best_score_ = score if one.higher_is_better else -score
         self.best_score_error_, self.metric_ = one.error, one.metric
-        model = clone(models[number]).set_params(
-            budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
-        )
+        paid = {"budget": self.budget, "ledger": terms.ledger, "dataset": terms.dataset, "test_key": self.test_key}
+        model = clone(models[number]).set_params(**paid)
         model._adopt(replace(best.release, statement=self.statement_), one.encoding, source.schema.names is not None)
         self.best_estimator_: PrivateLinearModel = model
         return self

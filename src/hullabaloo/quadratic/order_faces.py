@@ -126,9 +126,8 @@ class OnOrders(Shape):
         if isinstance(self.added, geometry.SubmodularPenalty):
             return FaceSystem(inner, geometry.Face(free, None)), self.added.strength * blocks.slope
         held = float(blocks.slope @ theta) >= self.added.radius * (1.0 - _ON_THE_BOUNDARY)
-        return FaceSystem(inner, geometry.Face(free, blocks.summed(blocks.slope) if held else None)), np.zeros_like(
-            theta
-        )
+        face = geometry.Face(free, blocks.summed(blocks.slope) if held else None)
+        return FaceSystem(inner, face), np.zeros_like(theta)
 
 
 def plainer(added: Any) -> Any:

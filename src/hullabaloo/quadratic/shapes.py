@@ -73,27 +73,15 @@ class OnSet(Shape):
         return _through_the_penalty(quadratic, self.body, theta, minimise) if isinstance(self.body, L1Ball) else theta
 
 
-class PenalisedSet(Shape):
-    """A penalty with corners over a set, through the prox of both."""
+class WithPenalty(Shape):
+    """Any penalty, through its prox alone, or one with corners over a set, through the prox of both."""
 
-    def __init__(self, penalty: Penalty, body: Projectable) -> None:
+    def __init__(self, penalty: Penalty, body: Projectable | None = None) -> None:
         self.penalty, self.body = penalty, body
 
     def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
-        return prox_within(self.penalty, self.body, point, step)
-
-    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
-        return self.penalty.value(new) - self.penalty.value(theta)
-
-
-class WithPenalty(Shape):
-    """Any penalty, through its prox alone."""
-
-    def __init__(self, penalty: Penalty) -> None:
-        self.penalty = penalty
-
-    def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
-        return self.penalty.prox(point, step)
+        free = self.body is None
+        return self.penalty.prox(point, step) if free else prox_within(self.penalty, self.body, point, step)
 
     def change(self, theta: Array, new: Array) -> float:  # noqa: D102
         return self.penalty.value(new) - self.penalty.value(theta)

@@ -268,11 +268,8 @@ class _Row:
             (block.feature, LevelIndex(block.all_levels).place, _columns(block.levels, block.columns, block.missing))
             for block in layout.onehot
         ]
-        self._products = [
-            (column, a, b)
-            for block in layout.products
-            for column, (a, b) in zip(block.columns, block.factors, strict=True)
-        ]
+        products = [zip(block.columns, block.factors, strict=True) for block in layout.products]
+        self._products = [(column, a, b) for block in products for column, (a, b) in block]
         self._clip = encoding.domain.row_norm
         self._intercept = encoding.fit_intercept
         self._width = len(layout.names)
