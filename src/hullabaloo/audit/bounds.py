@@ -10,11 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.privacy import gdp_epsilon
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.privacy.answers import Array
 
 
 def upper(events: int, trials: int, alarm: float) -> float:

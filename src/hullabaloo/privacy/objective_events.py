@@ -15,16 +15,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.privacy._rounding import padded
+from hullabaloo.privacy.answers import Array
 from hullabaloo.privacy.events import Event, group_size, set_count, set_positive, shrunk
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.neighbours import Neighbours
 from hullabaloo.privacy.renyi import checked_order
-
-Array = NDArray[np.float64]
-
 
 _PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 """φ(0)."""
