@@ -4,7 +4,9 @@ import mmap
 import os
 import pickle
 import stat
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -143,8 +145,10 @@ def test_a_changed_file_releases_nothing(how: str, way: str, tmp_path: Path, mon
 
 def test_a_file_in_small_pages_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a block takes many faults to map, none is mapped after the first."""
-    monkeypatch.setattr(module, "_BLOCK", 1 << 20)  # in the middle of a huge page, if there are any
-    cache, part = Cache(tmp_path), part_of(rows(40_000))
+    monkeypatch.setattr(module, "_BLOCK", mmap.PAGESIZE)
+    faults = count(0, 100)
+    monkeypatch.setattr(module.resource, "getrusage", lambda _: SimpleNamespace(ru_minflt=next(faults)))
+    cache, part = Cache(tmp_path), part_of(rows(400))
     sealed = [cache.held(part) for _ in range(2)]
     for one in sealed:
         assert np.array_equal(one.opened().rows.X, part.rows.X)

@@ -126,7 +126,7 @@ class DaskEngine:
 
         if self._keep >= 0 or len(shares) > FAN:
             return bytes(result(self._client, self._question(task, name, shares)))
-        held = {future.key: future for future in futures_of(self._parts)}
+        held = {future.key: future for future in futures_of(self._parts)}  # type: ignore[no-untyped-call]
         asked = [
             self._client.submit(cluster.ask, task, *map(held.get, share), key=f"{name}-{place}")
             for place, share in enumerate(shares)
