@@ -1,6 +1,6 @@
 """Tables in parts: seconds of a pass from Parquet, CSV, memory and the sealed folder, beside a bare scan by PyArrow; and how much memory it takes.
 
-Fits of tables in memory beside scikit-learn's on one core, and how their time grows.
+Fits of tables in memory beside scikit-learn's on one core; `benchmarks/growth.py` has how their time grows.
 
 HULLABALOO_SCAN=folder with room   where the tables are written and left
 HULLABALOO_SCAN_RECORDS=100000000  of the table whose memory is measured (17 GB)
@@ -8,7 +8,6 @@ HULLABALOO_SCAN_FITS=1000000       records of the fits beside scikit-learn's, of
 """
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -206,16 +205,6 @@ def fits(records: int, features: int, only: str = "") -> dict[str, Any]:
         os.sched_setaffinity(0, every)
 
 
-def growth(records: int, features: int, whole: dict[str, Any]) -> dict[str, Any]:
-    """Exponents of these seconds in records and in features, from a tenth and a hundredth of them."""
-    found: dict[str, Any] = {}
-    for n, p in ((records // 10, features), (records // 100, features), (records, features // 10), (records, 1)):
-        less, name = fits(n, p, "Ridge")["Ridge"], f"from {n:,} × {p}"
-        factor = math.log(records / n * features / p)
-        found[name] = {way: round(math.log(whole[way]["cpu"] / less[way]["cpu"]) / factor, 2) for way in less}
-    return found
-
-
 def lines(records: int = LINES) -> dict[str, Any]:
     """Numbers of a CSV file."""
     place = folder() / f"{records}.csv"
@@ -256,6 +245,5 @@ def run() -> dict[str, Any]:
     large = int(os.environ.get("HULLABALOO_SCAN_RECORDS", str(RECORDS)))
     memory = {"no unit": apart(large, False), "a unit": apart(large, True)}
     most = int(os.environ.get("HULLABALOO_SCAN_FITS", "100000"))
-    beside = fits(most, 100)
-    beside = {"records": most, **beside, "growth": growth(most, 100, beside["Ridge"])}
+    beside = {"records": most, **fits(most, 100)}
     return {"passes": passes(), "gigabytes a second": bandwidth(), **lines(), "memory": memory, "fits": beside}

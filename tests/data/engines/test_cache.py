@@ -1,9 +1,12 @@
 """Encoded rows on disk: sealed, without a name, the bits of memory, and nothing released where somebody changed them."""
 
+import mmap
 import os
 import pickle
 import stat
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,19 +41,33 @@ def model(**more: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("piece", [1, 100, 1 << 28])
-def test_parts_come_back_as_they_were(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part of many columns is beyond what is sealed at once."""
-    monkeypatch.setattr(module, "_PIECE", piece)
-    cache = Cache(tmp_path)
-    held = [(part, cache.held(part)) for part in (part_of(rows(n, n)) for n in (50, 0, 1))]
+WAYS = {"mapped": True, "read": False}
+
+
+def mapped(cache: Cache, way: str) -> Cache:
+    """A cache whose parts are opened in one way."""
+    cache._maps = WAYS[way]
+    return cache
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("at_once", [1, 100, 1 << 20])
+def test_parts_come_back_as_they_were(at_once: int, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts begin anywhere in a block, and reach over several."""
+    monkeypatch.setattr(module, "_BLOCK", mmap.PAGESIZE)
+    monkeypatch.setattr(module, "_READ", at_once)
+    cache, maps = Cache(tmp_path), list[Any]()
+    plain = cache._mapped
+    monkeypatch.setattr(cache, "_mapped", lambda *where: maps.append(plain(*where)) or maps[-1])
+    held = [(part, cache.held(part)) for part in (part_of(rows(n, n)) for n in (50, 0, 1, 500, 90, 74))]
     for part, sealed in reversed(held):
-        found = sealed.opened()
+        found = mapped(cache, way) and sealed.opened()
         assert (found.count, found.checksum, found.size) == (part.count, part.checksum, part.size)
         for name in ("X", "Y", "weight", "unit"):
             assert np.array_equal(getattr(found.rows, name), getattr(part.rows, name))
             assert getattr(found.rows, name).flags.writeable
         assert found.rows.offset is None
+    assert sum(one is not None for one in maps) == (3 if way == "mapped" else 0)
 
 
 def test_nobody_else_can_read_the_file_and_it_is_gone_with_its_owner(tmp_path: Path) -> None:
@@ -62,7 +79,8 @@ def test_nobody_else_can_read_the_file_and_it_is_gone_with_its_owner(tmp_path: P
     assert stat.S_IMODE(about.st_mode) == 0o600
     assert about.st_nlink == 0
     assert not list(tmp_path.iterdir())
-    data = os.pread(descriptor, about.st_size, 0)
+    data, rest = os.pread(descriptor, cache._end, 0), os.pread(descriptor, about.st_size, cache._end)
+    assert not rest.strip(b"\0")
     assert part.rows.X.tobytes()[:64] not in data
     assert len({data[i : i + 16] for i in range(0, len(data) - 16, 16)}) == (len(data) - 1) // 16  # no pattern
     with pytest.raises(TypeError):
@@ -75,21 +93,46 @@ def test_every_fit_has_a_key_of_its_own(tmp_path: Path) -> None:
     assert texts[0] != texts[1]
 
 
+def harm(cache: Cache, start: int, size: int, how: str, at: int) -> None:
+    """Change what lies in the file where so many bytes were sealed."""
+    file = cache._file.fileno()
+    if how == "cut":
+        os.ftruncate(file, start + at)
+    elif how == "swapped":  # by what another part has there, with its tag
+        os.pwrite(file, os.pread(file, size + module._TAG, 0 if start else size + module._TAG), start)
+    else:
+        os.pwrite(file, bytes([os.pread(file, 1, start + at)[0] ^ 1 << at % 8]), start + at)
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["a bit", "cut", "swapped"])
-def test_a_changed_file_releases_nothing(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_byte_can_be_changed(how: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the rows or of the tag, in whichever block, mapped or read."""
+    monkeypatch.setattr(module, "_BLOCK", mmap.PAGESIZE)
+    parts = [part_of(rows(300, seed)) for seed in (0, 1)]
+    for at in (0, 4095, 4096, 9_000, 300 * 7 * 8 - 1, 300 * 7 * 8, 300 * 7 * 8 + module._TAG - 1):
+        cache = Cache(tmp_path)
+        _, sealed = [cache.held(part) for part in parts]
+        assert np.array_equal(mapped(cache, way) and sealed.opened().rows.X, parts[1].rows.X)
+        harm(cache, sealed.start, sealed.size, how, at)
+        with pytest.raises(TornCache):
+            mapped(cache, way) and sealed.opened()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("how", ["a bit", "cut", "swapped"])
+def test_a_changed_file_releases_nothing(how: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At any question after the first: the fit fails, and the charge stays."""
-    reads = [0]
-    plain = os.preadv
+    reads, plain = [0], Cache.opened
 
-    def harmed(file: int, rooms: list[memoryview], start: int) -> int:
+    def harmed(cache: Cache, start: int, size: int) -> Any:
         reads[0] += 1
-        if reads[0] != 7:
-            return plain(file, rooms, start)
-        size = plain(file, rooms, (0 if start else len(rooms[0])) if how == "swapped" else start)
-        rooms[0][0] ^= how == "a bit"
-        return size - (how == "cut")
+        if reads[0] == 7:
+            harm(cache, start, size, how, 5_000)
+        return plain(mapped(cache, way), start, size)
 
-    monkeypatch.setattr(module.os, "preadv", harmed)
+    monkeypatch.setattr(module, "_BLOCK", mmap.PAGESIZE)
+    monkeypatch.setattr(Cache, "opened", harmed)
     monkeypatch.setattr(turns, "cores", lambda: 1)
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("records", hb.Budget(2.0, 1e-5))
@@ -98,6 +141,18 @@ def test_a_changed_file_releases_nothing(how: str, tmp_path: Path, monkeypatch: 
         fitted.fit(hb.scan(table, cache=tmp_path, keep_bytes=0, batch_rows=500))
     assert not hasattr(fitted, "release_")
     assert len(ledger.charges("records")) == 1
+
+
+def test_a_file_in_small_pages_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a block takes many faults to map, none is mapped after the first."""
+    monkeypatch.setattr(module, "_BLOCK", mmap.PAGESIZE)
+    faults = count(0, 100)
+    monkeypatch.setattr(module.resource, "getrusage", lambda _: SimpleNamespace(ru_minflt=next(faults)))
+    cache, part = Cache(tmp_path), part_of(rows(400))
+    sealed = [cache.held(part) for _ in range(2)]
+    for one in sealed:
+        assert np.array_equal(one.opened().rows.X, part.rows.X)
+    assert cache._mapped(0, 1) is None
 
 
 def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

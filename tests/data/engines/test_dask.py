@@ -58,6 +58,21 @@ def test_every_question_is_answered_as_in_memory(keep: int, client: Any) -> None
     assert told(hb.scan(frame(11, shuffled=True), client=client, keep_bytes=keep)) == told(hb.scan(batches))
 
 
+def test_many_tasks_are_added_up_by_workers(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few are where the fit was called."""
+    asked = list[int]()
+    plain = dask.DaskEngine._question
+    monkeypatch.setattr(dask.DaskEngine, "_question", lambda *given: asked.append(len(given[3])) or plain(*given))
+    source = hb.scan(frame(11, shuffled=True), client=client)
+    found = {fitted("gradient", source)}
+    before = len(asked)  # parts that are read are asked alone
+    monkeypatch.setattr(dask.DaskEngine, "_shares", lambda engine: [[part.key] for part in engine._parts])
+    found.add(fitted("gradient", source))
+    assert len(asked) > 2 * before
+    assert set(asked) == {11}
+    assert found == {fitted("gradient", table())}
+
+
 def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> None:
     """Kept and read anew; columns that are no declared lists are refused."""
     from dask import dataframe

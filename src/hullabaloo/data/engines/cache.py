@@ -1,6 +1,8 @@
 """Encoded parts in a file that has no name, sealed under a key that is held in memory alone."""
 
+import mmap
 import os
+import resource
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +14,7 @@ from weakref import finalize
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from numpy.typing import NDArray
 
@@ -30,17 +33,22 @@ class TornCache(TornTable):
 
 @final
 class Cache:
-    """Parts in one file of a folder, each piece of them sealed by AES-256-GCM under its own number. PRIVATE.
+    """Parts in one file of a folder, each sealed by AES-256-GCM under the place of its first byte. PRIVATE.
 
     The file is readable by its owner alone and has no name (where the file system cannot have such files, a name for an instant), so that it is
     gone when it is closed, however the process ends. The key was never outside of the process's memory.
+
+    **Guarantee.** Claim: `opened` gives the bytes that were sealed there, or raises. Proof: no two seals begin at one place, so no nonce of AES-GCM is used twice; bytes that
+    differ anywhere, or are those of another place, have another tag but with a chance of 2^-100, and no byte is handed out before the tag was compared. Where the file is mapped, somebody
+    who changes it at that very instant goes unnoticed only if OpenSSL's code loads a byte twice and the change comes between: that takes the right to write to an unnamed
+    file of this process, which is its own user's and the system's.
     """
 
     def __init__(self, folder: Path) -> None:
         self._file = _checked(lambda: tempfile.TemporaryFile(buffering=0, prefix="hullabaloo-", dir=folder))  # noqa: SIM115
         finalize(self, self._file.close)
-        self._room = local()
-        self._seal, self._lock, self._count, self._end = AESGCM(AESGCM.generate_key(256)), Lock(), 0, 0
+        self._room, self._lock, self._end, self._laid, self._maps = local(), Lock(), 0, 0, True
+        self._key = AESGCM.generate_key(256)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Sealed rows cannot be pickled or copied.")
@@ -57,43 +65,62 @@ class Cache:
         sealed = self.sealed(b"".join(one.data for one in arrays if one is not None))
         return SealedPart(self, *sealed, shapes, rows.X.shape if sparse else None, replace(part, rows=_NONE))
 
-    def sealed(self, data: bytes) -> tuple[int, int, int]:
+    def sealed(self, data: bytes) -> tuple[int, int]:
         """What `opened` is told to give these bytes again."""
-        plain = memoryview(data)
-        pieces = range(0, max(len(plain), 1), _PIECE)
-        size = len(plain) + _TAG * len(pieces)
         with self._lock:
-            number, self._count = self._count, self._count + len(pieces)
-            start, self._end = self._end, self._end + size
-        for place, first in enumerate(pieces):
-            sealed = self._seal.encrypt(_nonce(number + place), plain[first : first + _PIECE], None)
-            written = _checked(partial(os.pwrite, self._file.fileno(), sealed, start + first + _TAG * place))
-            if written != len(sealed):
-                raise TornCache
-        return number, start, size
+            start, self._end = self._end, self._end + len(data) + _TAG
+            # what is written a whole block at once is one page of the system's, and stays one when parts are written over it
+            while self._laid < self._end:
+                self._write(bytes(_BLOCK), self._laid)
+                self._laid += _BLOCK
+        seal = self._cipher(start).encryptor()
+        for first in range(0, len(data), _BLOCK):
+            self._write(seal.update(memoryview(data)[first : first + _BLOCK]), start + first)
+        self._write(seal.finalize() + seal.tag, start + len(data))
+        return start, len(data)
 
-    def opened(self, number: int, start: int, size: int) -> NDArray[np.uint8]:
+    def opened(self, start: int, size: int) -> NDArray[np.uint8]:
         """What was sealed; in a thread's own memory, until the thread opens the next."""
-        pieces = range(0, size, _PIECE + _TAG)
         if len(vars(self._room).get("plain", ())) < size:
-            self._room.sealed, self._room.plain = (
-                np.empty(most, dtype=np.uint8) for most in (min(size, _PIECE + _TAG), size)
-            )
-        plain = self._room.plain[: size - _TAG * len(pieces)]
-        for place, first in enumerate(pieces):
-            part = plain[_PIECE * place : _PIECE * (place + 1)]
-            sealed = self._room.sealed[: len(part) + _TAG]
-            read = _checked(partial(os.preadv, self._file.fileno(), [sealed.data], start + first))
-            try:
-                if hasattr(self._seal, "decrypt_into"):
-                    self._seal.decrypt_into(_nonce(number + place), sealed[:read].data, None, part.data)
-                else:
-                    part[:] = np.frombuffer(
-                        self._seal.decrypt(_nonce(number + place), sealed[:read].data, None), dtype=np.uint8
-                    )
-            except (InvalidTag, ValueError):
-                raise TornCache from None
+            self._room.plain, self._room.sealed = (np.empty(most, dtype=np.uint8) for most in (size, min(size, _READ)))
+        plain, seal = self._room.plain[:size], self._cipher(start).decryptor()
+        before = start % _BLOCK
+        mapped = self._mapped(start - before, -(-(before + size) // _BLOCK)) if size >= _BLOCK else None
+        if mapped is not None:
+            with mapped, memoryview(mapped)[before : before + size] as sealed:
+                seal.update_into(sealed, plain.data)
+        for at in range(0, size if mapped is None else 0, _READ):
+            sealed = self._room.sealed[: size - at]
+            read = _checked(partial(os.preadv, self._file.fileno(), [sealed.data], start + at))
+            seal.update_into(sealed[:read].data, plain[at:].data)
+        try:
+            seal.finalize_with_tag(_checked(partial(os.pread, self._file.fileno(), _TAG, start + size)))
+        except (InvalidTag, ValueError):
+            raise TornCache from None
         return plain  # type: ignore[no-any-return]
+
+    def _cipher(self, start: int) -> Cipher[modes.GCM]:
+        return Cipher(algorithms.AES(self._key), modes.GCM(start.to_bytes(12, "big")))
+
+    def _write(self, sealed: bytes, start: int) -> None:
+        if _checked(partial(os.pwrite, self._file.fileno(), sealed, start)) != len(sealed):
+            raise TornCache
+
+    def _mapped(self, start: int, blocks: int) -> mmap.mmap | None:
+        """Blocks of the file where the system's cache has them, all of them there; None where they are better read, which also says what is wrong with them.
+
+        To map is free where a block is one page of the system's cache, and costs as much as copying does where it is many.
+        """
+        if not self._maps:
+            return None
+        try:
+            before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+            found = mmap.mmap(self._file.fileno(), blocks * _BLOCK, prot=mmap.PROT_READ, offset=start)
+            found.madvise(_POPULATE)
+            self._maps = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before <= 2 * blocks
+        except (OSError, ValueError):  # ValueError: the file is shorter
+            return None
+        return found
 
 
 @final
@@ -102,7 +129,6 @@ class SealedPart:
     """A part in the file of a cache. PRIVATE."""
 
     cache: Cache
-    number: int
     start: int
     size: int
     shapes: tuple[Any, ...]
@@ -115,7 +141,7 @@ class SealedPart:
         Raises:
             TornCache: the file is not as it was written.
         """
-        data, at, found = self.cache.opened(self.number, self.start, self.size), 0, list[Any]()
+        data, at, found = self.cache.opened(self.start, self.size), 0, list[Any]()
         for one in self.shapes:
             if one is not None:
                 size = int(np.prod(one[0])) * one[1].itemsize
@@ -127,13 +153,11 @@ class SealedPart:
         return replace(self.about, rows=Rows(csr(self.sparse, *X) if self.sparse else X[0], Y, weight, offset, unit))
 
 
-_TAG, _PIECE = 16, 1 << 20
-"""Bytes of a seal, and those sealed at once at most: so few that what is read stays in the processor's cache until it is opened."""
+_TAG, _BLOCK, _READ = 16, 1 << 21, 1 << 20
+"""Bytes of a seal; of a huge page of x86 and ARM; and those read at once, which stay in the processor's cache until they are opened."""
+_POPULATE = 22
+"""MADV_POPULATE_READ of Linux 5.14, which says so where a page cannot be read, and so spares the process its signal."""
 _NONE = Rows(np.zeros((0, 0)), np.zeros((0, 0)))
-
-
-def _nonce(number: int) -> bytes:
-    return number.to_bytes(12, "big")
 
 
 def _checked(ask: Callable[[], Any]) -> Any:

@@ -116,16 +116,28 @@ class DaskEngine:
         if self._fits:
             self._parts, self._fits, self._keep = unheard(lambda: self._client.persist(self._parts)), False, -1
         sent = cluster.sent(task)
-        tally = cluster.heard(task, unheard(lambda: result(self._client, self._question(sent))))
+        tally = cluster.heard(task, unheard(lambda: self._told(sent, f"question-{uuid4().hex}", self._shares())))
         self._fits = tally.size <= self._keep
         return tally
 
-    def _question(self, task: bytes) -> Any:
-        """The tally of all parts, delayed; written as a graph, since calls of `delayed` take most of the time of a small question."""
+    def _told(self, task: bytes, name: str, shares: list[list[Any]]) -> bytes:
+        """The tally of all parts. What a few tasks say of kept parts is added up here: a graph, and a sum on a worker, take as long as tasks again."""
+        from distributed import futures_of
+
+        if self._keep >= 0 or len(shares) > FAN:
+            return bytes(result(self._client, self._question(task, name, shares)))
+        held = {future.key: future for future in futures_of(self._parts)}  # type: ignore[no-untyped-call]
+        asked = [
+            self._client.submit(cluster.ask, task, *map(held.get, share), key=f"{name}-{place}")
+            for place, share in enumerate(shares)
+        ]
+        return cluster.add(task, [result(self._client, one) for one in asked])
+
+    def _question(self, task: bytes, name: str, shares: list[list[Any]]) -> Any:
+        """The same, delayed; written as a graph, since calls of `delayed` take most of the time of a small question."""
         from dask.delayed import Delayed
         from dask.highlevelgraph import HighLevelGraph
 
-        name, shares = f"question-{uuid4().hex}", self._shares()
         graph: dict[Any, Any] = {name: task}
         tallies: list[Any] = [(name, 0, place) for place in range(len(shares))]
         graph |= {tally: (cluster.ask, name, *share) for tally, share in zip(tallies, shares, strict=True)}
@@ -162,7 +174,7 @@ def shares(keys: Sequence[Any], where: Mapping[Any, Sequence[str]], threads: Map
 
 
 def result(client: Any, wanted: Any) -> Any:
-    """What a delayed object is, computed by the client's workers; given up where none is left for `PATIENCE` seconds.
+    """What a delayed object or a future is, computed by the client's workers; given up where none is left for `PATIENCE` seconds.
 
     Raises:
         TornCluster: it was given up; anything else: what the cluster raises.

@@ -46,7 +46,7 @@ class Shuffle:
     **Guarantee.** The rows are those of the whole table's `Encoding.encode` that count, at its weights. Proof: the `records_per_unit` rows of smallest hash
     of a unit are among those of each part and of each collection of parts, so what is dropped there counts for nothing; `shares` brings all that was kept of a unit
     together, in whole rows, and the same rule is applied to it. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. What is held
-    is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 24 bytes for each `_SPILL` of the folder.
+    is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 16 bytes for each `_SPILL` of the folder.
 
     Args:
         tables: the parts, from the beginning.
@@ -92,7 +92,7 @@ class Shuffle:
     def _taken(self, bucket: int) -> Iterator[Words]:
         """All that was put into a bucket, the lines of a row together: what counts is asked of whole rows alone."""
         held, places, rest = self._held[bucket], self._sealed[bucket], _nothing(self._reading)
-        for place in zip(places[::3], places[1::3], places[2::3], strict=True):
+        for place in zip(places[::2], places[1::2], strict=True):
             words = np.concatenate([rest, self._cache.opened(*place).view(np.uint64).reshape(held.shape)])
             end = np.flatnonzero(np.append(True, _last(self._reading, words)))[-1]
             yield words[:end]
