@@ -3,6 +3,7 @@
 import mmap
 import os
 import pickle
+import resource
 import stat
 from itertools import count
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_a_file_in_small_pages_is_read(tmp_path: Path, monkeypatch: pytest.Monke
     """Where a block takes many faults to map, none is mapped after the first."""
     monkeypatch.setattr(module, "_BLOCK", mmap.PAGESIZE)
     faults = count(0, 100)
-    monkeypatch.setattr(module.resource, "getrusage", lambda _: SimpleNamespace(ru_minflt=next(faults)))
+    monkeypatch.setattr(resource, "getrusage", lambda _: SimpleNamespace(ru_minflt=next(faults)))
     cache, part = Cache(tmp_path), part_of(rows(400))
     sealed = [cache.held(part) for _ in range(2)]
     for one in sealed:

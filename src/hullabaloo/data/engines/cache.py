@@ -2,7 +2,7 @@
 
 import mmap
 import os
-import resource
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -111,8 +111,10 @@ class Cache:
 
         To map is free where a block is one page of the system's cache, and costs as much as copying does where it is many.
         """
-        if not self._maps:
+        if sys.platform != "linux" or not self._maps:
             return None
+        import resource  # which Windows has not
+
         try:
             before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
             found = mmap.mmap(self._file.fileno(), blocks * _BLOCK, prot=mmap.PROT_READ, offset=start)
