@@ -26,14 +26,14 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Explained, explained
-from hullabaloo.solvers.score.step import PREDICTION, change, rates, score_step
-from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
+from hullabaloo.solvers.score.step import PREDICTION, NormalPredictions, change, score_step
+from hullabaloo.solvers.score.with_inference import DOUBT_CURVATURE, DOUBT_SCORE
 
 SHORTENED = 0.05
 """Share of the residuals' squares that may be lost where the longest hundredth of the gradients is shortened: 1 to 7 % on California, power plant and the V-shaped table."""
 WIDEST = 0.25
 """Half of the widest range of R² that is shown, and of a standard deviation over itself."""
-QUANTILE = 1.96
+QUANTILE, BENT = 1.96, 0.3
 UNTOLD = "not told; hb.evaluate tells {}"
 
 
@@ -101,15 +101,18 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     d: Array = np.linalg.solve(found.matrix, theta - found.point).astype(np.float64)
     off, s = float(G[-1] @ d - found.score[-1]) / a, found.scale * d
     of_curvature = found.curvature_noise * float(found.scale[-1] * np.sqrt(0.5 * (s @ s + s[-1] ** 2)))
-    error = math.hypot(found.score_noise, of_curvature, DOUBT_SCORE * found.excess) / a
-    z, bent = float(np.append(found.centre, 1.0) @ theta), float(G[-1, -1]) / a**2
+    taken = DOUBT_CURVATURE * found.shortened * float(found.scale[-1] * np.linalg.norm(s))
+    error = math.hypot(found.score_noise, of_curvature, DOUBT_SCORE * found.excess, taken) / a
+    h = float(G[-1, -1]) / a**2
     if isinstance(model.loss, Squared):
+        z = float(np.append(found.centre, 1.0) @ theta)
         mean = z + float(model.encoding.target_offset[target] / model.encoding.target_scale[target])
         seen = mean - off
-    else:  # classes are as rare as at the centre, or as their curvature p(1 − p) is of alike chances
-        bend = rates(model.loss, found)
-        mean = bent if isinstance(model.loss, Poisson) else 0.5 - 0.5 * bend
-        seen, mean = mean + float(found.score[-1]) / a, mean + bent * change(found, d, bend)[1]
+    else:
+        moved = change(found, d, model.loss)
+        mean = h if isinstance(model.loss, Poisson) else NormalPredictions.of(found, found.point).chance
+        seen, mean = mean + float(found.score[-1]) / a, mean + h * moved.bent
+        error = math.hypot(error, BENT * h * moved.still)
     return (mean / seen, error / abs(seen)) if abs(seen) > 4.0 * error else None
 
 

@@ -12,9 +12,12 @@ hides h_k, by what of it is sure. Then `H_k = h_k/(h_k² + reg (t² + ½s² Σ �
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import Array, NoisyScore
@@ -32,6 +35,10 @@ WILD = 1.0
 """How far a column that is not sure to vary may move unit predictions from the middle of its bounds to an end, before its coefficient is 0 instead: half the width of a target."""
 FARTHEST = 1.0
 """Root mean square of how far unit predictions may move in a step: half the width of a target; on the scale of a link the curvature tells nothing further away."""
+NODES = np.linspace(-8.0, 8.0, 161)
+WEIGHTS = np.exp(-0.5 * NODES**2) / np.exp(-0.5 * NODES**2).sum()
+"""Of the trapezoidal rule, whose error for chances of normal log-odds of deviation σ is about exp(−197/σ)."""
+TINY, FAR = 1e-12, 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +97,7 @@ def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
     step = score_step(whole, PREDICTION, evident=True).step
     step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
-        step = levelled(found, step, rates(problem.loss, found))
+        step = levelled(found, step, problem.loss)
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
@@ -133,37 +140,95 @@ def skew(bent: float) -> float:
     return math.sqrt(max(1.0 - 4.0 * max(bent, 0.0), 0.0))
 
 
-def rates(loss: Loss, found: NoisyScore) -> float:
-    """κ, by which the curvature grows with a prediction, over it: 1 of counts, and of classes 1 − 2p at the usual chance p, no more than their curvature allows."""
-    if not isinstance(loss, Logistic):
-        return 1.0
-    usual = float(np.append(found.centre, 1.0) @ found.point)
-    most = skew(float(found.curvature[-1, -1] / found.matrix[-1, -1] ** 2))
-    return min(max(math.tanh(-0.5 * usual), -most), most)
+class Change(NamedTuple):
+    """Of the mean prediction by a step, over the mean curvature: by the linear model, as the loss bends, and by bending alone were the linear part 0."""
+
+    mean: float
+    bent: float
+    still: float
 
 
-def change(found: NoisyScore, step: Array, bend: float) -> tuple[float, float]:
-    """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as it bends,
-    `(exp(κm)(1 + ½κ²V) − 1)/κ`, V the variance of ⟨v, d⟩ over records weighted by φ'': of counts to the second order in ⟨v, d⟩ − m.
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalPredictions:
+    """Log-odds that are normal, as those of normal records are: their mean, and the coefficients of directions in which records have variance 1."""
+
+    mean: float
+    slopes: Array
+
+    @classmethod
+    def of(cls, found: NoisyScore, theta: Array) -> "NormalPredictions":
+        """At a point, of records around their released centre."""
+        return cls(float(np.append(found.centre, 1.0) @ theta), (found.scale * np.linalg.solve(found.matrix, theta))[:-1])
+
+    @property
+    def chances(self) -> Array:
+        """At `NODES`, which with `WEIGHTS` integrate over the normal law."""
+        return np.asarray(expit(self.mean + float(np.linalg.norm(self.slopes)) * NODES), dtype=np.float64)
+
+    @property
+    def chance(self) -> float:
+        """E p."""
+        return float(WEIGHTS @ self.chances)
+
+    @property
+    def curvature(self) -> float:
+        """E p(1 − p)."""
+        return max(float(WEIGHTS @ (self.chances * (1.0 - self.chances))), TINY)
+
+    @property
+    def steepness(self) -> float:
+        """`E (p(1 − p))² / E p(1 − p)`."""
+        return float(WEIGHTS @ (self.chances * (1.0 - self.chances)) ** 2) / self.curvature
+
+    def linear(self, other: "NormalPredictions") -> tuple[float, float]:
+        """`E p(1 − p)δ`, δ the move to the others, and the move of the level by which it would be 0."""
+        along = float(self.slopes @ (other.slopes - self.slopes)) / max(float(np.linalg.norm(self.slopes)), TINY)
+        tilt = along * float(WEIGHTS @ (self.chances * (1.0 - self.chances) * NODES))
+        return self.curvature * (other.mean - self.mean) + tilt, -tilt / self.curvature
+
+    def shift(self, chance: float) -> float:
+        """The move of the level at which E p is `chance`."""
+
+        def beyond(level: float) -> float:
+            return replace(self, mean=self.mean + level).chance - chance
+
+        return float(brentq(beyond, -FAR, FAR)) if beyond(-FAR) < 0.0 < beyond(FAR) else 0.0
+
+
+def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
+    """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as the loss bends.
+
+    Of counts that is `e^m (1 + ½V) − 1`, V the variance of ⟨v, d⟩ over records weighted by φ'': to the second order in ⟨v, d⟩ − m. A chance bends both ways, most
+    where it is weighed least, so that of classes what records with normal predictions would add to their own linear part is added, over their own h.
     """
     a, G = float(found.matrix[-1, -1]), found.curvature
     if not level_told(found):
-        return 0.0, 0.0
+        return Change(0.0, 0.0, 0.0)
     h = float(G[-1, -1]) / a**2
     mean = float(G[-1] @ step) / (a * h)
-    around = max(float(step @ G @ step) / h - mean**2, 0.0)
-    if abs(bend) < 1e-6:
-        return mean, mean
-    return mean, (math.exp(min(bend * mean, 50.0)) * (1.0 + 0.5 * bend**2 * around) - 1.0) / bend
+    if isinstance(loss, Poisson):
+        around = max(float(step @ G @ step) / h - mean**2, 0.0)
+        return Change(mean, math.exp(min(mean, 50.0)) * (1.0 + 0.5 * around) - 1.0, 0.5 * around)
+    if not isinstance(loss, Logistic):
+        return Change(mean, mean, 0.0)
+    before, after_ = NormalPredictions.of(found, found.point), NormalPredictions.of(found, found.point + found.matrix @ step)
+    linear, level = before.linear(after_)
+    still = replace(after_, mean=before.mean + level).chance - before.chance
+    return Change(mean, mean + (after_.chance - before.chance - linear) / before.curvature, still / before.curvature)
 
 
-def levelled(found: NoisyScore, step: Array, bend: float) -> Array:
+def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
     """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once."""
-    if abs(bend) < 1e-6:
+    moved_by = change(found, step, loss)
+    if isinstance(loss, Poisson):
+        shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
+    elif isinstance(loss, Logistic) and level_told(found):
+        before, there = NormalPredictions.of(found, found.point), NormalPredictions.of(found, found.point + found.matrix @ step)
+        wanted, p = before.chance + before.linear(there)[0], before.chance
+        shift = there.shift(min(max(wanted, 0.5 * p), 0.5 + 0.5 * p))
+    else:
         return step
-    mean, bent = change(found, step, bend)
-    shift = math.log1p(max(bend * mean, -0.5)) - math.log1p(max(bend * bent, 1e-9 - 1.0))
-    return np.append(step[:-1], step[-1] + shift / bend / float(found.matrix[-1, -1]))
+    return np.append(step[:-1], step[-1] + shift / float(found.matrix[-1, -1]))
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
