@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import Array, NoisyScore
 from hullabaloo.solvers.base import Problem
+from hullabaloo.solvers.score.normal_predictions import NormalPredictions
 
 INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
@@ -35,10 +34,6 @@ WILD = 1.0
 """How far a column that is not sure to vary may move unit predictions from the middle of its bounds to an end, before its coefficient is 0 instead: half the width of a target."""
 FARTHEST = 1.0
 """Root mean square of how far unit predictions may move in a step: half the width of a target; on the scale of a link the curvature tells nothing further away."""
-NODES = np.linspace(-8.0, 8.0, 161)
-WEIGHTS = np.exp(-0.5 * NODES**2) / np.exp(-0.5 * NODES**2).sum()
-"""Of the trapezoidal rule, whose error for chances of normal log-odds of deviation σ is about exp(−197/σ)."""
-TINY, FAR = 1e-12, 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,53 +143,6 @@ class Change(NamedTuple):
     still: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NormalPredictions:
-    """Log-odds that are normal, as those of normal records are: their mean, and the coefficients of directions in which records have variance 1."""
-
-    mean: float
-    slopes: Array
-
-    @classmethod
-    def of(cls, found: NoisyScore, theta: Array) -> "NormalPredictions":
-        """At a point, of records around their released centre."""
-        return cls(float(np.append(found.centre, 1.0) @ theta), (found.scale * np.linalg.solve(found.matrix, theta))[:-1])
-
-    @property
-    def chances(self) -> Array:
-        """At `NODES`, which with `WEIGHTS` integrate over the normal law."""
-        return np.asarray(expit(self.mean + float(np.linalg.norm(self.slopes)) * NODES), dtype=np.float64)
-
-    @property
-    def chance(self) -> float:
-        """E p."""
-        return float(WEIGHTS @ self.chances)
-
-    @property
-    def curvature(self) -> float:
-        """E p(1 − p)."""
-        return max(float(WEIGHTS @ (self.chances * (1.0 - self.chances))), TINY)
-
-    @property
-    def steepness(self) -> float:
-        """`E (p(1 − p))² / E p(1 − p)`."""
-        return float(WEIGHTS @ (self.chances * (1.0 - self.chances)) ** 2) / self.curvature
-
-    def linear(self, other: "NormalPredictions") -> tuple[float, float]:
-        """`E p(1 − p)δ`, δ the move to the others, and the move of the level by which it would be 0."""
-        along = float(self.slopes @ (other.slopes - self.slopes)) / max(float(np.linalg.norm(self.slopes)), TINY)
-        tilt = along * float(WEIGHTS @ (self.chances * (1.0 - self.chances) * NODES))
-        return self.curvature * (other.mean - self.mean) + tilt, -tilt / self.curvature
-
-    def shift(self, chance: float) -> float:
-        """The move of the level at which E p is `chance`."""
-
-        def beyond(level: float) -> float:
-            return replace(self, mean=self.mean + level).chance - chance
-
-        return float(brentq(beyond, -FAR, FAR)) if beyond(-FAR) < 0.0 < beyond(FAR) else 0.0
-
-
 def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
     """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as the loss bends.
 
@@ -211,7 +159,10 @@ def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
         return Change(mean, math.exp(min(mean, 50.0)) * (1.0 + 0.5 * around) - 1.0, 0.5 * around)
     if not isinstance(loss, Logistic):
         return Change(mean, mean, 0.0)
-    before, after_ = NormalPredictions.of(found, found.point), NormalPredictions.of(found, found.point + found.matrix @ step)
+    before, after_ = (
+        NormalPredictions.of(found, found.point),
+        NormalPredictions.of(found, found.point + found.matrix @ step),
+    )
     linear, level = before.linear(after_)
     still = replace(after_, mean=before.mean + level).chance - before.chance
     return Change(mean, mean + (after_.chance - before.chance - linear) / before.curvature, still / before.curvature)
@@ -223,7 +174,10 @@ def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
     if isinstance(loss, Poisson):
         shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
     elif isinstance(loss, Logistic) and level_told(found):
-        before, there = NormalPredictions.of(found, found.point), NormalPredictions.of(found, found.point + found.matrix @ step)
+        before, there = (
+            NormalPredictions.of(found, found.point),
+            NormalPredictions.of(found, found.point + found.matrix @ step),
+        )
         wanted, p = before.chance + before.linear(there)[0], before.chance
         shift = there.shift(min(max(wanted, 0.5 * p), 0.5 + 0.5 * p))
     else:

@@ -26,7 +26,8 @@ from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
-from hullabaloo.solvers.score.step import WEIGHTS, NormalPredictions, skew, stepped
+from hullabaloo.solvers.score.normal_predictions import STEEP, NormalPredictions
+from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
 SHARE = 0.6
@@ -270,9 +271,9 @@ class _Scores:
             R, about = self.R * math.sqrt(self.bend(theta)), {"of": "curvature", "intercept_weight": 1.0}
             point, records = np.linalg.solve(self.W, theta), curator.projected(self.W)
             self.seen = records.answer("gradient_moments", point, clip_norm=R, **about), R
-            bent, weights = self.bends(theta)
-            taken = [bend * self.ordinary.beyond(R / math.sqrt(bend)) for bend in map(float, bent)]
-            self.shortened = float(weights @ taken) * self.found.mean_weight / len(self.W)  # if of all directions alike
+            told = self.problem.intercept and isinstance(self.loss, Logistic)
+            bends = self.odds(theta).bends if told else (np.array([self.bend(theta)]), np.ones(1))
+            self.shortened = self.ordinary.taken(R, *bends) * self.found.mean_weight / len(self.W)  # if of all alike
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
@@ -344,7 +345,7 @@ class _Scores:
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
             return most
         if isinstance(self.loss, Logistic):
-            return min(self.odds(theta).steepness, most)
+            return min(STEEP * self.odds(theta).steepness, most)
         centre = float(theta @ np.append(self.found.centre, 1.0))
         if (bound := self.problem.offset_bound) > 0.0:
             centre += max(bound - math.log(2.0), 0.0)
@@ -352,14 +353,8 @@ class _Scores:
 
     def odds(self, theta: Array) -> NormalPredictions:
         """The records' log-odds, as if these were normal."""
-        return NormalPredictions(float(theta @ np.append(self.found.centre, 1.0)), np.linalg.solve(self.W, theta)[:-1])
-
-    def bends(self, theta: Array) -> tuple[Array, Array]:
-        """Values of φ'' and how often they occur, as far as predictions tell: of other losses the usual bound."""
-        if self.problem.intercept and isinstance(self.loss, Logistic):
-            p = self.odds(theta).chances
-            return np.maximum(p * (1.0 - p), TINY), WEIGHTS
-        return np.array([self.bend(theta)]), np.ones(1)
+        centre: Array = np.append(self.found.centre, 1.0)
+        return NormalPredictions(float(theta @ centre), np.asarray(np.linalg.solve(self.W, theta)[:-1], np.float64))
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
