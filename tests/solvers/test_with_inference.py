@@ -16,7 +16,8 @@ from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
-from hullabaloo.solvers.score.step import after, change, drawn_back, levelled, rates, score_step
+from hullabaloo.solvers.score.normal_predictions import NormalPredictions
+from hullabaloo.solvers.score.step import after, change, drawn_back, levelled, score_step
 from hullabaloo.solvers.score.with_inference import BLURRED
 
 KEY = TestKey(bytes(range(32)))
@@ -166,7 +167,8 @@ def test_a_curvature_of_noise_alone_tells_nothing() -> None:
     assert not made.step.any()
     assert not made.inverse.any()
     assert not drawn_back(found).any()
-    assert np.array_equal(levelled(found, np.ones(2), 1.0), np.ones(2))
+    for loss in (hb.Poisson(), hb.Logistic()):
+        assert np.array_equal(levelled(found, np.ones(2), loss), np.ones(2))
 
 
 def test_noise_in_the_point_is_drawn_back_as_far_as_the_score_says() -> None:
@@ -192,25 +194,39 @@ def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:
     rate = np.exp(v @ theta)
     gram = (v * rate[:, None]).T @ v / len(v)
     found = NoisyScore(theta, np.eye(4), step, gram, gram, np.ones(4), 1e-3, 1e-3, 1e-3, 0.0, 50_000.0)
-    mean, bent = change(found, step, 1.0)
+    mean, bent, _ = change(found, step, hb.Poisson())
     assert 1.0 + mean == pytest.approx(1.0 + np.average(v @ step, weights=rate))
     assert 1.0 + bent == pytest.approx(np.exp(v @ (theta + step)).sum() / rate.sum(), rel=0.05)
-    assert np.exp(v @ (theta + levelled(found, step, 1.0))).sum() == pytest.approx((1.0 + mean) * rate.sum(), rel=0.05)
+    assert np.exp(v @ (theta + levelled(found, step, hb.Poisson()))).sum() == pytest.approx(
+        (1.0 + mean) * rate.sum(), rel=0.05
+    )
 
 
-@pytest.mark.parametrize("level", [-4.0, -1.0, 0.02, 0.5, 3.0])
-@pytest.mark.parametrize("steep", [0.2, 2.0, 6.0])
-def test_how_rare_a_class_is_no_strong_signal_tells(level: float, steep: float) -> None:
-    """κ lies between 0 and 1 − 2p of the share p that alike chances or the centre have: a small curvature of clear classes makes neither of them rare."""
+@pytest.mark.parametrize("level", [-6.0, -3.0, 0.5])
+@pytest.mark.parametrize("steep", [0.2, 2.0, 4.0])
+@pytest.mark.parametrize("farther", [0.3, -0.4])
+def test_a_step_changes_the_total_of_classes_as_its_linear_part_says(
+    level: float, steep: float, farther: float
+) -> None:
+    """Of normal records and a step along a strong signal, which a chance bends both ways: without noise, to 3 % of the rate; a step alone is off by up to a third."""
     rng = np.random.default_rng(3)
-    v = np.column_stack([rng.normal(size=(20_000, 2)), np.ones(20_000)])
+    v = np.column_stack([rng.normal(size=(100_000, 2)), np.ones(100_000)])
     theta = np.array([steep, -0.5 * steep, level])
-    chance = 1.0 / (1.0 + np.exp(-v @ theta))
-    gram = (v * (chance * (1.0 - chance))[:, None]).T @ v / len(v)
-    found = NoisyScore(theta, np.eye(3), np.zeros(3), gram, gram, np.ones(3), 1e-3, 1e-3, 1e-3, 0.0, 20_000.0)
-    share, bend = chance.mean(), rates(hb.Logistic(), found)
-    assert bend * (1.0 - 2.0 * share) >= -1e-3
-    assert abs(1.0 - 2.0 * share) - 0.01 <= abs(bend) <= abs(math.tanh(0.5 * level)) + 1e-12
+    step = np.array([farther * steep, 0.1, 0.2])
+
+    def chances(at: Any) -> Any:
+        return 1.0 / (1.0 + np.exp(-v @ at))
+
+    bend = chances(theta) * (1.0 - chances(theta))
+    gram = (v * bend[:, None]).T @ v / len(v)
+    found = NoisyScore(theta, np.eye(3), np.zeros(3), gram, gram, np.ones(3), 1e-3, 1e-9, 1e-3, 0.0, 100_000.0)
+    rate, moved = chances(theta).mean(), change(found, step, hb.Logistic())
+    assert moved.mean == pytest.approx(np.average(v @ step, weights=bend))
+    assert bend.mean() * moved.bent == pytest.approx(chances(theta + step).mean() - rate, abs=0.03 * rate)
+    wanted = min(max(rate + bend.mean() * moved.mean, 0.5 * rate), 0.5 + 0.5 * rate)
+    assert chances(theta + levelled(found, step, hb.Logistic())).mean() == pytest.approx(wanted, abs=0.03 * rate)
+    seen = NormalPredictions.of(found, theta)
+    assert seen.steepness == pytest.approx(np.mean(bend**2) / bend.mean(), rel=0.03)
 
 
 def test_a_rare_class_that_noise_hides_is_reckoned_with() -> None:

@@ -102,6 +102,7 @@ class NoisyScore:
         errors: how the spread is reckoned, "robust", "unit" or "homoskedastic" (`solvers/score/spread.py`); "bound", as before there was a choice:
             robust, and of a unit's records as if they were alike.
         dispersion: `E φ'²‖v‖² / E φ''‖v‖²`, where the spread is not that of records; else 0.
+        shortened: estimate of the curvature that is lost by shortening in a direction of length 1 before `scale`, if in all alike.
     """
 
     point: Array
@@ -117,6 +118,7 @@ class NoisyScore:
     records: float
     errors: str = "bound"
     dispersion: float = 0.0
+    shortened: float = 0.0
 
     def check(self, records: float, stream: bool = False) -> None:
         """That a file was not changed after it was written; of a `stream` that of so many records at most.
@@ -157,7 +159,7 @@ class NoisyScore:
     def from_dict(cls, data: dict[str, Any]) -> "NoisyScore":
         """Read what `to_dict` wrote."""
         read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, str: str}
-        data = {"errors": "bound", "dispersion": 0.0, **data}  # files of before hold neither
+        data = {"errors": "bound", "dispersion": 0.0, "shortened": 0.0, **data}  # files of before hold none
         return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 

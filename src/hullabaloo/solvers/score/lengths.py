@@ -61,6 +61,10 @@ class Lengths:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments."""
         return float(np.interp(clip, self.ends, self.excess(2)))
 
+    def taken(self, clip: float, bends: Array, weights: Array) -> float:
+        """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c."""
+        return float(weights @ [bend * self.beyond(clip / math.sqrt(bend)) for bend in map(float, bends)])
+
     def at_least(self, records: "Lengths", share: float, factor: float) -> "Lengths":
         """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class."""
         known = np.interp(self.ends / factor, records.ends, records.weights @ records.above)

@@ -12,6 +12,7 @@ hides h_k, by what of it is sure. Then `H_k = h_k/(h_k² + reg (t² + ½s² Σ �
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import Array, NoisyScore
 from hullabaloo.solvers.base import Problem
+from hullabaloo.solvers.score.normal_predictions import NormalPredictions
 
 INFERENCE, PREDICTION = 0.3, 1.0
 """reg: estimates with errors are less biased, and noisier, than the best prediction."""
@@ -90,7 +92,7 @@ def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
     step = score_step(whole, PREDICTION, evident=True).step
     step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
-        step = levelled(found, step, rates(problem.loss, found))
+        step = levelled(found, step, problem.loss)
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
@@ -133,37 +135,54 @@ def skew(bent: float) -> float:
     return math.sqrt(max(1.0 - 4.0 * max(bent, 0.0), 0.0))
 
 
-def rates(loss: Loss, found: NoisyScore) -> float:
-    """κ, by which the curvature grows with a prediction, over it: 1 of counts, and of classes 1 − 2p at the usual chance p, no more than their curvature allows."""
-    if not isinstance(loss, Logistic):
-        return 1.0
-    usual = float(np.append(found.centre, 1.0) @ found.point)
-    most = skew(float(found.curvature[-1, -1] / found.matrix[-1, -1] ** 2))
-    return min(max(math.tanh(-0.5 * usual), -most), most)
+class Change(NamedTuple):
+    """Of the mean prediction by a step, over the mean curvature: by the linear model, as the loss bends, and by bending alone were the linear part 0."""
+
+    mean: float
+    bent: float
+    still: float
 
 
-def change(found: NoisyScore, step: Array, bend: float) -> tuple[float, float]:
-    """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as it bends,
-    `(exp(κm)(1 + ½κ²V) − 1)/κ`, V the variance of ⟨v, d⟩ over records weighted by φ'': of counts to the second order in ⟨v, d⟩ − m.
+def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
+    """By how much a step d changes the mean prediction, over the mean curvature h: as the linear model has it, `m = E φ''⟨v, d⟩/h`, and as the loss bends.
+
+    Of counts that is `e^m (1 + ½V) − 1`, V the variance of ⟨v, d⟩ over records weighted by φ'': to the second order in ⟨v, d⟩ − m. A chance bends both ways, most
+    where it is weighed least, so that of classes what records with normal predictions would add to their own linear part is added, over their own h.
     """
     a, G = float(found.matrix[-1, -1]), found.curvature
     if not level_told(found):
-        return 0.0, 0.0
+        return Change(0.0, 0.0, 0.0)
     h = float(G[-1, -1]) / a**2
     mean = float(G[-1] @ step) / (a * h)
-    around = max(float(step @ G @ step) / h - mean**2, 0.0)
-    if abs(bend) < 1e-6:
-        return mean, mean
-    return mean, (math.exp(min(bend * mean, 50.0)) * (1.0 + 0.5 * bend**2 * around) - 1.0) / bend
+    if isinstance(loss, Poisson):
+        around = max(float(step @ G @ step) / h - mean**2, 0.0)
+        return Change(mean, math.exp(min(mean, 50.0)) * (1.0 + 0.5 * around) - 1.0, 0.5 * around)
+    if not isinstance(loss, Logistic):
+        return Change(mean, mean, 0.0)
+    before, after_ = (
+        NormalPredictions.of(found, found.point),
+        NormalPredictions.of(found, found.point + found.matrix @ step),
+    )
+    linear, level = before.linear(after_)
+    still = replace(after_, mean=before.mean + level).chance - before.chance
+    return Change(mean, mean + (after_.chance - before.chance - linear) / before.curvature, still / before.curvature)
 
 
-def levelled(found: NoisyScore, step: Array, bend: float) -> Array:
+def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
     """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once."""
-    if abs(bend) < 1e-6:
+    moved_by = change(found, step, loss)
+    if isinstance(loss, Poisson):
+        shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
+    elif isinstance(loss, Logistic) and level_told(found):
+        before, there = (
+            NormalPredictions.of(found, found.point),
+            NormalPredictions.of(found, found.point + found.matrix @ step),
+        )
+        wanted, p = before.chance + before.linear(there)[0], before.chance
+        shift = there.shift(min(max(wanted, 0.5 * p), 0.5 + 0.5 * p))
+    else:
         return step
-    mean, bent = change(found, step, bend)
-    shift = math.log1p(max(bend * mean, -0.5)) - math.log1p(max(bend * bent, 1e-9 - 1.0))
-    return np.append(step[:-1], step[-1] + shift / bend / float(found.matrix[-1, -1]))
+    return np.append(step[:-1], step[-1] + shift / float(found.matrix[-1, -1]))
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:

@@ -26,6 +26,7 @@ from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
+from hullabaloo.solvers.score.normal_predictions import STEEP, NormalPredictions
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
@@ -262,7 +263,6 @@ class _Scores:
         self.ordinary = lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
-        self.shortened = lengths.beyond(self.R) * weight / q  # of each direction, if of all alike
         self.seen: tuple[Array, float] | None = None
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
@@ -271,6 +271,9 @@ class _Scores:
             R, about = self.R * math.sqrt(self.bend(theta)), {"of": "curvature", "intercept_weight": 1.0}
             point, records = np.linalg.solve(self.W, theta), curator.projected(self.W)
             self.seen = records.answer("gradient_moments", point, clip_norm=R, **about), R
+            told = self.problem.intercept and isinstance(self.loss, Logistic)
+            bends = self.odds(theta).bends if told else (np.array([self.bend(theta)]), np.ones(1))
+            self.shortened = self.ordinary.taken(R, *bends) * self.found.mean_weight / len(self.W)  # if of all alike
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
@@ -317,6 +320,7 @@ class _Scores:
             records=float(problem.records),
             errors=errors,
             dispersion=squares / max(float(np.trace(curvature)), TINY * q) if errors == "unit" else 0.0,
+            shortened=self.shortened,
         )
 
     def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> Lengths:
@@ -333,19 +337,24 @@ class _Scores:
         middle = found.centre if problem.intercept else np.zeros(self.slopes)
         ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         unseen = self.settings["share_noise"] / self.found.counted * ends.T @ ends
-        return np.asarray(self.bend(found.point) * (self.shortened * np.diag(found.scale**2) + unseen))
+        return np.asarray(found.shortened * np.diag(found.scale**2) + self.bend(found.point) * unseen)
 
     def bend(self, theta: Array) -> float:
-        """A usual bound of φ'': three times that at the centre, within what it can be; exposures spread evenly up to their bound have half of it in the mean."""
+        """A usual bound of φ'': of classes that of what is seen, `E φ''²/E φ''`, of counts three times that at the centre, within what it can be; exposures spread evenly up to their bound have half of it in the mean."""
         most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
             return most
+        if isinstance(self.loss, Logistic):
+            return min(STEEP * self.odds(theta).steepness, most)
         centre = float(theta @ np.append(self.found.centre, 1.0))
         if (bound := self.problem.offset_bound) > 0.0:
             centre += max(bound - math.log(2.0), 0.0)
-        small = math.exp(-abs(centre))
-        there = small / (1.0 + small) ** 2 if isinstance(self.loss, Logistic) else math.exp(min(centre, 0.0))
-        return min(3.0 * there, most)
+        return min(3.0 * math.exp(min(centre, 0.0)), most)
+
+    def odds(self, theta: Array) -> NormalPredictions:
+        """The records' log-odds, as if these were normal."""
+        centre: Array = np.append(self.found.centre, 1.0)
+        return NormalPredictions(float(theta @ centre), np.asarray(np.linalg.solve(self.W, theta)[:-1], np.float64))
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""

@@ -1,0 +1,70 @@
+"""Chances of two classes where log-odds are normal, as those of normal records are: their mean, curvature, and what moves them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from hullabaloo.privacy.answers import Array, NoisyScore
+
+NODES = np.linspace(-8.0, 8.0, 161)
+WEIGHTS = np.exp(-0.5 * NODES**2) / np.exp(-0.5 * NODES**2).sum()
+"""Of the trapezoidal rule, whose error for chances of normal log-odds of deviation σ is about exp(−197/σ)."""
+STEEP = 1.25
+"""How many times the usual φ'' of classes curvatures are shortened at: normal log-odds lose 4 % there (at 1 9 %). Chosen on `bank`, `law_school` and synthetic classes of 4 and 9 %."""
+TINY, FAR = 1e-12, 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalPredictions:
+    """Log-odds that are normal, as those of normal records are: their mean, and the coefficients of directions in which records have variance 1."""
+
+    mean: float
+    slopes: Array
+
+    @classmethod
+    def of(cls, found: NoisyScore, theta: Array) -> "NormalPredictions":
+        """At a point, of records around their released centre."""
+        return cls(
+            float(np.append(found.centre, 1.0) @ theta), (found.scale * np.linalg.solve(found.matrix, theta))[:-1]
+        )
+
+    @property
+    def chances(self) -> Array:
+        """At `NODES`, which with `WEIGHTS` integrate over the normal law."""
+        return np.asarray(expit(self.mean + float(np.linalg.norm(self.slopes)) * NODES), dtype=np.float64)
+
+    @property
+    def chance(self) -> float:
+        """E p."""
+        return float(WEIGHTS @ self.chances)
+
+    @property
+    def curvature(self) -> float:
+        """E p(1 − p)."""
+        return max(float(WEIGHTS @ (self.chances * (1.0 - self.chances))), TINY)
+
+    @property
+    def bends(self) -> tuple[Array, Array]:
+        """Values of p(1 − p), positive, and how often they occur."""
+        return np.maximum(self.chances * (1.0 - self.chances), TINY), WEIGHTS
+
+    @property
+    def steepness(self) -> float:
+        """`E (p(1 − p))² / E p(1 − p)`."""
+        return float(WEIGHTS @ (self.chances * (1.0 - self.chances)) ** 2) / self.curvature
+
+    def linear(self, other: "NormalPredictions") -> tuple[float, float]:
+        """`E p(1 − p)δ`, δ the move to the others, and the move of the level by which it would be 0."""
+        along = float(self.slopes @ (other.slopes - self.slopes)) / max(float(np.linalg.norm(self.slopes)), TINY)
+        tilt = along * float(WEIGHTS @ (self.chances * (1.0 - self.chances) * NODES))
+        return self.curvature * (other.mean - self.mean) + tilt, -tilt / self.curvature
+
+    def shift(self, chance: float) -> float:
+        """The move of the level at which E p is `chance`."""
+
+        def beyond(level: float) -> float:
+            return replace(self, mean=self.mean + level).chance - chance
+
+        return float(brentq(beyond, -FAR, FAR)) if beyond(-FAR) < 0.0 < beyond(FAR) else 0.0
