@@ -22,6 +22,12 @@ noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows t
 chosen so that what it biases stays below noise and sampling error: the estimate is consistent. (Not so for quantiles in plain coordinates,
 whose curvature, the density of residuals, no step there is adapted to: they have no second phase.)
 
+*A released curvature.* After one whitening the directions in which Σ's eigenvalues g(Λ₊ + λ) drowned are still flat, and steps of one length for all need
+1/√g of them. Where it is quiet, the curvature `H = E φ''uuᵀ` at the point that the first walk has reached is bought in those coordinates. Its noise has half the spectral radius
+`s_H √(p/2) R²`, R within which records count in full, so that with `λ' = FLOOR` times it and what shortening hides, `M = H̃₊ + λ'I`, steps M⁻¹g̃ leave about
+`λ'/(g + λ')` of what was left before: of all directions but the faintest next to nothing after `NEWTON` of them, half as many answers and better shapes than another 25 steps
+alike for all. λ' is public but for R, `1.5√p` at most tables: up to `FAINT`, and with at least half of the budget in the second phase, the curvature is bought.
+
 The constants of the first phase were chosen on eight regression and twelve classification tables of `benchmarks/share_tables.py` at ε = 0.1 and
 1, where a factor 1.5 either way moves the medians by one or two points; those of the second on `benchmarks/consistency.py`.
 """
@@ -72,10 +78,16 @@ LEFT = 0.25
 """Share of a residual loss's curvature that is left where its gradients are cut at their own quantile."""
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
+BEND, FAINT = 0.05, 0.1
+"""Share of μ² for the released curvature, and the floor λ' over the curvature of round records up to which it is bought: at 0.14 to 0.4 `appliances` lost 3 points and `adult` 1."""
+NEWTON, LEVEL_NEWTON = (4, 3, 6), 2
+"""Steps of the three walks beside it, of which only the first has one length for all directions, and for the intercept alone at the end. Chosen on appliances, adult, california, noaa,
+covertype, law school, phishing and intrusion at ε = 30 and 100."""
 LEVEL_LATE = 8, 5
 """Steps for the intercept alone at the beginning of the second phase, and at its end; there a loss of kinks, whose curvature no step is adapted to, has none."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
-"""Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
+NEWTON_SHARES = (0.15, 0.04, 0.1, 0.71)
+"""Shares of its budget: the intercept alone, two histograms, the evidence, and the walk; and beside a released curvature."""
 STEPS_LATE, STEPS_SWIFT = 14, 7
 """Steps of its walk in whitened coordinates where it takes half of the budget, and where they are `swift`; T grows as the fourth root of 1/noise."""
 LEAST_STEPS_LATE = 32
@@ -114,6 +126,7 @@ class GradientSchedule:
         eager: it is walked in full where at least one part in so many of the squared gradient is evidence.
         bound: of ‖x_s‖₂, the intercept left out.
         room: how many times the estimated curvature a step is stable for.
+        bend_noise: of a diagonal entry of the released curvature, of records of length at most 1; 0 where none is bought.
         check_noise, check_clip: s of the gradient that a public model is checked by, and what it is shortened to; 0 where none is asked.
     """
 
@@ -147,6 +160,7 @@ class GradientSchedule:
     eager: float
     bound: float
     room: float
+    bend_noise: float = 0.0
     check_noise: float = 0.0
     check_clip: float = 0.0
 
@@ -154,7 +168,7 @@ class GradientSchedule:
         """For means over w̄, and shares of the records that count: noise in proportion, travel and cuts by it, steps as the heaviest records allow them."""
         if mean_weight == counted == 1.0:
             return self
-        means = ("noise", "late_noise", "mean_noise", "covariance_noise", "check_noise")
+        means = ("noise", "late_noise", "mean_noise", "covariance_noise", "bend_noise", "check_noise")
         noises = {name: getattr(self, name) / mean_weight for name in means}
         noises |= {name: getattr(self, name) / counted for name in ("share_noise", "late_share_noise")}
         made = replace(self, **noises, room=max(self.room / mean_weight, min(self.room, ROOM)))
@@ -174,9 +188,21 @@ class GradientSchedule:
         return BRISK if self.late and not self.ridge else CALM
 
     @property
+    def late_shares(self) -> tuple[float, ...]:
+        """`LATE_SHARES`."""
+        return NEWTON_SHARES if self.bend_noise else LATE_SHARES
+
+    @property
     def result_noise(self) -> float:
         """s of the walk that makes the result."""
-        return self.late_noise / math.sqrt(LATE_SHARES[3]) if self.late else self.noise
+        return self.late_noise / math.sqrt(self.late_shares[3]) if self.late else self.noise
+
+    def late_levels(self, loss: Loss) -> tuple[int, int]:
+        """`LEVEL_LATE` of a loss; a walk by a released curvature takes the level along."""
+        if self.bend_noise:
+            return 0, LEVEL_NEWTON
+        kinks = loss.kernel_code in (KernelCode.PINBALL, KernelCode.SMOOTHED_HINGE)
+        return LEVEL_LATE[0], 0 if kinks else LEVEL_LATE[1]
 
     def floor(self, clip_norm: float, slopes: int) -> float:
         """λ for a covariance of records shortened to `clip_norm`."""
@@ -200,7 +226,7 @@ class GradientSchedule:
 
 
 class Budgets(NamedTuple):
-    """μ of each part: the means, one histogram, the covariance, the first phase's steps, the second phase, and the two checks of a public model."""
+    """μ of each part: the means, one histogram, the covariance, the first phase's steps, the second phase, the two checks of a public model, and the released curvature."""
 
     means: float
     lengths: float
@@ -209,11 +235,12 @@ class Budgets(NamedTuple):
     late: float
     check: float
     look: float
+    bend: float
     check_clip: float = 0.0
 
     def part(self, number: int) -> float:
         """μ of a part of the second phase."""
-        return self.late * math.sqrt(LATE_SHARES[number])
+        return self.late * math.sqrt((NEWTON_SHARES if self.bend else LATE_SHARES)[number])
 
 
 def is_counts(loss: Loss) -> bool:
@@ -224,11 +251,6 @@ def is_counts(loss: Loss) -> bool:
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
-
-
-def late_levels(loss: Loss) -> tuple[int, int]:
-    """`LEVEL_LATE` of a loss."""
-    return (LEVEL_LATE[0], 0 if loss.kernel_code in (KernelCode.PINBALL, KernelCode.SMOOTHED_HINGE) else LEVEL_LATE[1])
 
 
 def swift(problem: Problem) -> bool:
@@ -261,8 +283,19 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
-    parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look
+    bend = BEND if whitened and late >= 0.5 and _tells(problem, prices, mu * math.sqrt(BEND)) else 0.0
+    steps -= bend
+    parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend
     return Budgets(*(mu * math.sqrt(one) for one in parts))._replace(check_clip=clip)
+
+
+def _tells(problem: Problem, prices: QueryPrices, mu: float) -> bool:
+    """Whether a curvature bought at `mu` is worth its price: its floor is at most `FAINT` of that of round records within 1.5 typical lengths."""
+    if not swift(problem) or problem.weighted:
+        return False
+    size = problem.dimension
+    noise = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
+    return bool(FLOOR * noise * math.sqrt(0.5 * size) * 2.25 * size <= FAINT)
 
 
 def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool) -> GradientSchedule:
@@ -288,6 +321,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "slope": slope,
         "bound": reach(problem),
         "room": ROOM * problem.max_weight * problem.records_per_unit,
+        "bend_noise": noise_of("gradient_moments", to.bend, loss=loss),
         "check_noise": noise_of("centred_gradient", to.check, loss=loss, count=1),
         "check_clip": to.check_clip,
     }
@@ -302,7 +336,7 @@ def _rule(problem: Problem, common: dict[str, Any], *, whitened: bool) -> dict[s
     """What follows from the noise."""
     size, loss = math.sqrt(max(problem.dimension - problem.intercept, 1)), problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
-    late = common["late_noise"] / math.sqrt(LATE_SHARES[3])
+    late = common["late_noise"] / math.sqrt((NEWTON_SHARES if common["bend_noise"] else LATE_SHARES)[3])
     levels = max(common["noise"] * size, TINY), max(late * size, TINY)
     return (_whitened if whitened else _plain)(problem, common, *levels, is_residual(loss), is_counts(loss))
 
@@ -361,6 +395,8 @@ def _whitened(
     late, growth = STEPS_LATE, max(6.0 * LATE / late_level, 1.0) ** 0.25
     if common["late_noise"] and swift(problem):
         first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
+    if common["bend_noise"]:
+        (first, second, late), growth = NEWTON, 1.0
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(smooth and level < USUAL),
