@@ -21,6 +21,7 @@ from hullabaloo.solvers.gradient.histogram import (
 )
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
+from hullabaloo.solvers.gradient.released_curvature import FLOOR
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -143,7 +144,7 @@ class Descent:
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, mean_length(shares, grid))
-        bend = self.curvature(mean, mean_length(shares, grid)) if path.bend_noise else None
+        bend = self.curvature(mean.size) if path.bend_noise else None
         if bend is None:
             travel = farther * share * path.travel(view.typical, cut)
             _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
@@ -197,7 +198,7 @@ class Descent:
         else:
             mean = self.newton(start, path.late, clip_norm, bend)
         found = start + weight * (mean - start)
-        found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, bend)
+        found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, bend is not None)
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
     def longer(self) -> tuple[Array, Array]:
@@ -209,24 +210,20 @@ class Descent:
         """The largest eigenvalue that u's covariance may have, were all that is long one direction."""
         return self.view.steepest + mean_beyond(*self.longer(), math.sqrt(2.0) * self.view.typical, power=2)
 
-    def curvature(self, point: Array, length: float) -> Array:
-        """M, (p, p): `E φ''vvᵀ` at a point, v = (u, 1), of residuals its bound `L E vvᵀ`, and on its diagonal what noise and shortening may hide of it.
+    def curvature(self, p: int) -> Array:
+        """M, (p, p): the bound `L E vvᵀ`, v = (u, 1), of the curvature at any point, and on its diagonal what noise and shortening may hide of it.
 
-        Records are shortened to the R at which both together are least, the latter spread evenly. Where chances are right `E|p − y| = 2E p(1 − p)`: φ''
-        of classes is in the mean half of how many times as long as records their gradients are, of this `length`.
+        Records are shortened to the R at which both together are least, the latter spread evenly.
         """
-        path, view, p = self.path, self.view, point.size
+        path, view = self.path, self.view
         longer, grid = self.longer()
         trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
         hidden = np.array([mean_beyond(longer, grid, c, power=2) for c in map(float, trials)]) / p
-        hidden += schedule.FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
-        at, bend, times, of = int(np.argmin(hidden)), path.smoothness, path.smoothness, "records"
-        if self.classes:
-            bend, times, of = min(bend, schedule.ROOM * 0.5 * length / view.length), 1.0, "curvature"
-        about = {"of": of, "intercept_weight": 1.0, "clip_norm": math.sqrt(bend / times) * float(trials[at])}
-        found = self.records.answer("gradient_moments", view.asked(point), **about) * (times / view.mean_weight)
-        values, vectors = np.linalg.eigh(found)
-        return np.asarray((vectors * (np.maximum(values, 0.0) + bend * hidden[at])) @ vectors.T)
+        hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
+        at, about = int(np.argmin(hidden)), {"of": "records", "intercept_weight": 1.0}
+        answer = self.records.answer("gradient_moments", np.zeros(p), clip_norm=float(trials[at]), **about)
+        values, vectors = np.linalg.eigh(answer / view.mean_weight)
+        return np.asarray((vectors * (path.smoothness * (np.maximum(values, 0.0) + hidden[at]))) @ vectors.T)
 
     def newton(self, start: Array, steps: int, clip_norm: float, bend: Array) -> Array:
         """The mean of the second half of steps `M⁻¹g`: M bounds the curvature from above, so that none goes too far."""
@@ -240,7 +237,7 @@ class Descent:
         return total / (steps - steps // 2)
 
     def late_level(
-        self, point: Array, shares: Array, grid: Array, steps: int, cut: float, bend: Array | None = None
+        self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: bool = False
     ) -> Array:
         """The level by so many of its steps in the second phase: cut at `cut`, of smooth residuals where that biases less than noise."""
         if not self.view.intercept or not steps:
@@ -251,8 +248,8 @@ class Descent:
         if schedule.is_residual(self.loss) and not quantile:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if quantile else 1.5, 0.5  # a quantile's h is its residuals' density
-        if bend is not None:
-            step, memory = self.path.smoothness / float(bend[-1, -1]), 0.0
+        if beside:
+            step, memory = 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
 

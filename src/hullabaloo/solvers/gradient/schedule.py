@@ -3,11 +3,11 @@
 Every number is a function of public facts and of noise that is known beforehand. s is the noise of the mean of contributions of length
 ≤ 1 (the `UnitSum`) bought with a phase's whole budget: gradients shortened to G have noise sG√T in each coordinate of each of T answers.
 
-*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is large,
-`1/h` stands for η. So travel acts as a ridge 1/η. In plain coordinates it is chosen as such: a signal that a ridge λ would just show has
-coefficients of length 1/r for records of typical length r, which gives `√(L p) · r · sG`; but the more columns, the more of them carry
-signal, and `λ = RIDGE · √L · r · sG` is half-way between ridges that fit every signal and none. In whitened coordinates every direction
-above the floor has the curvature h of the loss, and η h is a number without unit. Both grow as noise falls.
+*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is large, `1/h` stands for
+η. So travel acts as a ridge 1/η. In plain coordinates it is chosen as such: a signal that a ridge λ would just show has coefficients of length 1/r
+for records of typical length r, which gives `√(L p) · r · sG`; but the more columns, the more of them carry signal, and `λ = RIDGE · √L · r · sG` is
+half-way between ridges that fit every signal and none. In whitened coordinates every direction above the floor has the curvature h of the loss, and η
+h is a number without unit. Both grow as noise falls.
 
 *Why whiten.* Noise of one size in every direction of u = Aᵀ(x − m) adds to the loss in proportion to `tr(AᵀΣA) · tr((AᵀΣA)⁻¹)` for
 records of covariance Σ. It is least, p², where AᵀΣA is the identity; for A = I it is 10 to millions of times p² on the tables of
@@ -21,12 +21,6 @@ where noise is low, half as many of these reach as far as steps 1/h.
 noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
 chosen so that what it biases stays below noise and sampling error: the estimate is consistent. (Not so for quantiles in plain coordinates,
 whose curvature, the density of residuals, no step there is adapted to: they have no second phase.)
-
-*A released curvature.* After one whitening the directions in which Σ's eigenvalues g(Λ₊ + λ) drowned are still flat, and steps of one length for all need
-1/√g of them. Where it is quiet, the curvature `H = E φ''uuᵀ` at the point that the first walk has reached is bought in those coordinates. Its noise has half the spectral radius
-`s_H √(p/2) R²`, R within which records count in full, so that with `λ' = FLOOR` times it and what shortening hides, `M = H̃₊ + λ'I`, steps M⁻¹g̃ leave about
-`λ'/(g + λ')` of what was left before: of all directions but the faintest next to nothing after `NEWTON` of them, half as many answers and better shapes than another 25 steps
-alike for all. λ' is public but for R, `1.5√p` at most tables: up to `FAINT`, and with at least half of the budget in the second phase, the curvature is bought.
 
 The constants of the first phase were chosen on eight regression and twelve classification tables of `benchmarks/share_tables.py` at ε = 0.1 and
 1, where a factor 1.5 either way moves the medians by one or two points; those of the second on `benchmarks/consistency.py`.
@@ -43,6 +37,7 @@ from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
+from hullabaloo.solvers.gradient.released_curvature import BEND, FLOOR, LEVEL_NEWTON, NEWTON, NEWTON_SHARES, tells
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 FINE_BINS = 25
@@ -69,8 +64,6 @@ calmer memory `QUICK` and `BRISK` lost at ε = 1 and 3 nothing (+0.2 ± 0.3 poin
 `benchmarks/share_kept.py` of at most 20 000 rows. Beside these `SWIFT` and `STEPS_SWIFT` moved it by −0.16 to −0.05 (± 0.07) at ε = 3 on four tables, and by −0.2 to +2.4 at 10 and 30."""
 CALM, BRISK = 8.0, 5.0
 """Steps T over what is added to the greatest number of steps that a walk remembers, 1 + T/8; in whitened coordinates with a second phase 1 + T/5."""
-FLOOR = 1.4
-"""λ over half the spectral radius of the covariance's noise, s√(2q)."""
 MOST_AROUND, QUIET = 3.0, 0.1
 """Within how many typical lengths records count in full for the covariance, and the share of `USUAL` below which it is more than one:
 shortened records hide how wide a table's long directions are."""
@@ -78,16 +71,10 @@ LEFT = 0.25
 """Share of a residual loss's curvature that is left where its gradients are cut at their own quantile."""
 LATE, MOST_LATE, LEAST_LATE = 5e-4, 0.9, 0.15
 """Noise s√q of all steps at which the second phase takes half of their budget, the most that it takes, and the least, below which there is none."""
-BEND, FAINT = 0.05, 0.1
-"""Share of μ² for the released curvature, and the floor λ' over the curvature of round records up to which it is bought: at 0.14 to 0.4 `appliances` lost 3 points and `adult` 1."""
-NEWTON, LEVEL_NEWTON = (4, 3, 6), 2
-"""Steps of the three walks beside it, of which only the first has one length for all directions, and for the intercept alone at the end. Chosen on appliances, adult, california, noaa,
-covertype, law school, phishing and intrusion at ε = 30 and 100."""
 LEVEL_LATE = 8, 5
 """Steps for the intercept alone at the beginning of the second phase, and at its end; there a loss of kinks, whose curvature no step is adapted to, has none."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
-NEWTON_SHARES = (0.15, 0.04, 0.1, 0.71)
-"""Shares of its budget: the intercept alone, two histograms, the evidence, and the walk; and beside a released curvature."""
+"""Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
 STEPS_LATE, STEPS_SWIFT = 14, 7
 """Steps of its walk in whitened coordinates where it takes half of the budget, and where they are `swift`; T grows as the fourth root of 1/noise."""
 LEAST_STEPS_LATE = 32
@@ -283,19 +270,11 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
-    bend = BEND if whitened and late >= 0.5 and _tells(problem, prices, mu * math.sqrt(BEND)) else 0.0
+    quiet = whitened and late >= 0.5 and swift(problem) and is_residual(loss) and not problem.weighted  # type: ignore[arg-type]
+    bend = BEND if quiet and tells(problem, prices, mu * math.sqrt(BEND)) else 0.0
     steps -= bend
     parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend
     return Budgets(*(mu * math.sqrt(one) for one in parts))._replace(check_clip=clip)
-
-
-def _tells(problem: Problem, prices: QueryPrices, mu: float) -> bool:
-    """Whether a curvature bought at `mu` is worth its price: its floor is at most `FAINT` of that of round records within 1.5 typical lengths."""
-    if not swift(problem) or problem.weighted:
-        return False
-    size = problem.dimension
-    noise = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
-    return bool(FLOOR * noise * math.sqrt(0.5 * size) * 2.25 * size <= FAINT)
 
 
 def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool) -> GradientSchedule:
