@@ -3,24 +3,23 @@
 Every number is a function of public facts and of noise that is known beforehand. s is the noise of the mean of contributions of length
 ≤ 1 (the `UnitSum`) bought with a phase's whole budget: gradients shortened to G have noise sG√T in each coordinate of each of T answers.
 
-*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is large, `1/h` stands for
-η. So travel acts as a ridge 1/η. In plain coordinates it is chosen as such: a signal that a ridge λ would just show has coefficients of length 1/r
-for records of typical length r, which gives `√(L p) · r · sG`; but the more columns, the more of them carry signal, and `λ = RIDGE · √L · r · sG` is
-half-way between ridges that fit every signal and none. In whitened coordinates every direction above the floor has the curvature h of the loss, and η
-h is a number without unit. Both grow as noise falls.
+*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is large, `1/h` stands for η. So travel
+acts as a ridge 1/η. In plain coordinates it is chosen as such: a signal that a ridge λ would just show has coefficients of length 1/r for records of typical length
+r, which gives `√(L p) · r · sG`; but the more columns, the more of them carry signal, and `λ = RIDGE · √L · r · sG` is half-way between ridges that fit every signal
+and none. In whitened coordinates every direction above the floor has the curvature h of the loss, and η h is a number without unit. Both grow as noise falls.
 
-*Why whiten.* Noise of one size in every direction of u = Aᵀ(x − m) adds to the loss in proportion to `tr(AᵀΣA) · tr((AᵀΣA)⁻¹)` for
-records of covariance Σ. It is least, p², where AᵀΣA is the identity; for A = I it is 10 to millions of times p² on the tables of
-`benchmarks/share_tables.py`. λ is where Σ's eigenvalues drown in noise; where it drowns them all, A is in effect proportional to I.
+*Why whiten.* Noise of one size in every direction of u = Aᵀ(x − m) adds to the loss in proportion to `tr(AᵀΣA) · tr((AᵀΣA)⁻¹)` for records of covariance Σ. It is
+least, p², where AᵀΣA is the identity; for A = I it is 10 to millions of times p² on the tables of `benchmarks/share_tables.py`. λ is where Σ's eigenvalues drown in
+noise; where it drowns them all, A is in effect proportional to I.
 
-*Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the
-same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk. Steps `(1 + √m)²/h` damp the greatest curvature h as fast as any other (Polyak 1964):
-where noise is low, half as many of these reach as far as steps 1/h.
+*Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the same noise, which is bought
+by travel alone. `SPAN` time constants of the momentum fit into the walk. Steps `(1 + √m)²/h` damp the greatest curvature h as fast as any other (Polyak 1964): where
+noise is low, half as many of these reach as far as steps 1/h.
 
-*Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As
-noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
-chosen so that what it biases stays below noise and sampling error: the estimate is consistent. (Not so for quantiles in plain coordinates,
-whose curvature, the density of residuals, no step there is adapted to: they have no second phase.)
+*Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As noise s√q falls below some 3
+`LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is chosen so that what it biases stays below noise and sampling
+error: the estimate is consistent. (Not so for quantiles in plain coordinates, whose curvature, the density of residuals, no step there is adapted to: they have no
+second phase.)
 
 The constants of the first phase were chosen on eight regression and twelve classification tables of `benchmarks/share_tables.py` at ε = 0.1 and
 1, where a factor 1.5 either way moves the medians by one or two points; those of the second on `benchmarks/consistency.py`.
