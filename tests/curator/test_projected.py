@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import CentredGradientQuery, CovarianceQuery, Curator, NormHistogramQuery, views
+from hullabaloo.curator.kernels import dense_turned
 from hullabaloo.curator.views import AffineView, public_matrix, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -205,3 +206,18 @@ def test_rows_seen_through_a_matrix_again_are_those_that_are_kept(monkeypatch: p
         assert asked(target, matrix) == pytest.approx(-matrix @ rows.X.T @ rows.Y[:, target] / 50, abs=1e-3)
     curator.projected(np.eye(4)), made.clear(), curator.projected(np.eye(4))
     assert not made
+
+
+@pytest.mark.parametrize("density", [1.0, 0.3, 0.05])
+def test_a_row_seen_through_a_matrix_has_the_same_bits_beside_any_other(density: float) -> None:
+    """Those of its own cells, added up in the order of columns; rows are read in twos, and both parities of n and p are tried."""
+    rng = np.random.default_rng(68)
+    for p, k in ((1, 1), (7, 5), (8, 9), (13, 4)):
+        X, W = rng.normal(size=(9, p)) * (rng.random((9, p)) < density), rng.normal(size=(p, k))
+        known = np.zeros((9, k))
+        for j in range(p):
+            known += X[:, [j]] * W[j]
+        for order in (np.arange(9), rng.permutation(9), np.array([3]), np.array([5, 5, 2])):
+            out = np.full((len(order), k), np.nan)
+            dense_turned(np.ascontiguousarray(X[order]), W, out)
+            np.testing.assert_array_equal(out.view(np.int64), (known[order] + 0.0).view(np.int64))

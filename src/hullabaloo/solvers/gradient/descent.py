@@ -21,6 +21,7 @@ from hullabaloo.solvers.gradient.histogram import (
 )
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
+from hullabaloo.solvers.gradient.released_curvature import FLOOR
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -36,6 +37,8 @@ FIRST_CUT, LOOSE = 3.0, 2.0
 """How many times their quantile the gradients of residuals are cut at in the first walk in whitened coordinates, and at most where it is below `least`: where a
 target hardly varies within its bounds, noise in proportion to the bounds would drown it, and a few times the quantile cuts few of an exponential law. Chosen on blog posts and synthetic costs; of 2, 3 and 4 for the first, 2 took 4 points of `appliances`, and ailerons, elevators and flights
 told none apart. In `benchmarks/share_kept.py` no median fell by more than 0.03 with them."""
+MEMORY = 0.2
+"""Of steps by a released curvature; their walk's second half is averaged."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
@@ -114,8 +117,8 @@ class Descent:
         path = replace(path, smoothness=bend, curvature=bend, second=path.second - alone, level=path.level + alone)
         return replace(self, path=path), min(max(level, low), high)
 
-    def first_phase(self, level: float) -> tuple[Array, dict[str, float]]:
-        """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured."""
+    def first_phase(self, level: float) -> tuple[Array, dict[str, float], Array | None]:
+        """Walk a little, measure gradients, and walk as far as there is evidence for; and what was measured, the curvature where it is bought."""
         path, view, told = self.path, self.view, {}
         point = view.start(self.problem, level)
         if path.check_noise:
@@ -141,14 +144,18 @@ class Descent:
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, mean_length(shares, grid))
-        travel = farther * share * path.travel(view.typical, cut)
-        _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
+        bend = self.curvature(mean.size) if path.bend_noise else None
+        if bend is None:
+            travel = farther * share * path.travel(view.typical, cut)
+            _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
+        else:
+            mean = self.newton(mean, path.second, cut, bend)
         if path.level:
             noise = path.noise * math.sqrt(2.0 * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.classes else 0.5)
             mean = self.kept_level(mean, moved, noise * clip) if self.classes else moved
-        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}
+        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, bend
 
     def farther(self, level: float, length: float) -> float:
         """How many times as far to walk in whitened coordinates where classes separate: in units of 1/h, h at the constant over twice that at the model.
@@ -161,7 +168,9 @@ class Descent:
         constant, model = 0.25 / math.cosh(0.5 * level) ** 2, 0.5 * length / self.view.length
         return min(max(0.5 * constant / model, 1.0), FARTHEST)
 
-    def second_phase(self, start: Array, cut: float, farther: float) -> tuple[Array, dict[str, float]]:
+    def second_phase(
+        self, start: Array, cut: float, farther: float, bend: Array | None
+    ) -> tuple[Array, dict[str, float]]:
         """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.
 
         They are never cut shorter than they were (at `cut`): a walk that biases more takes back what was gained.
@@ -171,38 +180,77 @@ class Descent:
         grid = edges(LONG_GRADIENTS * self.natural, schedule.FINE_BINS - 1)
         shares = self.shares(start, grid)
         clip_norm = max(self.unbiased_clip(tail(shares, path.late_share_noise), grid), cut)
-        lengths, grid = grid, edges(LONG_RECORDS * view.typical, schedule.FINE_BINS - 1)
-        longer = tail(self.shares(None, grid), path.late_share_noise)
-        steepest = view.steepest + mean_beyond(longer, grid, math.sqrt(2.0) * view.typical, power=2)
-        before, after = schedule.late_levels(self.loss)
+        steepest = 0.0 if bend is not None else self.steepest()
+        before, after = path.late_levels(self.loss)
         steep = min(clip_norm / view.length, self.loss.constants(math.inf, 1.0).lipschitz)
         # Of classes before the whitened walk, too, which a level that fits would find no evidence for.
-        start = self.late_level(start, shares, lengths, before, 1.0 if self.classes and path.ridge else steep)
+        start = self.late_level(start, shares, grid, before, 1.0 if self.classes and path.ridge else steep)
         gradient = self.gradient(start, clip_norm)[:q]
         evident = (
             float(gradient @ gradient)
-            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / schedule.LATE_SHARES[2]
+            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
         )
         doubt = q * (noise * clip_norm) ** 2 / AVERAGED
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
-        travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
-        _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
+        if bend is None:
+            travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
+            _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
+        else:
+            mean = self.newton(start, path.late, clip_norm, bend)
         found = start + weight * (mean - start)
-        found = self.late_level(found, shares, lengths, after, 1.0 if self.classes else steep)
+        found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, bend is not None)
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
-    def late_level(self, point: Array, shares: Array, grid: Array, steps: int, cut: float) -> Array:
+    def longer(self) -> tuple[Array, Array]:
+        """The share of records longer than each edge, and the edges."""
+        grid = edges(LONG_RECORDS * self.view.typical, schedule.FINE_BINS - 1)
+        return tail(self.shares(None, grid), self.path.late_share_noise), grid
+
+    def steepest(self) -> float:
+        """The largest eigenvalue that u's covariance may have, were all that is long one direction."""
+        return self.view.steepest + mean_beyond(*self.longer(), math.sqrt(2.0) * self.view.typical, power=2)
+
+    def curvature(self, p: int) -> Array:
+        """M, (p, p): the bound `L E vvᵀ`, v = (u, 1), of the curvature at any point, and on its diagonal what noise and shortening may hide of it.
+
+        Records are shortened to the R at which both together are least, the latter spread evenly.
+        """
+        path, view = self.path, self.view
+        longer, grid = self.longer()
+        trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
+        hidden = np.array([mean_beyond(longer, grid, c, power=2) for c in map(float, trials)]) / p
+        hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
+        at, about = int(np.argmin(hidden)), {"of": "records", "intercept_weight": 1.0}
+        answer = self.records.answer("gradient_moments", np.zeros(p), clip_norm=float(trials[at]), **about)
+        values, vectors = np.linalg.eigh(answer / view.mean_weight)
+        return np.asarray((vectors * (path.smoothness * (np.maximum(values, 0.0) + hidden[at]))) @ vectors.T)
+
+    def newton(self, start: Array, steps: int, clip_norm: float, bend: Array) -> Array:
+        """The mean of the second half of steps `M⁻¹g`: M bounds the curvature from above, so that none goes too far."""
+        point, speed, total, q = start, np.zeros_like(start), np.zeros_like(start), self.view.slopes
+        for t in range(steps):
+            speed = MEMORY * speed - np.linalg.solve(bend, self.gradient(point, clip_norm))
+            point = point + speed
+            point[q:] = np.clip(point[q:], *self.loss.intercept_bounds)
+            if t >= steps // 2:
+                total += point
+        return total / (steps - steps // 2)
+
+    def late_level(
+        self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: bool = False
+    ) -> Array:
         """The level by so many of its steps in the second phase: cut at `cut`, of smooth residuals where that biases less than noise."""
         if not self.view.intercept or not steps:
             return point
         quantile = self.loss.kernel_code == KernelCode.PINBALL
-        share = 0.5 * schedule.LATE_SHARES[0] * steps / sum(schedule.late_levels(self.loss))
+        share = 0.5 * self.path.late_shares[0] * steps / sum(self.path.late_levels(self.loss))
         noise = self.path.late_noise / math.sqrt(share)
         if schedule.is_residual(self.loss) and not quantile:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
-        moved = self.intercept_alone(
-            point, steps, min(cut, 2.0), 0.5 if quantile else 1.5
-        )  # a quantile's h is its residuals' density
+        step, memory = 0.5 if quantile else 1.5, 0.5  # a quantile's h is its residuals' density
+        if beside:
+            step, memory = 1.0, 0.0
+        moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
 
     def unbiased_clip(self, above: Array, grid: Array) -> float:
@@ -269,13 +317,13 @@ class Descent:
                 total += point
         return point, total / (steps - first), mean
 
-    def intercept_alone(self, point: Array, steps: int, clip: float, step: float = 0.5) -> Array:
+    def intercept_alone(self, point: Array, steps: int, clip: float, step: float = 0.5, memory: float = 0.5) -> Array:
         """The level by steps of so many times 1/h that cut derivatives at `clip`: a skewed target's mean is not its median."""
         weight, (low, high) = HEAVY * self.view.length, self.loss.intercept_bounds
-        point, total, speed, first = point.copy(), 0.0, 0.0, steps // 2 if step > 1.0 else steps // 3
+        point, total, speed, first = point.copy(), 0.0, 0.0, steps // 2 if step > 1.0 and memory else steps // 3
         for t in range(steps):
             slope = float(self.gradient(point, 1.01 * clip * weight, weight)[-1])
-            speed = 0.5 * speed - step / self.path.smoothness * slope
+            speed = memory * speed - step / self.path.smoothness * slope
             point[-1] = min(max(point[-1] + speed, low), high)
             total += float(point[-1]) if t >= first else 0.0
         point[-1] = total / (steps - first)
@@ -289,7 +337,7 @@ class Descent:
         residual, d = schedule.is_residual(self.loss), float(moved[-1] - start[-1])
         change = self.path.smoothness * d if residual else self.path.smoothness / STEEP * math.expm1(-abs(d))
         found = start.copy()
-        k = 1.0 if schedule.late_levels(self.loss)[1] else 4.0
+        k = 1.0 if self.path.late_levels(self.loss)[1] else 4.0
         found[-1] += max(0.0, 1.0 - k * (noise / change) ** 2) * d if d else 0.0
         return found
 

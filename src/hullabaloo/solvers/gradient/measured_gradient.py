@@ -30,7 +30,6 @@ from hullabaloo.solvers.gradient.schedule import (
     budgets,
     histograms,
     is_residual,
-    late_levels,
     schedule,
 )
 from hullabaloo.solvers.loop import require_proximal
@@ -72,13 +71,14 @@ class MeasuredGradientSolver(Solver, ABC):
             queries.append(one.price("norm_histogram", loss=loss, bins=BINS, mu=to.look, count=1))
             queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(ASKED), count=ASKED))
         queries.append(steps(to.steps, path.steps))
+        queries += [prices.price("gradient_moments", loss=loss, mu=to.bend)] if to.bend else []
         if path.late:
             fine = to.part(1) / math.sqrt(2.0)
             queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
             level = problem.intercept or led(problem)
+            levels = path.late_levels(loss)
             before, after = (
-                [steps(to.part(0) * math.sqrt(one / sum(late_levels(loss))), one)] if level and one else []
-                for one in late_levels(loss)
+                [steps(to.part(0) * math.sqrt(one / sum(levels)), one)] if level and one else [] for one in levels
             )
             queries += [*before, steps(to.part(2), 1), steps(to.part(3), path.late), *after]
         reason = self._reason(path, problem)
@@ -90,9 +90,9 @@ class MeasuredGradientSolver(Solver, ABC):
         view = self._coordinates(problem, path, curator)
         path = path.weighing(problem, view.mean_weight, view.counted)
         descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
-        point, trace = descent.first_phase(level)
+        point, trace, bend = descent.first_phase(level)
         if path.late:
-            point, later = descent.second_phase(point, trace["gradients cut at"], trace["farther"])
+            point, later = descent.second_phase(point, trace["gradients cut at"], trace["farther"], bend)
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
         if not centred(problem) or led(problem):
@@ -192,7 +192,10 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         return 0.5 * path.smoothness * (slopes + problem.intercept * middle**2)
 
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
-        return f"a noisy covariance, and {path.steps + path.late} noisy gradients of records that it has made round"
+        bend = ", the curvature that it leaves" if path.bend_noise else ""
+        return (
+            f"a noisy covariance{bend}, and {path.steps + path.late} noisy gradients of records that it has made round"
+        )
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL_WHITENED, uneven=True)

@@ -3,24 +3,23 @@
 Every number is a function of public facts and of noise that is known beforehand. s is the noise of the mean of contributions of length
 ≤ 1 (the `UnitSum`) bought with a phase's whole budget: gradients shortened to G have noise sG√T in each coordinate of each of T answers.
 
-*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is large,
-`1/h` stands for η. So travel acts as a ridge 1/η. In plain coordinates it is chosen as such: a signal that a ridge λ would just show has
-coefficients of length 1/r for records of typical length r, which gives `√(L p) · r · sG`; but the more columns, the more of them carry
-signal, and `λ = RIDGE · √L · r · sG` is half-way between ridges that fit every signal and none. In whitened coordinates every direction
-above the floor has the curvature h of the loss, and η h is a number without unit. Both grow as noise falls.
+*Travel.* Where a direction's curvature h is small, T steps that travel η in all leave `η · (gradient + noise sG)`; where h is large, `1/h` stands for η. So travel
+acts as a ridge 1/η. In plain coordinates it is chosen as such: a signal that a ridge λ would just show has coefficients of length 1/r for records of typical length
+r, which gives `√(L p) · r · sG`; but the more columns, the more of them carry signal, and `λ = RIDGE · √L · r · sG` is half-way between ridges that fit every signal
+and none. In whitened coordinates every direction above the floor has the curvature h of the loss, and η h is a number without unit. Both grow as noise falls.
 
-*Why whiten.* Noise of one size in every direction of u = Aᵀ(x − m) adds to the loss in proportion to `tr(AᵀΣA) · tr((AᵀΣA)⁻¹)` for
-records of covariance Σ. It is least, p², where AᵀΣA is the identity; for A = I it is 10 to millions of times p² on the tables of
-`benchmarks/share_tables.py`. λ is where Σ's eigenvalues drown in noise; where it drowns them all, A is in effect proportional to I.
+*Why whiten.* Noise of one size in every direction of u = Aᵀ(x − m) adds to the loss in proportion to `tr(AᵀΣA) · tr((AᵀΣA)⁻¹)` for records of covariance Σ. It is
+least, p², where AᵀΣA is the identity; for A = I it is 10 to millions of times p² on the tables of `benchmarks/share_tables.py`. λ is where Σ's eigenvalues drown in
+noise; where it drowns them all, A is in effect proportional to I.
 
-*Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the
-same noise, which is bought by travel alone. `SPAN` time constants of the momentum fit into the walk. Steps `(1 + √m)²/h` damp the greatest curvature h as fast as any other (Polyak 1964):
-where noise is low, half as many of these reach as far as steps 1/h.
+*Momentum.* Steps `v ← m v − s g, θ ← θ + v` travel s/(1 − m) each: `T = √(SPAN η/s)` of them suffice where plain steps need η/s, at the same noise, which is bought
+by travel alone. `SPAN` time constants of the momentum fit into the walk. Steps `(1 + √m)²/h` damp the greatest curvature h as fast as any other (Polyak 1964): where
+noise is low, half as many of these reach as far as steps 1/h.
 
-*Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As
-noise s√q falls below some 3 `LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is
-chosen so that what it biases stays below noise and sampling error: the estimate is consistent. (Not so for quantiles in plain coordinates,
-whose curvature, the density of residuals, no step there is adapted to: they have no second phase.)
+*Two phases.* The first cuts gradients at a quantile, which is best where noise decides, and leaves a bias that no budget removes. As noise s√q falls below some 3
+`LATE`, a share of the steps' budget that grows to `MOST_LATE` goes to a second phase, whose clip is chosen so that what it biases stays below noise and sampling
+error: the estimate is consistent. (Not so for quantiles in plain coordinates, whose curvature, the density of residuals, no step there is adapted to: they have no
+second phase.)
 
 The constants of the first phase were chosen on eight regression and twelve classification tables of `benchmarks/share_tables.py` at ε = 0.1 and
 1, where a factor 1.5 either way moves the medians by one or two points; those of the second on `benchmarks/consistency.py`.
@@ -37,6 +36,7 @@ from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
+from hullabaloo.solvers.gradient.released_curvature import BEND, FLOOR, LEVEL_NEWTON, NEWTON, NEWTON_SHARES, tells
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 
 FINE_BINS = 25
@@ -63,8 +63,6 @@ calmer memory `QUICK` and `BRISK` lost at ε = 1 and 3 nothing (+0.2 ± 0.3 poin
 `benchmarks/share_kept.py` of at most 20 000 rows. Beside these `SWIFT` and `STEPS_SWIFT` moved it by −0.16 to −0.05 (± 0.07) at ε = 3 on four tables, and by −0.2 to +2.4 at 10 and 30."""
 CALM, BRISK = 8.0, 5.0
 """Steps T over what is added to the greatest number of steps that a walk remembers, 1 + T/8; in whitened coordinates with a second phase 1 + T/5."""
-FLOOR = 1.4
-"""λ over half the spectral radius of the covariance's noise, s√(2q)."""
 MOST_AROUND, QUIET = 3.0, 0.1
 """Within how many typical lengths records count in full for the covariance, and the share of `USUAL` below which it is more than one:
 shortened records hide how wide a table's long directions are."""
@@ -114,6 +112,7 @@ class GradientSchedule:
         eager: it is walked in full where at least one part in so many of the squared gradient is evidence.
         bound: of ‖x_s‖₂, the intercept left out.
         room: how many times the estimated curvature a step is stable for.
+        bend_noise: of a diagonal entry of the released curvature, of records of length at most 1; 0 where none is bought.
         check_noise, check_clip: s of the gradient that a public model is checked by, and what it is shortened to; 0 where none is asked.
     """
 
@@ -147,6 +146,7 @@ class GradientSchedule:
     eager: float
     bound: float
     room: float
+    bend_noise: float = 0.0
     check_noise: float = 0.0
     check_clip: float = 0.0
 
@@ -154,7 +154,7 @@ class GradientSchedule:
         """For means over w̄, and shares of the records that count: noise in proportion, travel and cuts by it, steps as the heaviest records allow them."""
         if mean_weight == counted == 1.0:
             return self
-        means = ("noise", "late_noise", "mean_noise", "covariance_noise", "check_noise")
+        means = ("noise", "late_noise", "mean_noise", "covariance_noise", "bend_noise", "check_noise")
         noises = {name: getattr(self, name) / mean_weight for name in means}
         noises |= {name: getattr(self, name) / counted for name in ("share_noise", "late_share_noise")}
         made = replace(self, **noises, room=max(self.room / mean_weight, min(self.room, ROOM)))
@@ -174,9 +174,21 @@ class GradientSchedule:
         return BRISK if self.late and not self.ridge else CALM
 
     @property
+    def late_shares(self) -> tuple[float, ...]:
+        """`LATE_SHARES`."""
+        return NEWTON_SHARES if self.bend_noise else LATE_SHARES
+
+    @property
     def result_noise(self) -> float:
         """s of the walk that makes the result."""
-        return self.late_noise / math.sqrt(LATE_SHARES[3]) if self.late else self.noise
+        return self.late_noise / math.sqrt(self.late_shares[3]) if self.late else self.noise
+
+    def late_levels(self, loss: Loss) -> tuple[int, int]:
+        """`LEVEL_LATE` of a loss; a walk by a released curvature takes the level along."""
+        if self.bend_noise:
+            return 0, LEVEL_NEWTON
+        kinks = loss.kernel_code in (KernelCode.PINBALL, KernelCode.SMOOTHED_HINGE)
+        return LEVEL_LATE[0], 0 if kinks else LEVEL_LATE[1]
 
     def floor(self, clip_norm: float, slopes: int) -> float:
         """λ for a covariance of records shortened to `clip_norm`."""
@@ -200,7 +212,7 @@ class GradientSchedule:
 
 
 class Budgets(NamedTuple):
-    """μ of each part: the means, one histogram, the covariance, the first phase's steps, the second phase, and the two checks of a public model."""
+    """μ of each part: the means, one histogram, the covariance, the first phase's steps, the second phase, the two checks of a public model, and the released curvature."""
 
     means: float
     lengths: float
@@ -209,11 +221,12 @@ class Budgets(NamedTuple):
     late: float
     check: float
     look: float
+    bend: float
     check_clip: float = 0.0
 
     def part(self, number: int) -> float:
         """μ of a part of the second phase."""
-        return self.late * math.sqrt(LATE_SHARES[number])
+        return self.late * math.sqrt((NEWTON_SHARES if self.bend else LATE_SHARES)[number])
 
 
 def is_counts(loss: Loss) -> bool:
@@ -224,11 +237,6 @@ def is_counts(loss: Loss) -> bool:
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
-
-
-def late_levels(loss: Loss) -> tuple[int, int]:
-    """`LEVEL_LATE` of a loss."""
-    return (LEVEL_LATE[0], 0 if loss.kernel_code in (KernelCode.PINBALL, KernelCode.SMOOTHED_HINGE) else LEVEL_LATE[1])
 
 
 def swift(problem: Problem) -> bool:
@@ -261,7 +269,10 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
-    parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look
+    quiet = whitened and late >= 0.5 and swift(problem) and is_residual(loss) and not problem.weighted  # type: ignore[arg-type]
+    bend = BEND if quiet and tells(problem, prices, mu * math.sqrt(BEND)) else 0.0
+    steps -= bend
+    parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend
     return Budgets(*(mu * math.sqrt(one) for one in parts))._replace(check_clip=clip)
 
 
@@ -288,6 +299,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "slope": slope,
         "bound": reach(problem),
         "room": ROOM * problem.max_weight * problem.records_per_unit,
+        "bend_noise": noise_of("gradient_moments", to.bend, loss=loss),
         "check_noise": noise_of("centred_gradient", to.check, loss=loss, count=1),
         "check_clip": to.check_clip,
     }
@@ -302,7 +314,7 @@ def _rule(problem: Problem, common: dict[str, Any], *, whitened: bool) -> dict[s
     """What follows from the noise."""
     size, loss = math.sqrt(max(problem.dimension - problem.intercept, 1)), problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
-    late = common["late_noise"] / math.sqrt(LATE_SHARES[3])
+    late = common["late_noise"] / math.sqrt((NEWTON_SHARES if common["bend_noise"] else LATE_SHARES)[3])
     levels = max(common["noise"] * size, TINY), max(late * size, TINY)
     return (_whitened if whitened else _plain)(problem, common, *levels, is_residual(loss), is_counts(loss))
 
@@ -361,6 +373,8 @@ def _whitened(
     late, growth = STEPS_LATE, max(6.0 * LATE / late_level, 1.0) ** 0.25
     if common["late_noise"] and swift(problem):
         first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
+    if common["bend_noise"]:
+        (first, second, late), growth = NEWTON, 1.0
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(smooth and level < USUAL),
