@@ -164,7 +164,7 @@ class GradientSchedule:
         )
 
     def flatter(self, problem: Problem, bend: float) -> "GradientSchedule":
-        """For a curvature of so many times L: coefficients of a rare class or count show in gradients so many times as weak, and noise counts for as much more."""
+        """For a curvature of so many times L: coefficients of rare counts show in gradients so many times as weak, and noise counts for as much more."""
         by_noise = _rule(problem, {**asdict(self), "noise": self.noise / bend}, whitened=not self.ridge)
         return replace(self, reach=by_noise["reach"])
 
