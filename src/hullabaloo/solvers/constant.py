@@ -64,7 +64,9 @@ class ConstantSolver(Solver):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
         if (code := problem.loss.kernel_code) in RATES:
             bought = tuple(
-                prices.restricted(0).price("gradient", loss=problem.loss, clip=1.0, mu=allowance.mu * math.sqrt(share), count=1)
+                prices.restricted(0).price(
+                    "gradient", loss=problem.loss, clip=1.0, mu=allowance.mu * math.sqrt(share), count=1
+                )
                 for share in RATES[code]
             )
             settings = MappingProxyType({"noise": tuple(one.sigma / problem.records for one in bought)})

@@ -242,8 +242,8 @@ class Descent:
         if found < grid[-1] and excess[0] <= APART * share * found / math.log(1.0 / share):
             return found
         noise = self.path.noise * self.path.smoothness / self.path.curvature
-        noise = (1.0 + self.problem.dimension / 5.0) * (noise * trials) ** 2
-        return float(trials[int(np.argmin(0.25 * excess**2 + noise))])
+        gathered = (1.0 + self.problem.dimension / 5.0) * (noise * trials) ** 2
+        return float(trials[int(np.argmin(0.25 * excess**2 + gathered))])
 
     def level_clip(self, shares: Array, grid: Array, share_noise: float, noise: float) -> float:
         """Bound of |φ'| in steps of the intercept alone, whose mean has so many times its noise s: the c that minimises `(E(|φ'| − c)₊)² + (sc)²`.
