@@ -275,7 +275,10 @@ def _constant(
     inference: WithInference | None = None,
 ) -> list[Forecast]:
     """The intercept alone, where there is one and no other promises much; not where records are weighted, as rehearsals take weights to be 1."""
-    hopeful = any(one.plan is not None and one.expected <= HOPEFUL for one in found)
+    times = weights(problem, prices, allowance) if found else {}
+    hopeful = any(
+        one.plan is not None and one.expected <= HOPEFUL * min(times.get(one.name, 1.0), 1.0) for one in found
+    )
     weighted = problem.max_weight != 1.0 or (problem.weighted and problem.records_per_unit == 1)
     one = SOLVERS.get(CONSTANT)
     if one is None or not allowance.is_private or hopeful or weighted:

@@ -163,6 +163,11 @@ class GradientSchedule:
             made, **{name: by_noise[name] for name in ("reach", "late_reach" if self.late else "reach", "cut")}
         )
 
+    def flatter(self, problem: Problem, bend: float) -> "GradientSchedule":
+        """For a curvature of so many times L: coefficients of rare counts show in gradients so many times as weak, and noise counts for as much more."""
+        by_noise = _rule(problem, {**asdict(self), "noise": self.noise / bend}, whitened=not self.ridge)
+        return replace(self, reach=by_noise["reach"])
+
     @property
     def steps(self) -> int:
         """T of the first phase."""
