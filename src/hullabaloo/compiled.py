@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cache as remembered
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, final
+from typing import Any
 from uuid import uuid4
 
 import llvmlite
@@ -63,7 +63,6 @@ def njit(signature: Any = None, *, cache: bool = False, **options: Any) -> Calla
     return compiled
 
 
-@final
 class Kept:
     """What was compiled of one kernel, a file for each signature; files of its older code are removed when a new one is written.
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hullabaloo.data.source import Rows
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """A query and what is asked; no key, no budget, no noise.

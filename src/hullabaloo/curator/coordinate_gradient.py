@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ Order = npt.NDArray[np.int64]
 _LARGEST = 2.0**200
 
 
-@final
 @dataclass(frozen=True)
 class CoordinateGradientQuery(NoisySum):
     """`Σ_i w_i clip(φ'_i x_ij / C, ±1)` of one coordinate j, `φ'_i = φ'(⟨x_i, θ⟩ + o_i, y_i)`, with Gaussian noise.
@@ -77,7 +76,6 @@ class CoordinateGradientQuery(NoisySum):
         return predictions.descend(self, question[0], key)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Updates:
     """Which coordinates are updated, in which order, and how: public numbers.

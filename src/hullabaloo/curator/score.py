@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from hullabaloo.privacy import Neighbours
 _BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
 
 
-@final
 @dataclass(frozen=True)
 class ScoreQuery(NoisySum):
     """`Σ_i w_i (c_1(z_i, y_i), …, c_J(z_i, y_i), a)`, `z_i = θᵀx_i + o_i`: tallies of what predictions are worth, with Gaussian noise.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from hullabaloo.noise.stopping import draw_below, draw_repeats, draw_secret
 from hullabaloo.privacy import Repeats
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class SearchRandomness:
     """The draws of one search; PRIVATE as long as its release says so, as the law of the best run rests on them.

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,7 +62,6 @@ class SecondMomentsQuery(Squares, NoisySum):
         return min(math.sqrt(self.length) * entry**2, pair * entry * norm)
 
 
-@final
 @dataclass(frozen=True)
 class LaplaceSecondMomentsQuery(Squares, PureNoisy):
     """`Σ_i w_i x_ij²` for all columns j, with Laplace noise: pure differential privacy.

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,6 @@ _BLOCK = 1 << 21
 """Doubles of step vectors, or of rows made dense, that are held at once (16 MiB)."""
 
 
-@final
 @dataclass(frozen=True)
 class StreamSumQuery:
     """The running sums of `aaᵀ` of a stream (`MomentsQuery` of its records), released after every step of a schedule.
@@ -251,7 +250,6 @@ class StepSums:
         self.sums[:], self.total.high[:], self.total.low[:] = state["sums"], state["high"], state["low"]
 
 
-@final
 class StreamCurator:
     """Holds the exact sums of a stream; what it shows is the noisy moments after the last completed step.
 

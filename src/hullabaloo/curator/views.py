@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineView:
     """`u = D(x − m)`, D the identity but for the weight a of the last column: the constant one, or what stands in its place.

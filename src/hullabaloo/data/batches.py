@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import narwhals as nw
 from narwhals.dependencies import is_pandas_like_dataframe
@@ -36,7 +36,6 @@ class TornSchema(TornTable):
 END = object()
 
 
-@final
 class Batches:
     """Arrow record batches from a function that gives them, or what has them, anew whenever it is called."""
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
@@ -27,7 +27,6 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON, and no document is written with it")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Format:
     """One kind of document.

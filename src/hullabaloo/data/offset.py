@@ -8,7 +8,6 @@ c the middle of the declared log e, is as small as it can be; without one nothin
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from hullabaloo.errors import DomainError
 Array = NDArray[np.float64]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Exposure:
     """A column of exposures between declared bounds, such as person-years; a missing one is ``fill``."""
@@ -38,7 +36,6 @@ class Exposure:
         return out
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Offset:
     """The offset log e − ``centre`` of each record; −``centre`` where there is no exposure (e = 1)."""

@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 from time import monotonic
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.data import schema
 from hullabaloo.data.encoding import Encoding
@@ -23,7 +23,6 @@ class ChangedTable(HullabalooError):
         )
 
 
-@final
 class Progress:
     """Says on standard error how many of a plan's questions have been asked of the table, and for how long: nothing else, as all else is of records.
 
@@ -41,7 +40,6 @@ class Progress:
             os.write(2, said.encode())
 
 
-@final
 class PartedRows:
     """The rows of a table in parts, as an engine reads them for each question. PRIVATE, as all about them is.
 

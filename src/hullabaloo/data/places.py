@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, final
+from typing import Any, BinaryIO
 
 from hullabaloo.data.given import names_of
 from hullabaloo.data.table import Table, cells_schema
 from hullabaloo.errors import SchemaError
 
 
-@final
 class RemotePath:
     """A file or folder by its address, as far as readers ask about a path. What its store says when it fails may hold passwords, and is left out."""
 
@@ -48,7 +47,6 @@ class RemotePath:
         return self._store.open(self._path, mode)
 
 
-@final
 class JsonLines:
     """A JSON Lines file: every line is a record, by the rule of `data/sources/json_lines.py`."""
 

@@ -1,7 +1,7 @@
 """Tables of columns at hand: of records that came one by one, read by the domain's own rules, or chosen from other tables."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from hullabaloo.data.table import Names, Table, TableSchema, cells_schema, hidden
 
 
-@final
 class RecordTable(Table):
     """Columns of Python cells, with names where they have some; `from_text`: a line of a text file."""
 
@@ -38,7 +37,6 @@ def table_of(records: Sequence[tuple[Any, ...]], names: tuple[str, ...] | None, 
     return RecordTable(columns, names, len(records))
 
 
-@final
 class ChosenColumns(Table):
     """Columns given as (name, table, place); the first table's records are those of all."""
 

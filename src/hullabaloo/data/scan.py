@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from narwhals.dependencies import is_pandas_like_dataframe
 
@@ -27,7 +27,6 @@ MOST = 2**24
 """Records of a part at most: its sums stay exact, and a part of a hundred columns within 13 GB."""
 
 
-@final
 class ScannedTable(Table):
     """A table in parts of at most so many records; by `hb.scan`."""
 

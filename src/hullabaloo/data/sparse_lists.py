@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from hullabaloo.errors import SchemaError
 NAMES = ("indices", "values")
 
 
-@final
 class SparseLists:
     """Parts whose columns `indices` and `values` are lists, as sparse tables with columns x0, x1, … in their place.
 
@@ -52,7 +51,6 @@ class SparseLists:
             yield SparsePart(part, self.width)
 
 
-@final
 class SparsePart(Table):
     """A part of such a table; columns beside the lists are read one by one.
 

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,6 @@ def _word(word: str) -> str:
 SHOWN = "(a text of the table, not shown)"
 
 
-@final
 class FileText:
     """A text of a table: equal to, and hashed like, the same `str`, which it is not.
 

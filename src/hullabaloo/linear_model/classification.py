@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -155,7 +155,6 @@ MULTINOMIAL = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")
 """Solvers that learn all classes' predictions at once."""
 
 
-@final
 class LogisticRegression(LogisticClassifier):
     """Private logistic regression: minimise `(1/n) Σ log(1 + exp(−y_i (⟨x_i, θ⟩ + b)))` on the unit domain, y = ±1.
 
@@ -205,7 +204,6 @@ SUBGRADIENTS = ("auto", "gradient", "adaptive_gradient", "preconditioned_gradien
 """Solvers for which a subgradient is enough."""
 
 
-@final
 class LinearSVC(PrivateClassifier):
     """Private linear support vector classifier: the hinge `max(0, 1 − y z)`, its corner rounded, on the unit domain.
 

@@ -7,7 +7,7 @@ what was released is all there; only what needs the class, another fit, says so.
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn
 
 from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
@@ -46,7 +46,6 @@ def refuse_missing(*things: object) -> None:
             thing.refuse()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SetNotLoaded(NotLoaded, geometry.ConvexSet):
     """In place of a set."""
@@ -55,7 +54,6 @@ class SetNotLoaded(NotLoaded, geometry.ConvexSet):
     support = vertex = contains = max_norm = gaussian_width = start = NotLoaded.refuse
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
     """In place of a penalty."""
@@ -64,7 +62,6 @@ class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
     value = prox = NotLoaded.refuse
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SolverNotLoaded(NotLoaded, Solver):
     """In place of a solver."""

@@ -1,7 +1,7 @@
 """Private regressions: least squares, which differ in their default penalty or constraint, and regressions of other losses."""
 
 from abc import ABC
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.linear_model import LinearRegression as PlainRegression
@@ -63,7 +63,6 @@ class LeastSquares(LinearPredictor, ABC):
         return Squared()
 
 
-@final
 class LinearRegression(LeastSquares):
     """Private least squares: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` on the unit domain.
 
@@ -109,7 +108,6 @@ def table_of(model: Any, kind: type[Loss], of: str) -> Loss:
     )
 
 
-@final
 class Ridge(LeastSquares):
     """Private ridge regression: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)² + (λ/2)‖θ‖₂²` on the unit domain.
 
@@ -122,7 +120,6 @@ class Ridge(LeastSquares):
     DEFAULT: ClassVar[Shape] = (None, geometry.SquaredL2Penalty(0.001))
 
 
-@final
 class Lasso(LeastSquares):
     """Private lasso: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `‖θ‖₁ ≤ r`, or with `λ‖θ‖₁` added, on the unit domain.
 
@@ -136,7 +133,6 @@ class Lasso(LeastSquares):
     DEFAULT: ClassVar[Shape] = (geometry.L1Ball(1.0), geometry.NoPenalty())
 
 
-@final
 class ElasticNet(LeastSquares):
     """Private elastic net: `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)² + λρ‖θ‖₁ + (λ(1−ρ)/2)‖θ‖₂²` on the unit domain.
 
@@ -149,7 +145,6 @@ class ElasticNet(LeastSquares):
     DEFAULT: ClassVar[Shape] = (None, geometry.ElasticNetPenalty(0.001, 0.5))
 
 
-@final
 class GroupLasso(LeastSquares):
     """Private group lasso: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `Σ_G ‖θ_G‖₂ ≤ r`, on the unit domain.
 
@@ -184,7 +179,6 @@ class GroupLasso(LeastSquares):
         ), geometry.NoPenalty()
 
 
-@final
 class HuberRegressor(LinearPredictor):
     """Private Huber regression: minimise `(1/n) Σ φ(⟨x_i, θ⟩ + b − y_i)` on the unit domain.
 
@@ -208,7 +202,6 @@ class HuberRegressor(LinearPredictor):
         return Huber(positive("threshold", self.threshold, what, highest=1e6, lowest=SHARPEST))
 
 
-@final
 class QuantileRegressor(LinearPredictor):
     """Private quantile regression: minimise `(1/n) Σ max(τ r_i, (τ − 1) r_i)`, `r_i = y_i − ⟨x_i, θ⟩ − b`, on the unit domain.
 
@@ -232,7 +225,6 @@ LARGEST = 700.0
 """Predictions of exp(z) beyond this z are held there: exp(710) is no number."""
 
 
-@final
 class PoissonRegressor(PrivateRegressor):
     """Private Poisson regression: minimise `(1/n) Σ exp(z_i) − y_i z_i` on the unit domain, `z_i = ⟨x_i, θ⟩ + b`.
 
@@ -295,7 +287,6 @@ class PoissonRegressor(PrivateRegressor):
         return tags
 
 
-@final
 class MultiTaskRegression(LinearPredictor):
     """Private regression of several targets at once: minimise `(1/2n) Σ ‖Θᵀx_i + b − y_i‖₂²` on the unit domain.
 

@@ -1,7 +1,7 @@
 """Private models with structured sparsity: a structure, the ball or penalty made of it, and what was selected."""
 
 from abc import ABC
-from typing import ClassVar, final
+from typing import ClassVar
 
 from hullabaloo.data import Encoding
 from hullabaloo.geometry import ConvexSet, Penalty, SubmodularBall, SubmodularPenalty
@@ -62,7 +62,6 @@ class StructuredSparse(PrivateLinearModel, ABC):
         return " ".join(filter(None, [super()._meaning(), f"Structure: {words}." if words else ""]))
 
 
-@final
 class StructuredSparseClassifier(StructuredSparse, LogisticClassifier):
     """Private classification with structured sparsity: minimise `(1/n) Σ log(1 + exp(−y_i (⟨x_i, θ⟩ + b)))` over `Ω(θ) ≤ r`.
 
@@ -79,7 +78,6 @@ class StructuredSparseClassifier(StructuredSparse, LogisticClassifier):
     key_label: ClassVar[str] = "StructuredSparseClassifier"
 
 
-@final
 class StructuredSparseRegression(StructuredSparse, LeastSquares):
     """Private regression with structured sparsity: minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over `Ω(θ) ≤ r`, on the unit domain.
 

@@ -1,6 +1,6 @@
 """Scores of a sparse table's candidates, kept from one choice to the next: a step works on the records that it touches."""
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _MASK = (1 << 32) - 1
 
 
-@final
 class SparseScores:
     """The clipped gradient's sum at the last θ in whole cells, each record's derivative, and the contest of candidates. PRIVATE.
 

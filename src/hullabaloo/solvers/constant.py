@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +27,6 @@ USUAL_LEVEL, UNSTEADY = 0.5, 2.0
 times the noise of steps alone an intercept of measured gradients varies, as lengths and cuts are noisy, too."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ConstantSolver(Solver):
     """The intercept alone, all slopes 0: by gradients of the column of ones, measured first for residuals, plain for the smoothed hinge.

@@ -1,7 +1,6 @@
 """A table that its user declares public, as solvers use it: its encoded records, and a model of them."""
 
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +8,6 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PublicTable:
     """Encoded records that nobody has to protect, equal to another of the same digest.

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import final
 
 import numpy as np
 
@@ -20,7 +19,6 @@ def separate(problem: Problem, solver: Solver) -> bool:
     return problem.targets > 1 and isinstance(problem.loss, Loss) and not together
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SeparateTargetsSolver(Solver):
     """`solver` for each target in turn, all at the same price.

@@ -1,7 +1,7 @@
 """The points of a run: where noisy gradients, partial derivatives and choices were asked for, and noisy minimisers, in the problem's coordinates."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ MINIMISERS = ("output_perturbation", "objective_perturbation")
 """and those whose answer is one."""
 
 
-@final
 class Watched:
     """A curator's answers, with a note of each iterate that they are asked at; whatever view of the records it is asked through.
 

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -46,7 +46,6 @@ class Asked(Protocol):
         """The sum that these bytes are of; they are read as numbers, and nothing in them is run. PRIVATE."""
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Part:
     """Encoded rows, their number, the sum of their hashes, and how many bytes they take. PRIVATE."""
@@ -57,7 +56,6 @@ class Part:
     size: int
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tally:
     """What rows add up to, and the same three numbers. PRIVATE."""
@@ -68,7 +66,6 @@ class Tally:
     size: int
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """How parts of a table become rows: the same for all questions of a fit; public.
@@ -114,7 +111,6 @@ class Reading:
         return part_of(Rows(np.zeros((0, facts.width)), np.zeros((0, len(facts.targets))), weight, offset))
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What is asked of every part, through which views, one after the other; public."""

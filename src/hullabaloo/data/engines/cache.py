@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock, local
-from typing import Any, final
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -31,7 +31,6 @@ class TornCache(TornTable):
     why = "the folder of its encoded parts is full or failed, or somebody changed what lies there. See that it has room, about 8 bytes for each record and encoded column."
 
 
-@final
 class Cache:
     """Parts in one file of a folder, each sealed by AES-256-GCM under the place of its first byte. PRIVATE.
 
@@ -125,7 +124,6 @@ class Cache:
         return found
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SealedPart:
     """A part in the file of a cache. PRIVATE."""

@@ -6,7 +6,7 @@ A lost worker's parts are read again by others: all that runs there is a functio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, final
+from typing import Any
 from uuid import uuid4
 
 from hullabaloo.data.engines import cluster
@@ -25,7 +25,6 @@ BUCKETS = 64
 _POLL = 2.0
 
 
-@final
 class DaskFrame(RemoteFrame):
     """A Dask dataframe, by the workers of a client."""
 
@@ -95,7 +94,6 @@ def _mapped(frame: Any, work: bytes, shape: cluster.Shape, keep: list[str]) -> A
     return frame[keep].assign(**cluster.applied(work, frame, shape))
 
 
-@final
 class DaskEngine:
     """Asks the partitions; encoded ones stay in the workers' memory from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
 

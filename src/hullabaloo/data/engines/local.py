@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import final
 
 from threadpoolctl import ThreadpoolController
 
@@ -15,7 +14,6 @@ from hullabaloo.data.engines.units import Shuffle
 from hullabaloo.data.table import Table
 
 
-@final
 class Local:
     """Reads the parts of a table here, anew for each question, unless they can be kept: in memory, and in a folder. PRIVATE.
 

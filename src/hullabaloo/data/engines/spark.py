@@ -7,7 +7,7 @@ import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ Parts = Callable[[Iterator[Any]], Iterator[Part]]
 """From record batches to parts of the table, on an executor."""
 
 
-@final
 class SparkFrame(RemoteFrame):
     """A Spark dataframe, by the executors of its session."""
 
@@ -108,7 +107,6 @@ class SparkFrame(RemoteFrame):
         return self._frame.select(*quoted) if quoted else self._frame
 
 
-@final
 class SparkEngine:
     """Asks the parts; encoded ones stay with the executors from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
 

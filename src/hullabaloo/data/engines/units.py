@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ _ROWS = 1 << 16
 """and rows of a part at least."""
 
 
-@final
 class Shuffle:
     """All parts of a table whose domain declares a unit, each unit in one of them. PRIVATE.
 

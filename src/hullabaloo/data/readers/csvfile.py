@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any, BinaryIO, final
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,6 @@ BLANK = frozenset(mark + end for mark in (b"", "\ufeff".encode()) for end in _EN
 """Every blank line."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
     """How one file is written.

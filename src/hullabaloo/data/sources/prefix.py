@@ -5,7 +5,7 @@ import hmac
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -14,7 +14,6 @@ from hullabaloo.data.sources.base import Mark, SourceChanged
 _PURPOSE = b"hullabaloo: the bytes of a source that were taken\0"
 
 
-@final
 class Prefix:
     """HMAC-SHA256, under a key of 32 random bytes, of the bytes of a source that were taken, in their order.
 

@@ -8,7 +8,7 @@ curvature along coordinate j, and is declared or released. The rule of T, K, s a
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +27,6 @@ CLOSE = 1e-14
 """Without noise a round that moves no prediction by more ends the descent."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class CoordinateDescentSolver(Solver):
     """One model by coordinate updates: for columns of unlike scales, separable penalties and boxes, and sparse coefficients.

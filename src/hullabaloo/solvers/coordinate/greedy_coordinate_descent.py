@@ -7,7 +7,7 @@ used is a Gaussian release of one number, clipped at its own size.
 
 import math
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal
 
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.privacy import Allowance
@@ -23,7 +23,6 @@ UNFINISHED = 0.15
 """Share of what was selected that single steps along each coordinate leave (measured on two designs, of as many steps as the rule takes)."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GreedyCoordinateDescentSolver(Solver):
     """One model of at most T coefficients that are not 0, by T private steps; for penalties and sets that are sums over coordinates.

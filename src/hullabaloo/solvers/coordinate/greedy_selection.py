@@ -10,7 +10,7 @@ has to reckon with residuals as large as declared.)
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ REFIT = AdaptiveGradientSolver(uneven=True)
 """Of the chosen columns, most of which may be 0 in most records."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GreedySelectionSolver(Solver):
     """One model of few coefficients, for tables of many columns: all others are exactly 0.

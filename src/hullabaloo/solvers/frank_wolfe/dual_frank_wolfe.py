@@ -7,7 +7,7 @@ greedy for w(s_t); Algorithm 2 does so with a noisy w(s_t). Both ask for nothing
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ THRESHOLD = 0.5
 """ηλ in parts of the level at which pure noise becomes 0: all of it served worse on simulated tables wherever there was signal."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class DualFrankWolfeSolver(Solver):
     """One model with a structured penalty, of which only the greedy algorithm of its set function is needed.

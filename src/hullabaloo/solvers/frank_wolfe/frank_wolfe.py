@@ -8,7 +8,7 @@ is the point of C nearest to zero, so that models on the l1 ball have at most T 
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -38,7 +38,6 @@ def descend(start: Array, towards: Callable[[Array], Array], *, steps: int) -> A
     return iterate(start, step, steps=steps, averaging=Averaging.LAST)  # line 6
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class FrankWolfeSolver(Solver):
     """One model over a bounded convex set, a mixture of few of its vertices: sparse over the l1 ball, with risk ∝ n^{-2/3} log p.

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import final
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
 from hullabaloo.solvers.loop import proximal
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
     """`u = Aᵀ(x_s − m)`, A = I or `V(Λ₊ + λI)^{-1/2}`; a point is the coefficients of u and, last, the prediction at the centre.

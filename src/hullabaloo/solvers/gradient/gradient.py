@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from hullabaloo.solvers.loop import Averaging, iterate, proximal, require_proxim
 from hullabaloo.solvers.reference import Reference
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GradientSolver(Solver):
     """One model by noisy gradient steps; the most accurate solver at small budgets, without errors of coefficients.

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -46,7 +45,6 @@ def reach(problem: Problem) -> float:
     )
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class PrivateLocationScale:
     """Functions of two released answers.

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -118,7 +118,6 @@ class MeasuredGradientSolver(Solver, ABC):
         """Refuse what cannot be done."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class AdaptiveGradientSolver(MeasuredGradientSolver):
     """One model by noisy gradient steps, in the records' own coordinates, that measure, privately, what they clip.
@@ -168,7 +167,6 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
         return _checked(problem, allowance, "adaptive gradient")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PreconditionedGradientSolver(MeasuredGradientSolver):
     """One model by noisy gradient steps in coordinates in which the records' covariance is the identity.

@@ -8,7 +8,7 @@ of Ψ: from elsewhere the range of Ψ does not bound the distance to go.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -85,7 +85,6 @@ class Descent:
         return min(self.optimisation + self.noise + self.missed, self.least)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class MirrorDescentSolver(Solver):
     """One model over a bounded convex set, by steps in the set's own geometry; scalar and vector losses, smooth or not.

@@ -24,7 +24,7 @@ moving nothing by more than noise of that size did. It keeps zeros: no magnitude
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,7 +48,6 @@ INTERCEPT = 0.3
 """Square of its intercept for a squared loss."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ObjectivePerturbationSolver(Solver):
     """One perturbed minimiser for all of the budget.

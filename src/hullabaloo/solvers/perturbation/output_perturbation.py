@@ -9,7 +9,7 @@ The ridge is the one of the least predicted risk on the reference table. What th
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class OutputPerturbationSolver(Solver):
     """One noisy minimiser for all of the budget; the exact optimum without noise.

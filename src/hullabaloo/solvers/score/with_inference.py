@@ -10,7 +10,7 @@ Estimates, errors and intervals are post-processing: `inference/from_score.py`. 
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -115,7 +115,6 @@ def refuse(why: str, helps: str) -> None:
         )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class WithInference(Solver):
     """`solver` on a share of the budget, and on the rest what estimates with errors are computed from.
