@@ -41,6 +41,9 @@ SAFE_WIDE, FAVOUR_WIDE = 1.25, 1.08
 """The same of wide problems, whose tables differ more; and how many times better the adaptive gradient counts there. Chosen on the tables that the wide
 scenarios were chosen on (`synthetic.py`)."""
 
+SPANNED, FAVOUR_SPANNED = "subspace_descent", 1.3
+"""The same of models in the span of few directions, which hold more of what real wide tables show than of what synthetic ones do; chosen on the same tables."""
+
 
 def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
     """How many times better than rehearsed, or than their formulas, solvers can be expected to do, from public facts; 1 for the others.
@@ -49,7 +52,7 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
     """
     if not can_rehearse(problem):
         if narrowed(problem, prices) is not None:
-            return {CONSTANT: SAFE_WIDE, ADAPTIVE[0]: FAVOUR_WIDE}
+            return {CONSTANT: SAFE_WIDE, ADAPTIVE[0]: FAVOUR_WIDE, SPANNED: FAVOUR_SPANNED}
         cells = problem.norm_l2 >= CELLS_DECLARED * problem.norm_linf
         return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
     if problem.loss.kernel_code == KernelCode.POISSON:

@@ -53,12 +53,12 @@ class ConstantSolver(Solver):
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
-        inner = _solver(problem).plan(_level(problem), prices.restricted(0), allowance)
+        inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
         return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The intercept, last."""
-        found = _solver(problem).run(_level(problem), plan, curator.restricted(np.zeros(0, dtype=np.int64)))
+        found = _solver(problem).run(alone(problem), plan, curator.restricted(np.zeros(0, dtype=np.int64)))
         theta = np.zeros((problem.dimension, 1))
         theta[-1] = found.theta[-1] / (1.0 + (_noise(problem, plan) / USUAL_LEVEL) ** 2)
         return Solution(theta, trace=found.trace)
@@ -66,13 +66,13 @@ class ConstantSolver(Solver):
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The signal of the reference table, and the intercept's noise."""
         signal = 0.5 * smooth_and_steep(problem.loss)[0] * Reference.of(problem).signal
-        return signal + _solver(problem).predicted_risk(_level(problem), plan)
+        return signal + _solver(problem).predicted_risk(alone(problem), plan)
 
 
 def _noise(problem: Problem, plan: Plan) -> float:
     """Standard deviation of the noise in the intercept; to that of measured gradients unsteady cuts add."""
     measured = _solver(problem) is MEASURED
-    return UNSTEADY * level_noise(_level(problem), plan) if measured else plain_level_noise(_level(problem), plan)
+    return UNSTEADY * level_noise(alone(problem), plan) if measured else plain_level_noise(alone(problem), plan)
 
 
 def _solver(problem: Problem) -> Solver:
@@ -80,6 +80,6 @@ def _solver(problem: Problem) -> Solver:
     return PLAIN if problem.loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE) else MEASURED
 
 
-def _level(problem: Problem) -> Problem:
+def alone(problem: Problem) -> Problem:
     """The problem of the constant column alone."""
     return replace(problem, dimension=1, norm_l1=1.0, norm_l2=1.0, norm_linf=1.0, constraint=None, penalty=NoPenalty())
