@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-LONG = 20  # tables of more rows are folded away
+LONG, LONGEST = 20, 40  # tables of more rows are folded away, and left to the recorded file
 DRAWN = "patterns"  # what pictures alone show
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
@@ -35,13 +35,19 @@ def measured(name: str) -> str:
         f"{document['python']}, NumPy {document['numpy']}, {machine['cores']} core(s), {machine['system']} "
         f"{machine['architecture']}; commit `{document['commit']}`."
     )
-    return f"\n{_tables(document['results'])}\n{source}\n\n"
+    return f"\n{_tables(document['results'], f'../benchmarks/results/{name}.json')}\n{source}\n\n"
 
 
-def _tables(results: Any, heading: str = "") -> str:
-    """Any results as tables: single values together, groups of the same values side by side, lists of records as they are."""
+def _tables(results: Any, file: str, heading: str = "") -> str:
+    """Any results as tables: single values together, groups of the same values side by side, lists of records as they are.
+
+    Lists of more than `LONGEST` are a link to the recorded file.
+    """
     if isinstance(results, list):
-        return _records(results, heading)
+        rows = [line for row in results for line in _unfolded(row)]
+        if len(rows) > LONGEST:
+            return f"**{heading or 'all'}**: {len(rows)} rows, in [`{Path(file).name}`]({file})\n\n"
+        return _records(rows, heading)
     shown = {key: value for key, value in results.items() if key != DRAWN}
     values = {key: value for key, value in shown.items() if not isinstance(value, dict | list)}
     groups = {key: value for key, value in shown.items() if isinstance(value, dict | list)}
@@ -55,8 +61,18 @@ def _tables(results: Any, heading: str = "") -> str:
         groups = {key: value for key, value in groups.items() if key not in flat}
     for key, value in sorted(groups.items(), key=lambda pair: len(pair[1])):
         if value:
-            text += _tables(value, f"{heading}, {_words(key)}" if heading else _words(key))
+            text += _tables(value, file, f"{heading}, {_words(key)}" if heading else _words(key))
     return text
+
+
+def _unfolded(row: Any) -> list[Any]:
+    """A record as rows: one for each record that it holds in a list."""
+    inner = next((key for key, value in row.items() if _is_records(value)), None) if isinstance(row, dict) else None
+    return [row] if inner is None else [{k: v for k, v in row.items() if k != inner} | one for one in row[inner]]
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _records(rows: list[Any], heading: str, *, folded: bool = True) -> str:

@@ -1,6 +1,10 @@
 """Imports go one way: the table of rooms in docs/architecture.md, checked on the code's syntax trees."""
 
 import ast
+import contextlib
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -165,3 +169,28 @@ def test_the_public_names_are_those_that_users_rely_on() -> None:
         assert getattr(hb, name) is not None
     with pytest.raises(AttributeError, match="public names are"):
         _ = hb.nonsense
+
+
+# What others are made of: mixins and families without an abstract method; and a set, the terms of a fit, which are whole and have a further kind.
+PARTS = {
+    "codec.Written", "curator.centred_gradient.UnitSum", "data.engines.base.Parts", "geometry.intercept.WithIntercept",
+    "linear_model.classification.LogisticClassifier", "linear_model.regression.LeastSquares", "linear_model.shared.NumberTargets",
+    "linear_model.shared.PlainScore", "linear_model.own.NotLoaded", "model_selection.metrics._Within", "noise.continual.base.Half",
+    "noise.continual.history._History", "noise.continual.hybrid._ByEpochs", "release.estimator.Estimator", "release.planned.Task",
+    "report.drawing.Display", "solvers.frank_wolfe.frank_wolfe_rule.Terms", "tables.Printed",
+}  # fmt: skip
+
+
+def test_classes_are_abstract_or_final() -> None:
+    classes = {}
+    for found in pkgutil.walk_packages([str(SOURCE)], "hullabaloo."):
+        if found.name != "hullabaloo.__main__":  # which runs on import
+            with contextlib.suppress(ModuleNotFoundError):  # of a library that is not installed
+                for one in vars(importlib.import_module(found.name)).values():
+                    if inspect.isclass(one) and one.__module__ == found.name:
+                        classes[one] = f"{found.name.removeprefix('hullabaloo.')}.{one.__qualname__}"
+    bases = {base: one for one in classes for base in one.__bases__ if base in classes}
+    whole = {base for base in bases if not inspect.isabstract(base) and not issubclass(base, Exception)}
+    for base in whole:
+        assert classes[base] in PARTS, f"{bases[base]} inherits from {base}, which is not abstract: {base} is final"
+    assert {classes[base] for base in whole} == PARTS, "nobody inherits from some of PARTS: they are final now"

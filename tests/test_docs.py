@@ -96,7 +96,7 @@ def test_the_measured_tables_are_those_of_the_recorded_results() -> None:
 
 def test_a_table_is_made_of_any_results() -> None:
     text = tables._tables(
-        {"speed_ms": 1.23456, "sets": [{"name": "a", "ahead": True}], "by": {"one": {"x": 1}, "two": {"x": 2}}}
+        {"speed_ms": 1.23456, "sets": [{"name": "a", "ahead": True}], "by": {"one": {"x": 1}, "two": {"x": 2}}}, ""
     )
     assert "| speed ms | 1.23 |" in text
     assert "| a | yes |" in text
@@ -104,4 +104,11 @@ def test_a_table_is_made_of_any_results() -> None:
 
 
 def test_what_only_pictures_show_is_in_no_table() -> None:
-    assert tables._tables({"patterns": [{"truth": [0.0, 1.0]}], "n": 3}) == tables._tables({"n": 3})
+    assert tables._tables({"patterns": [{"truth": [0.0, 1.0]}], "n": 3}, "") == tables._tables({"n": 3}, "")
+
+
+def test_records_within_records_are_rows_and_long_lists_a_link() -> None:
+    shown = tables._tables([{"name": "a", "errors": [{"metric": "m", "value": 1.5}, {"metric": "k", "value": 2}]}], "")
+    assert "| a | m | 1.5 |" in shown
+    assert "| a | k | 2 |" in shown
+    assert "41 rows, in [`x.json`](../x.json)" in tables._tables({"lines": [{"n": i} for i in range(41)]}, "../x.json")

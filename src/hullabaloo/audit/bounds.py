@@ -8,14 +8,11 @@ Jagielski, Carlini and Terzis (2023), who audit by the Gaussian trade-off.
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.privacy import gdp_epsilon
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.privacy.answers import Array
 
 
 def upper(events: int, trials: int, alarm: float) -> float:
@@ -31,7 +28,6 @@ def upper(events: int, trials: int, alarm: float) -> float:
     return 1.0 if events >= trials else float(betaincinv(events + 1, trials - events, 1.0 - alarm))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Errors:
     """How often an attack with a fixed threshold was wrong.

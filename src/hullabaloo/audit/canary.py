@@ -9,7 +9,7 @@ is not that of the audit (`audit.py`).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ BACKGROUND, EXPECTED = 1000, 16
 few steps."""
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """One record in the user's units: features, targets, and a word for each."""
@@ -33,7 +32,6 @@ class Record:
     words: str
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Canary:
     """Two neighbouring tables.
@@ -94,10 +92,8 @@ def made(
 
 def pairs(domain: Domain, neighbours: Neighbours, width: int) -> Iterator[Canary]:
     """Canaries without surroundings: every record at ends of the ranges against every other, or against none."""
-    records = [
-        Record(x, y, f"{x_words} with {y_words}")
-        for (x, x_words), (y, y_words) in product(_features(domain, width), _targets(domain))
-    ]
+    cells = product(_features(domain, width), _targets(domain))
+    records = [Record(x, y, f"{x_words} with {y_words}") for (x, x_words), (y, y_words) in cells]
     if neighbours is Neighbours.ADD_OR_REMOVE:
         yield from (made(domain, record, None) for record in records)
     else:

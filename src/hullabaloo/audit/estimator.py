@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.evidence import Evidence, Tally
@@ -112,7 +112,6 @@ def audit(
     )
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """What is to be audited: public, and all that a process must know.

@@ -7,7 +7,6 @@ independent standard normal numbers, also along directions that earlier answers 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -25,7 +24,6 @@ SUMMED = 1e-3
 """Relative, of the sum over near-noiseless answers, known to 1e-5 of the noise each and better."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Check:
     """One statistic.
@@ -45,7 +43,6 @@ class Check:
     words: str
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What an attack proves: its errors, and the lower bounds of μ and ε at a confidence."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from hullabaloo.selection.quantiles import QuantilesQuery
 Array = npt.NDArray[np.float64]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class PrivacyLoss:
     """One answer, or a run of answers of one query.

@@ -140,12 +140,11 @@ def asks(query: Any) -> list[Ask]:
         return [_at("norm_histogram", None, centre=nowhere, intercept_weight=1.0, edges=edges)]
     if name not in ("gradient", "score", "centred_gradient", "select", "vertex"):
         return [_at(name)]
-    shape = {"gradient": getattr(query, "shape", ()), "score": (facts.width, len(facts.targets))}.get(
-        name, (facts.width,)
-    )
-    view: dict[str, Any] = (
-        {"centre": nowhere, "intercept_weight": 1.0, "clip_norm": 1e-6} if name == "centred_gradient" else {}
-    )
+    shapes = {"gradient": getattr(query, "shape", ()), "score": (facts.width, len(facts.targets))}
+    shape = shapes.get(name, (facts.width,))
+    view: dict[str, Any] = {}
+    if name == "centred_gradient":
+        view = {"centre": nowhere, "intercept_weight": 1.0, "clip_norm": 1e-6}
     points = [np.zeros(shape)]
     for row, far in product(rows, FAR):
         points.append(np.zeros(shape))

@@ -4,7 +4,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.audit.bounds import Errors
 from hullabaloo.audit.evidence import ALARM, Check
@@ -16,7 +16,6 @@ WEAK = 0.3
 """A canary that realises less than this share of what is claimed is too weak: a sensitivity understated by as much would pass."""
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class AuditReport:
     """What the runs of an audit prove, and whether they contradict the claim.

@@ -9,7 +9,7 @@ the models before it known to everybody.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +74,6 @@ def of_stream(estimator: PrivateStream, width: int) -> Subject:
     )
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class TracedSums:
     """A stream of running sums and its worst pair of neighbours: all that is computed once for any number of runs.
@@ -165,7 +164,6 @@ def _opened(process: MomentsProcess, query: StreamSumQuery, key: TestKey | None)
     return MomentsProcess(replace(process.task, key=key), process.problem, query, transform=process.transform)
 
 
-@final
 @dataclass(slots=True)
 class Watched:
     """A strategy, or its decoder, that shows what its decoders are given; in all else what it was."""
@@ -186,7 +184,6 @@ class Watched:
         return self.watched.decode(noisy, steps)  # type: ignore[no-any-return]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class TracedRefits:
     """Fits on growing prefixes of two streams that differ in the first record, which is in all of them.
@@ -254,7 +251,6 @@ class TracedRefits:
         return Schedule(positions[-1], positions)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
     """The solver of one fit, whose questions are written down."""

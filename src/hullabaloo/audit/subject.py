@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.audit.canary import Canary
 from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
@@ -13,7 +13,6 @@ OWN = ("ledger", "dataset", "test_key", "state", "key_file")
 """Parameters of an estimator or a stream that an audit leaves aside."""
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
     """An estimator, a stream or a query on the pair of tables that it suffers most from: planned once, run any number of times.

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,6 @@ COORDINATES: Mapping[str, Callable[..., Any]] = {
 """The map from an answer to the coordinates that have the stated noise; of sums that are not named, what a mean is made of."""
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class TracedTables:
     """Queries and two encoded neighbouring tables: all that is computed once for any number of runs.
@@ -85,7 +84,6 @@ class TracedTables:
         return self.kept[what, id(query)]
 
 
-@final
 @dataclass(slots=True, eq=False)
 class TracingCurator:
     """A curator as a solver sees it, which writes down in `log` what was answered."""

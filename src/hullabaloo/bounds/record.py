@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 from hullabaloo.codec import arguments
 from hullabaloo.data import BoundedTarget, Domain, Format, Numeric
@@ -13,7 +13,6 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PrivateBounds(Printed):
     """Private bounds of columns; made by `hb.private_bounds`. All of it is public: post-processing of one private release.
@@ -64,9 +63,8 @@ class PrivateBounds(Printed):
         if targets:
             narrow = [_target(one, *bounds.get(one.names[0], (one.lo, one.hi))) for one in targets]
             named = narrow[0].column is not None
-            declared["target"] = (
-                {one.column: (one.lo, one.hi) for one in narrow} if named else (narrow[0].lo, narrow[0].hi)
-            )
+            ranges = {one.column: (one.lo, one.hi) for one in narrow}
+            declared["target"] = ranges if named else (narrow[0].lo, narrow[0].hi)
             fills = {one.column: one.fill for one in narrow if one.fill is not None}
             if fills:
                 declared["target_fill"] = fills if named else narrow[0].fill
@@ -86,9 +84,8 @@ class PrivateBounds(Printed):
         """What was bought, as sentences."""
         n = self.statement.records
         low, high = self.cut
-        sides = [
-            f"{share:.2%} of the values {side}" for share, side in ((low, "below"), (high, "above")) if share > 0.0
-        ]
+        shares = ((low, "below"), (high, "above"))
+        sides = [f"{share:.2%} of the values {side}" for share, side in shares if share > 0.0]
         kept = "" if len(sides) == 2 else f" (the {'lower' if low == 0.0 else 'upper'} end stays where it was declared)"
         lines = [
             f"Bounds of {len(self.found)} column{'s' * (len(self.found) > 1)}, aimed at cutting off {' and '.join(sides)}{kept}"

@@ -7,15 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hullabaloo as hb
 from hullabaloo.cli import options
 from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
 
 if TYPE_CHECKING:
-    from hullabaloo.data import Domain
     from hullabaloo.data.scan import ScannedTable
-    from hullabaloo.ledger import Ledger
     from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.privacy import Budget
     from hullabaloo.structure.features import Name
     from hullabaloo.structure.structure import Structure
 
@@ -25,17 +23,13 @@ FORMS = (
 )
 
 
-def read_domain(path: Path) -> "Domain":
+def read_domain(path: Path) -> "hb.Domain":
     """The domain in a TOML or JSON file, told apart by the suffix."""
-    from hullabaloo.data import Domain
-
-    return Domain.from_json(path) if path.suffix.lower() == ".json" else Domain.from_toml(path)
+    return hb.Domain.from_json(path) if path.suffix.lower() == ".json" else hb.Domain.from_toml(path)
 
 
-def budget(asked: options.BudgetOptions) -> "Budget":
+def budget(asked: options.BudgetOptions) -> "hb.Budget":
     """The budget of `--epsilon --delta`, or of `--mu`, or of `--rho`."""
-    from hullabaloo.privacy import Budget
-
     epsilon, delta, mu, rho = asked
     given = [options.flag(name) for name, value in asked._asdict().items() if value is not None]
     if len([name for name in given if name != "--delta"]) != 1 or (delta is not None and epsilon is None):
@@ -45,14 +39,12 @@ def budget(asked: options.BudgetOptions) -> "Budget":
             "noise level is private. A customary choice is --epsilon 1 --delta 1e-6."
         )
     if epsilon is None:
-        return Budget.gdp(mu) if mu is not None else Budget.zcdp(rho)  # type: ignore[arg-type]  # one of three is given
-    return Budget(epsilon) if delta is None else Budget(epsilon, delta)
+        return hb.Budget.gdp(mu) if mu is not None else hb.Budget.zcdp(rho)  # type: ignore[arg-type]  # one of three is given
+    return hb.Budget(epsilon) if delta is None else hb.Budget(epsilon, delta)
 
 
-def ledger(asked: options.LedgerOptions) -> "Ledger | None":
+def ledger(asked: options.LedgerOptions) -> "hb.Ledger | None":
     """The ledger at a URL, or at HULLABALOO_LEDGER when only a dataset is named; the two go together."""
-    from hullabaloo.ledger import Ledger
-
     url, dataset = asked
     if url is None and dataset is None:
         return None
@@ -63,7 +55,7 @@ def ledger(asked: options.LedgerOptions) -> "Ledger | None":
             f"{given} was given without {missing}. The ledger says where charges are kept (or HULLABALOO_LEDGER does), "
             "the dataset whose budget they use up; give both, or neither, and then nothing counts repeated fits."
         )
-    return Ledger(url)
+    return hb.Ledger(url)
 
 
 def terms(spent: options.BudgetOptions, kept: options.LedgerOptions) -> dict[str, Any]:
@@ -71,13 +63,11 @@ def terms(spent: options.BudgetOptions, kept: options.LedgerOptions) -> dict[str
     return {"budget": budget(spent), "ledger": ledger(kept), "dataset": kept.dataset}
 
 
-def estimator(asked: options.ModelOptions, domain: "Domain", **common: Any) -> "PrivateLinearModel":
+def estimator(asked: options.ModelOptions, domain: "hb.Domain", **common: Any) -> "PrivateLinearModel":
     """The unfitted model that the options describe; `common` are parameters of every estimator: budget, ledger, dataset."""
-    from hullabaloo import linear_model
-
     given = {name: value for name, value in asked._asdict().items() if value not in (None, [])}
     kind = given.pop("estimator")
-    cls = getattr(linear_model, options.ESTIMATORS[kind])
+    cls = getattr(hb, options.ESTIMATORS[kind])
     known = cls().get_params()
     if foreign := [options.flag(name) for name in given if options.PARAMETERS.get(name, name) not in known]:
         raise InvalidParameter(
@@ -100,7 +90,7 @@ def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: st
         )
 
 
-def setting(name: str, value: Any, domain: "Domain | None") -> Any:
+def setting(name: str, value: Any, domain: "hb.Domain | None") -> Any:
     """What the parameter of an option takes, from the words of the command line; what is no text stays as it is."""
     from hullabaloo.geometry import penalty_from_text, set_from_text
 
@@ -128,7 +118,7 @@ def level(confidence: float) -> None:
         raise InvalidParameter(f"A confidence level lies between 0 and 1, and {confidence:g} was asked; try 0.95.")
 
 
-def width(domain: "Domain", columns: int | None, named: str = "") -> None:
+def width(domain: "hb.Domain", columns: int | None, named: str = "") -> None:
     """Refuse a price of any width: of a domain that is a row norm, without the number of columns."""
     if columns is None and not domain.feature_names:
         raise InvalidParameter(
@@ -136,7 +126,7 @@ def width(domain: "Domain", columns: int | None, named: str = "") -> None:
         )
 
 
-def target(domain: "Domain", asked: str | None) -> str | None:
+def target(domain: "hb.Domain", asked: str | None) -> str | None:
     """The column asked for, which must be the one that the domain bounds, where it names one."""
     names = [one.column for one in domain.targets]
     if asked is not None and domain.targets_named and [asked] != names:
@@ -147,7 +137,7 @@ def target(domain: "Domain", asked: str | None) -> str | None:
     return asked
 
 
-def uses(domain: "Domain", target: str | None) -> list[tuple[str, str]]:
+def uses(domain: "hb.Domain", target: str | None) -> list[tuple[str, str]]:
     """The columns that a domain or the caller names, and what each is for."""
     targets = [target] if target is not None else [one.column for one in domain.targets if one.column is not None]
     weights = [] if domain.weight is None else [domain.weight[0]]
@@ -188,19 +178,17 @@ def places(*paths: Path | None) -> None:
 
 
 def table(
-    source: str, domain: "Domain", asked: options.PartsOptions, *, cache: Path | None = None, verbose: bool = False
+    source: str, domain: "hb.Domain", asked: options.PartsOptions, *, cache: Path | None = None, verbose: bool = False
 ) -> "str | ScannedTable":
     """The path of a table; where it is to be read in parts, here or by the workers of a cluster, or lies at an address, the table."""
     far, engine, address = "://" in source, asked.engine, asked.address
     path = source if far else existing(Path(source), "table")
     if not (far or asked != options.PartsOptions() or cache is not None or verbose):
         return path
-    from hullabaloo.data.scan import scan
-
     columns = None if asked.columns is None else [name.strip() for name in asked.columns.split(",")]
     more: dict[str, Any] = {"columns": columns, "cache": cache, "verbose": verbose, "sparse": asked.sparse}
     if engine is None and address is None:
-        return scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
+        return hb.scan(path, quoted_line_breaks=domain.quoted_line_breaks, **more)
     if engine not in {"dask", "spark"}:
         given = "--address was given alone" if engine is None else f"--engine {engine} was given"
         raise InvalidParameter(f"{given}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
@@ -215,7 +203,7 @@ def table(
             "(`dask scheduler` starts one, `dask worker tcp://host:8786` its workers), or leave --engine out and pass --in-parts. Nothing was charged or read."
         )
     place = path if far else str(Path(path).absolute())
-    return scan(_frame(engine, place, address), client=address, **more)
+    return hb.scan(_frame(engine, place, address), client=address, **more)
 
 
 def _frame(engine: str, place: str, address: str | None) -> Any:
@@ -250,7 +238,6 @@ def model(path: Path, what: str = "saved model") -> Any:
     """The model in a file that `fit` or `stream` wrote."""
     import json
 
-    from hullabaloo import linear_model, streaming
     from hullabaloo.streaming.model import FORMAT
 
     existing(path, what)
@@ -258,10 +245,10 @@ def model(path: Path, what: str = "saved model") -> Any:
     with suppress(ValueError, OSError, RecursionError):
         document = json.loads(path.read_text(encoding="utf-8"))
     streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
-    return streaming.load(path) if streamed else linear_model.load(path)
+    return hb.streaming.load(path) if streamed else hb.load(path)
 
 
-def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
+def structure_from_text(text: str, domain: "hb.Domain | None") -> "Structure":
     """The structure of `--structure`; features by the domain's names or by their places from 0.
 
     >>> structure_from_text("cover;0-2;2,3", None)
@@ -273,7 +260,6 @@ def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
         InvalidParameter: it cannot be read.
     """
     from hullabaloo.geometry import set_function_from_text
-    from hullabaloo.linear_model import FeatureGrid, FeatureTree
 
     word, *parts = (part.strip() for part in text.split(";"))
     known = () if domain is None else (*domain.feature_names, *("*".join(pair) for pair in domain.interactions))
@@ -282,12 +268,12 @@ def structure_from_text(text: str, domain: "Domain | None") -> "Structure":
     if word == "cover" and parts:
         return [_features(part, known) for part in parts]
     if word == "tree" and parts:
-        return FeatureTree(_parents(parts, known, text))
+        return hb.FeatureTree(_parents(parts, known, text))
     if word in ("cardinality", "top", "sorted"):
         return set_function_from_text(text)
     numbers = [part.strip() for part in ",".join(parts).split(",")]
     if word == "grid" and len(parts) == 1 and len(numbers) in (2, 3) and all(map(str.isdecimal, numbers)):
-        return FeatureGrid(*map(int, numbers))
+        return hb.FeatureGrid(*map(int, numbers))
     raise InvalidParameter(f"The structure {text!r} cannot be read. Nothing was read or charged. Write {FORMS}.")
 
 

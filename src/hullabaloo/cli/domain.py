@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, Relation, command
 from hullabaloo.cli.output import ORDER, Output, guarantee, save, table
@@ -114,13 +115,11 @@ def estimate(
     terms = build.terms(budget, ledger) | {"neighbours": neighbours, "coverage": coverage, "grid": grid}
     rows = build.table(source, declared, parts, cache=cache)
     output = Output("domain estimate", json_)
-    from hullabaloo.bounds import private_bounds
     from hullabaloo.data.saving import write_whole
 
     with output.working(ORDER):
-        found = private_bounds(
-            rows, build.target(declared, target), outer=declared, columns=column, quantiles=ends, **terms
-        )
+        y = build.target(declared, target)
+        found = hb.private_bounds(rows, y, outer=declared, columns=column, quantiles=ends, **terms)
     text = found.to_toml()
     save(entry, found.save, *PAID)
     save(out, lambda place: write_whole(place, text), *PAID)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
+import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.options import PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, PartsOptions, command, flag
 from hullabaloo.cli.output import NOTHING, ORDER, Output, facts, guarantee, left, save, table
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.data import Domain
     from hullabaloo.inference.summary import Summary
     from hullabaloo.linear_model.base import PrivateLinearModel
 
@@ -111,10 +111,8 @@ def search(
     runs = "auto" if expected_runs is None else expected_runs
     terms |= {"shape": shape, "metric": metric and metric.replace("-", "_"), "holdout": holdout}
     terms |= {"state": state, "key_file": key_file}
-    from hullabaloo.model_selection import PrivateSearchCV
-
     asked = build.estimator(model, declared), candidates(grid, declared)
-    made = PrivateSearchCV(*asked, expected_candidates=runs, **terms)
+    made = hb.PrivateSearchCV(*asked, expected_candidates=runs, **terms)
     output = Output("search", json_)
     if price:
         found = made.price(declared.records if records is None else records)
@@ -170,7 +168,7 @@ def coefficients(summary: "Summary") -> Any:
     return Group(facts(dict(summary.header)), made, Text(summary.note))
 
 
-def candidates(path: Path, domain: "Domain") -> dict[str, list[Any]]:
+def candidates(path: Path, domain: "hb.Domain") -> dict[str, list[Any]]:
     """The lists of a grid file, by the parameter that each option sets."""
     from hullabaloo.data.files import place_in
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import typer
 
+import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.boundary import ExitCode
 from hullabaloo.cli.options import BudgetOptions, Relation, command
@@ -33,10 +34,8 @@ def create(
         records_per_unit K: At most so many records of a unit count.
         filter_: How charges add up: basic (sums), or gdp and renyi, tighter for Gaussian noise.
     """
-    from hullabaloo.ledger import Ledger
-
     about: dict[str, Any] = {"unit": unit, "records_per_unit": records_per_unit, "filter": filter_}
-    made = Ledger(url).create(dataset, build.budget(budget), neighbours=neighbours, **about)
+    made = hb.Ledger(url).create(dataset, build.budget(budget), neighbours=neighbours, **about)
     Output("ledger create", json_).result({"dataset": made.to_dict()}, made.describe())
 
 
@@ -48,9 +47,7 @@ def show(url: str, dataset: str | None = None, *, json_: bool = False) -> None:
     Args:
         dataset DATASET: One dataset; else all of them.
     """
-    from hullabaloo.ledger import Ledger
-
-    ledger = Ledger(url)
+    ledger = hb.Ledger(url)
     datasets = ledger.datasets() if dataset is None else (ledger.dataset(dataset),)
     data: list[Any] = []
     shown: list[Any] = [facts({"ledger": ledger.address})]
@@ -69,9 +66,7 @@ def show(url: str, dataset: str | None = None, *, json_: bool = False) -> None:
 @command
 def log(url: str, dataset: str, *, json_: bool = False) -> None:
     """List every charge on a dataset (who, when, what, at what cost), and where its streams stand."""
-    from hullabaloo.ledger import Ledger
-
-    ledger = Ledger(url)
+    ledger = hb.Ledger(url)
     charges, streams = ledger.charges(dataset), ledger.streams(dataset)
     lines = [(c.number, c.charged_at, c.who, c.what, c.budget.describe(), c.versions.library) for c in charges]
     shown: list[Any] = [f"Nothing has been charged to {dataset!r} yet."]
@@ -88,9 +83,7 @@ def log(url: str, dataset: str, *, json_: bool = False) -> None:
 @command
 def upgrade(url: str, *, json_: bool = False) -> None:
     """Bring an older ledger's tables to this version, in one transaction. Make a backup first."""
-    from hullabaloo.ledger import Ledger
-
-    done = Ledger(url).upgrade()
+    done = hb.Ledger(url).upgrade()
     Output("ledger upgrade", json_).result({"upgrade": done.to_dict()}, done.describe())
 
 
@@ -102,9 +95,7 @@ def verify(url: str, *, model: list[Path] | None = None, json_: bool = False) ->
     Args:
         model FILE: A saved model that was charged here, once for each: tells whether its row is still there, or a backup was put back.
     """
-    from hullabaloo.ledger import Ledger
-
-    found = Ledger(url).verify({str(path): build.model(path, "model") for path in model or ()})
+    found = hb.Ledger(url).verify({str(path): build.model(path, "model") for path in model or ()})
     sound = found.status == "sound"
     Output("ledger verify", json_).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
     if not sound:

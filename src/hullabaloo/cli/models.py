@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.fit import coefficients
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, Relation, command
@@ -62,14 +63,12 @@ def card(
         out FILE: Write .html (a page to show) or .json; may be repeated.
         entry FILE: Also show what else was released from these records (bounds or an evaluation, JSON); may be repeated.
     """
-    from hullabaloo import report
-
     places = list(out or [])
     for place in places:
         build.output(place, overwrite)
         build.suffix(place, "A card is", ".html", ".json")
-    entries = [report.entry_from_json(build.existing(path, "entry")) for path in entry or []]
-    made = report.card(build.model(model), entries=entries)
+    entries = [hb.report.entry_from_json(build.existing(path, "entry")) for path in entry or []]
+    made = hb.report.card(build.model(model), entries=entries)
     for place in places:
         (made.to_html if place.suffix.lower() == ".html" else made.to_json)(place)
     files = list(map(str, places))
@@ -108,12 +107,10 @@ def predict(
         raise InvalidParameter(
             "Predictions in parts, or beside kept columns, are written while the table is read. Name where: --out predictions/, a folder, or --out predictions.parquet."
         )
-    if out is not None and out.suffix:
-        build.suffix(
-            out,
-            *(["Predictions in parts, or beside kept columns, are"] if parted else ["Predictions are", ".csv"]),
-            ".parquet",
-        )
+    if parted and out is not None and out.suffix:
+        build.suffix(out, "Predictions in parts, or beside kept columns, are", ".parquet")
+    elif out is not None and out.suffix:
+        build.suffix(out, "Predictions are", ".csv", ".parquet")
     fitted, kind = build.model(model), "observation" if observation else "mean"
     how: dict[str, Any] = {"probabilities": probabilities, "interval": interval, "kind": kind}
     output = Output("predict", json_)
@@ -122,15 +119,13 @@ def predict(
 
     with output.working("Predicting"):
         rows: Any = build.table(source, fitted.encoding_.domain, parts._replace(in_parts=parted))
-        made: Any = (
-            predicted.predict(fitted, rows, keep=keep or (), **how)
-            if parted
-            else predicted.columns_of(fitted, rows, **how)
-        )
-        if out is not None and parted:
+        if parted and out is not None:
+            made: Any = predicted.predict(fitted, rows, keep=keep or (), **how)
             _write(made, rows.frame, out.absolute())
-        elif out is not None:
-            write_whole(out, _csv(made))
+        else:
+            made = predicted.columns_of(fitted, rows, **how)
+            if out is not None:
+                write_whole(out, _csv(made))
     if out is not None:
         columns = list(made if not parted else getattr(made, "columns", None) or made.schema.names)
         output.result({"out": out, "columns": columns, "note": NOTE}, f"Wrote {out}. {NOTE}")
@@ -189,11 +184,9 @@ def evaluate(
     limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor, "bins": bins}
     metrics = [name.replace("-", "_") for name in metric] if metric else None
     rows = build.table(source, fitted.encoding_.domain, parts, cache=cache)
-    from hullabaloo.model_selection import evaluate as measure
-
     output = Output("evaluate", json_)
     with output.working(ORDER):
-        found = measure(fitted, rows, asked, metrics=metrics, **terms, **limits)
+        found = hb.evaluate(fitted, rows, asked, metrics=metrics, **terms, **limits)
     save(out, found.save, "The evaluation was made", "evaluating")
     remaining, sentence = left(terms)
     told = {"evaluation": found.to_dict(), "guarantee": found.statement.lines(), "out": out, "remaining": remaining}

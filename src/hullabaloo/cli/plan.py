@@ -8,6 +8,7 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
+import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.boundary import ExitCode
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, ModelOptions, Relation, command
@@ -57,7 +58,6 @@ def plan(
         public FILE: A table of the same columns that nobody has to protect; forecasts are those of a wrong one.
     """
     from hullabaloo.planning.table import HEAD
-    from hullabaloo.release.planner import plan as compare
 
     build.output(picture, overwrite)
     declared = None if domain is None else build.read_domain(domain)
@@ -67,17 +67,15 @@ def plan(
     if structure is None and shaped:
         raise InvalidParameter(f"{shaped[0]} was given without --structure, which it is of. Pass both, or neither.")
     if structure is not None:
-        from hullabaloo.data import Domain
-        from hullabaloo.geometry import NoPenalty
         from hullabaloo.linear_model import shape_of
 
-        encoding = (declared or Domain(row_norm=1.0)).encoding(n_features=columns, fit_intercept=intercept)
+        encoding = (declared or hb.Domain(row_norm=1.0)).encoding(n_features=columns, fit_intercept=intercept)
         shape = build.setting("structure", structure, declared)
         body, cost = shape_of(shape, 1.0 if radius is None else radius, strength, encoding)
-        cost = None if isinstance(cost, NoPenalty) else cost
+        cost = None if isinstance(cost, hb.NoPenalty) else cost
     asked: dict[str, Any] = {"n": records, "p": columns, "domain": declared, "neighbours": neighbours}
     asked |= {"set": body, "penalty": cost, "fit_intercept": intercept, "exposure": exposure, "public": public}
-    found = compare(loss=loss_from_text(loss), budget=build.budget(budget), **asked)
+    found = hb.plan(loss=loss_from_text(loss), budget=build.budget(budget), **asked)
     if picture is not None:
         found.plot().savefig(picture)
     lines = [("→ " * (one.solver == found.chosen) + one.solver, *one.cells()[1:]) for one in found.rows]
@@ -156,14 +154,12 @@ def audit(
         processes N: In how many processes; the result is the same.
         out FILE: Where the report is saved (JSON).
     """
-    from hullabaloo.audit import audit as run_audit
-
     build.output(out, overwrite)
     made = build.estimator(model, build.read_domain(domain), budget=build.budget(budget))
     output = Output("audit", json_)
     asked: dict[str, Any] = {"method": method, "n": records, "n_features": columns}
     with output.steps("Fitting worst-case tables", runs) as step:
-        found = run_audit(made, runs=runs, confidence=confidence, processes=processes, progress=step, **asked)
+        found = hb.audit(made, runs=runs, confidence=confidence, processes=processes, progress=step, **asked)
     if out is not None:
         found.save(out)
     colour = "green" if found.passed else "red" if found.caught else "yellow"
@@ -199,8 +195,6 @@ def expected(when: str, head: list[str], lines: list[Any]) -> list[Any]:
 
 def loss_from_text(text: str) -> "AnyLoss":
     """The loss of a command line, such as `squared` or `huber:0.5`."""
-    from hullabaloo import losses
-
     word, _, number = text.partition(":")
     if word not in LOSSES:
         raise InvalidParameter(f"{text!r} is no loss; write {', '.join(LOSSES)}, parameters after a colon (huber:0.5).")
@@ -213,4 +207,4 @@ def loss_from_text(text: str) -> "AnyLoss":
         raise InvalidParameter(
             f"The loss {text!r} has {number!r} after the colon, which is no number. Write for example '{word}:0.5'."
         ) from None
-    return getattr(losses, name)(*given)  # type: ignore[no-any-return]
+    return getattr(hb, name)(*given)  # type: ignore[no-any-return]

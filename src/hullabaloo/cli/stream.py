@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import hullabaloo as hb
 from hullabaloo.cli import build, options
 from hullabaloo.cli.boundary import Stopped
 from hullabaloo.cli.options import Relation
@@ -14,7 +15,6 @@ from hullabaloo.cli.plan import expected, spend
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from hullabaloo.data import Domain
     from hullabaloo.data.sources import StreamSource
     from hullabaloo.privacy.schedule import Schedule
 
@@ -117,7 +117,6 @@ def stream(
 def _run(output: Output, stream: Any, address: str, target: str | None, files: options.FileOptions) -> None:
     """Open the source and the stream, take records as long as there are any, and say how it ended."""
     from hullabaloo.cli import stream_loop
-    from hullabaloo.streaming import new_key_file
 
     models, state = stream_loop.ModelFiles(files.models, files.out), files.state
     if files.continues and state is None:
@@ -132,7 +131,7 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: o
         models.refuse_old()
     with open_source(address, files, stream.domain, target) as source, stream_loop.stopping() as stop, stream:
         if fresh and files.new_key:
-            new_key_file(stream.key_file)
+            hb.streaming.new_key_file(stream.key_file)
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
         before = stream.position_
         if not output.as_json:
@@ -225,7 +224,7 @@ def format_of(source: str, given: str | None) -> str:
     return found
 
 
-def open_source(address: str, files: options.FileOptions, domain: "Domain", target: str | None) -> "StreamSource":
+def open_source(address: str, files: options.FileOptions, domain: "hb.Domain", target: str | None) -> "StreamSource":
     """The source at an address; its columns, and what is a record of a CSV file, are taken from the domain."""
     from hullabaloo.data import sources
 
@@ -269,12 +268,10 @@ def every(text: str) -> int | tuple[int, ...] | str:
 
 
 def made_stream(
-    asked: StreamOptions, files: Mapping[str, Path | None], *, domain: "Domain", neighbours: Relation, **terms: Any
+    asked: StreamOptions, files: Mapping[str, Path | None], *, domain: "hb.Domain", neighbours: Relation, **terms: Any
 ) -> Any:
     """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
-    from hullabaloo import streaming
-
-    cls, periodic = getattr(streaming, CLASSES[asked.method]), asked.method == "periodic"
+    cls, periodic = getattr(hb.streaming, CLASSES[asked.method]), asked.method == "periodic"
     given = {name: value for name in OWN if (value := getattr(asked, name)) is not None}
     known = inspect.signature(cls).parameters
     foreign = ["--estimator"] if asked.estimator is not None and not periodic else []
@@ -290,7 +287,6 @@ def made_stream(
     if periodic:
         model = options.ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
         return cls(build.estimator(model, domain, **terms), **files, **given)
-    settings = {
-        options.PARAMETERS.get(name, name): build.setting(name, value, domain) for name, value in shared.items()
-    }
+    names = options.PARAMETERS
+    settings = {names.get(name, name): build.setting(name, value, domain) for name, value in shared.items()}
     return cls(domain=domain, neighbours=neighbours, **settings, **terms, **files, **given)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,6 @@ def encoded(encoding: Encoding, table: Any, y: Any, weight: Any, unit: Any = Non
     return replace(rows, unit=hashes_of(owners).view(np.int64))
 
 
-@final
 class StreamBuffer:
     """Takes records for a process, saves through a journal, and keeps the model of the last saved step."""
 
@@ -217,9 +216,9 @@ class StreamBuffer:
             return
         cells, roles, targets = map(list, zip(*self._records, strict=True))
         names = self._names or ()
+        given = zip(self._roles, zip(*roles, strict=True), strict=True)
         weight, unit = (
-            None if name is None else table_of([(row[place],) for row in roles], None, 1)
-            for place, name in enumerate(self._roles)
+            None if name is None else table_of([(cell,) for cell in cells], None, 1) for name, cells in given
         )
         target = table_of(targets, self._named, self._targets)
         rows = encoded(self.encoding, table_of(cells, names, len(names)), target, weight, unit)

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self, final
+from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
@@ -16,7 +16,6 @@ from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
     """The end of a search: number, score (larger is better) and release of the best run."""
@@ -26,7 +25,6 @@ class Best:
     release: Release
 
 
-@final
 class Kept:
     """The key of a search, its charge and its end; with a state file, a ledger, both or neither. `begin` once, `end` once, `close`.
 
@@ -110,9 +108,8 @@ _NO_SECRET = "0" * 64
 def _snapshot(secret: ReleaseKey | None, best: Best | None = None) -> Snapshot:
     """A beginning, which has a secret, or an end; without a best run, that of a run that failed."""
     kept = None if best is None else [best.number, best.score, best.release.to_dict()]
-    return Snapshot(
-        {"secret": _NO_SECRET if secret is None else secret.sealed().hex(), "ended": secret is None, "best": kept}
-    )
+    sealed = _NO_SECRET if secret is None else secret.sealed().hex()
+    return Snapshot({"secret": sealed, "ended": secret is None, "best": kept})
 
 
 def _end_in(state: State) -> tuple[bool, Best | None]:

@@ -37,9 +37,8 @@ def _kind(one: PlannedCandidate) -> tuple[Any, ...]:
     """What decides which code runs."""
     problem = one.fit.problem
     asked = tuple(type(query) for query in one.fit.bought.queries)
-    shapes = tuple(
-        (type(shape), type(getattr(shape, "function", None))) for shape in (problem.constraint, problem.penalty)
-    )
+    both = problem.constraint, problem.penalty
+    shapes = tuple((type(shape), type(getattr(shape, "function", None))) for shape in both)
     return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes
 
 
@@ -51,7 +50,6 @@ def _nothing(rows: Rows, intercept: bool) -> Rows:
     if not isinstance(rows.X, np.ndarray):
         X = type(rows.X)(X)
         X.indices, X.indptr = X.indices.astype(rows.X.indices.dtype), X.indptr.astype(rows.X.indptr.dtype)
-    weight, offset = (
-        None if found is None else np.full(count, value) for found, value in ((rows.weight, 1.0), (rows.offset, 0.0))
-    )
+    weight = None if rows.weight is None else np.ones(count)
+    offset = None if rows.offset is None else np.zeros(count)
     return Rows(X, np.zeros((count, k)), weight, offset)

@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.curation.process import Process
 from hullabaloo.curator import StreamCurator, StreamSumQuery
@@ -19,7 +19,7 @@ from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
-from hullabaloo.privacy import DRAWS, Calibration, Event, NoisyMoments, Schedule, gaussian_mu
+from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
 from hullabaloo.release import PrivacyStatement, Release, shown, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
@@ -164,7 +164,6 @@ def printed_sigma(task: StreamTask, facts: RowFacts) -> float:
     return math.sqrt(2.0 * math.log(2.0 / delta)) * math.log2(steps) * diameter / epsilon
 
 
-@final
 class MomentsProcess(Process):
     """A stream whose models are solved from the noisy moments after each step.
 
@@ -187,17 +186,12 @@ class MomentsProcess(Process):
     ) -> None:
         self.task, self.problem, self.query, self.schedule = task, problem, query, query.schedule
         self.transform, self._solve, self._public = transform, solve, dict(public or {})
-        self._event, self._quoted = query.event, query.to_dict()
+        self.event, self._quoted = query.event, query.to_dict()
         self._curator = StreamCurator(query, key=task.key)
         self._latest: tuple[int, Release] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A stream under way holds private sums and cannot be pickled or copied.")
-
-    @property
-    def event(self) -> Event:
-        """What all releases up to the horizon cost together."""
-        return self._event
 
     @property
     def position(self) -> int:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
 """Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Refits:
     """The fits of a stream: at release k on all records so far, at its share of μ².
@@ -47,7 +46,6 @@ class Refits:
     event: Event
 
 
-@final
 class PrefixProcess(Process):
     """Keeps every encoded record, PRIVATE, and fits on all of them at each release.
 
@@ -59,7 +57,7 @@ class PrefixProcess(Process):
     """
 
     def __init__(self, task: Task, refits: Refits) -> None:
-        self.schedule = refits.schedule
+        self.schedule, self.event = refits.schedule, refits.event
         self.task, self.refits = task, refits
         self._parts: list[Rows] = []
         self._position = 0
@@ -67,11 +65,6 @@ class PrefixProcess(Process):
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A stream under way holds private records and cannot be pickled or copied.")
-
-    @property
-    def event(self) -> Event:
-        """What all fits up to the horizon cost together."""
-        return self.refits.event
 
     @property
     def fingerprint(self) -> str:

@@ -16,11 +16,8 @@ class Process(ABC):
     """
 
     schedule: Schedule
-
-    @property
-    @abstractmethod
-    def event(self) -> Event:
-        """What all releases up to the horizon cost together; charged before the first record is read."""
+    # what all releases up to the horizon cost together; charged before the first record is read
+    event: Event
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from hullabaloo.release.run import answered, stated
 __all__ = ["Noise", "SearchRandomness", "answer", "score_noise", "score_of", "score_quote"]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Noise:
     """Public facts of an answer.

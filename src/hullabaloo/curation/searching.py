@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.curation.scoring import Read
 from hullabaloo.data import Encoding
@@ -18,7 +18,6 @@ FORMAT = 3
 """Version of what a saved search means."""
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedCandidate:
     """One candidate, planned: its fit on the training part, and its score on the rest.
@@ -61,7 +60,6 @@ class PlannedCandidate:
         return 8 * targets * (longest + self.encoding.facts.width) + asked
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchPlan:
     """Everything that is fixed before data is read.

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from hullabaloo.noise.public import public_normals
 Array = npt.NDArray[np.float64]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Sketch:
     """`x ↦ Φx̃`, `x̃ = x ‖x‖/‖Φx‖`, for Φ of shape (size, columns) with entries N(0, 1/size): slopes only, an intercept stays.

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self, final
+from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo._version import __version__
@@ -14,7 +14,6 @@ from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge, Ledger, Stream
 
 
-@final
 class Journal:
     """The saves of one stream: `begin` once, `commit` before every showing, `close` at the end.
 
@@ -42,7 +41,7 @@ class Journal:
         self._file = file
         self._state = state
         self._ledger = ledger
-        self._charge = charge
+        self.charge = charge  # which pays for the whole stream; None without a ledger
         self._confirmed: str | None = None
 
     @classmethod
@@ -92,11 +91,6 @@ class Journal:
             file.close()
             raise
         return journal, found.snapshot
-
-    @property
-    def charge(self) -> Charge | None:
-        """The charge that pays for the whole stream; None without a ledger."""
-        return self._charge
 
     @property
     def source(self) -> Mapping[str, Any] | None:

@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,6 @@ class Snapshot:
         return "Snapshot(<private>)"
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class State:
     """What a state file holds. PRIVATE through its snapshot; everything else is public.

@@ -11,7 +11,6 @@ import stat
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from typing import final
 from uuid import uuid4
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -140,7 +139,6 @@ def _leave_to_the_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_the_parent)
 
 
-@final
 class StateFile:
     """A state file, locked from `open` to `close`.
 

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +81,6 @@ class Local:
     second: Array
 
 
-@final
 class ScalarObjective(Objective):
     """The objective of a loss of one prediction, for the first target; careful gradients are in doubled precision."""
 
@@ -128,7 +127,6 @@ class ScalarObjective(Objective):
         return doubled_sum(total, rest, self.linear, np.zeros_like(low))
 
 
-@final
 class VectorObjective(Objective):
     """`F` for θ of shape (p, k), in plain doubles throughout.
 

@@ -15,7 +15,6 @@ reached. A set is projected onto in plain doubles: `reach` says what is left.
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -63,7 +62,6 @@ class Reach:
         return math.ceil(self.curvature / self.ridge * math.log(max(4.0 * self.radius / distance, 2.0)))
 
 
-@final
 class Doubled:
     """Without a set: the shortest subgradient at a doubled number, its gradient in doubled precision."""
 
@@ -117,7 +115,6 @@ class Doubled:
         return move
 
 
-@final
 class Stepped:
     """With a set, or a penalty known by its prox alone: the subgradient that a proximal step leaves."""
 

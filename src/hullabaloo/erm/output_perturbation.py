@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,10 +23,15 @@ NEAR = 1e-4
 """Distance to the minimiser relative to L/λ, what one record can move it by."""
 
 
+@dataclass(frozen=True)
 class Minimiser(Noised):
-    """A minimiser, released with noise."""
+    """A minimiser, released with noise; the fields are those of `OutputPerturbationQuery`."""
 
     loss: AnyLoss
+    clip: float
+    ridge: float
+    feasible: ConvexSet | None
+    penalty: Penalty
 
     tier: ClassVar[int] = 2
     tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
@@ -72,11 +77,6 @@ class OutputPerturbationQuery(Minimiser, Noisy):
     Source: 001, Equation (17); 001, Theorem 3.
     """
 
-    loss: AnyLoss
-    clip: float
-    ridge: float
-    feasible: ConvexSet | None
-    penalty: Penalty
     mu: float
     linear_bound: float = 0.0
 
@@ -178,7 +178,6 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         return WarmStarted(rows, self.family, largest=largest, distance=distance, slack=slack)
 
 
-@final
 @dataclass(frozen=True)
 class LaplaceMinimiserQuery(Minimiser, PureNoisy):
     """The minimiser of `OutputPerturbationQuery` with Laplace noise on every coordinate: pure differential privacy.
@@ -193,11 +192,6 @@ class LaplaceMinimiserQuery(Minimiser, PureNoisy):
     Source: 001, Algorithm 2.
     """
 
-    loss: AnyLoss
-    clip: float
-    ridge: float
-    feasible: ConvexSet | None
-    penalty: Penalty
     epsilon: float
     linear_bound: float = 0.0
 

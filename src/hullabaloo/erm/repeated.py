@@ -13,7 +13,7 @@ distance that the query states, and its time.
 
 import math
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,6 @@ _STEPS = 200
 _REFERENCES = 3
 
 
-@final
 class WarmStarted:
     """The minimisers of one family over one table, for one linear term after another; PRIVATE.
 
@@ -122,7 +121,6 @@ class WarmStarted:
         return smooth and not isinstance(self.family.loss, Pinball)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PiecewiseQuadratic:
     """The gradient of the sum form around a reference point, from sums over the records whose piece of φ' is known; PRIVATE.

@@ -1,7 +1,7 @@
 """ψ and C as a minimisation inside the curator meets them."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ from hullabaloo.quadratic.order_faces import elastic_weights, plainer
 Array = npt.NDArray[np.float64]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """What is added to the smooth part.
@@ -77,7 +76,6 @@ def multiplied(penalty: geometry.Penalty, copies: float) -> geometry.Penalty:
     return Copies(penalty, copies)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Copies(geometry.Penalty):
     """A penalty multiplied by a positive number."""

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from hullabaloo.geometry.numerics import euclidean_norm, norm_exponent
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : lower_j ≤ θ_j ≤ upper_j}, in the unit domain.
@@ -122,7 +120,6 @@ class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
 # The simplex {θ ≥ 0, Σθ = radius}.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Simplex(Written, ConvexSet, HasVertices, Projectable, HasFaces, HasGauge, HasMirrorMap):
     """C = {θ ∈ R^p : θ ≥ 0, Σθ_j = radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasin
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ElasticBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : (1−α)‖θ‖₁ + α‖θ‖₂ ≤ radius} for 0 ≤ α ≤ 1, in the unit domain.

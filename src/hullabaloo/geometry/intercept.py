@@ -6,7 +6,6 @@ Internal: estimators build these; users declare the set or penalty of the coeffi
 import itertools
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -137,7 +136,6 @@ class WithIntercept(Written, ConvexSet, Projectable):
         return size
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class VerticesWithIntercept(WithIntercept, HasVertices):
     """C × [lower, upper]^columns for a body with vertices and finite ends: its vertices beside every corner of the box.
@@ -179,7 +177,6 @@ class VerticesWithIntercept(WithIntercept, HasVertices):
         return np.array([corner[::-1] for corner in itertools.product(ends, repeat=self.columns)])
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PenaltyWithFreeIntercept(Written, Penalty):
     """ψ of the first p − columns coordinates; the last are free."""

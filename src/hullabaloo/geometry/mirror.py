@@ -35,7 +35,6 @@ def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
     return EuclideanMap(body, dimension_number(p), 0.5 * (farthest - nearest) * (farthest + nearest))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class EuclideanMap(OfCoordinates):
     """Ψ(θ) = ½‖θ‖² on any set that can be projected onto: mirror descent is then projected gradient descent.
@@ -128,7 +127,6 @@ def moved_weights(weights: Vector, push: Vector) -> Vector:
     return np.exp(exponent - exponent.max())  # type: ignore[no-any-return]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class EntropyMap(OfWeights, OfCoordinates):
     """Ψ(θ) = r Σ θ_j ln(θ_j/r) on the simplex of radius r: 1-strongly convex in l1 (Pinsker's inequality).

@@ -93,7 +93,6 @@ def softened(sizes: Vector, radius: float, exponent: float, total: Callable[[Vec
     return shape * (min(radius, total(depth, level)) / float(shape.sum()))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PowerMap(_OfPower):
     """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on the l1 ball, q = k/(k−1), k = max(2, 2 ln p): 1-strongly convex in l_q.
@@ -139,7 +138,6 @@ class PowerMap(_OfPower):
         return float(level / (k - 1.0) * norm ** (2.0 - k) * powers.sum())
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LpMap(_OfPower):
     """Ψ(θ) = ‖θ‖_q²/(2(q−1)) on ‖θ‖_q ≤ radius: 1-strongly convex in l_q (Ball, Carlen, Lieb 1994).
@@ -186,7 +184,6 @@ def radial_point(g: Vector, q: float, length: float) -> Vector:
         return np.copysign(shape / power_norm(shape, q) * length, g) + 0.0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SizesMap(OfCoordinates):
     """Ψ(θ) = r²/(Mξ) Σ_j (a_j/r)^M for the m sizes a_j of θ, on the ball Σ a_j ≤ r; ξ = (M−1)/m^{M−1}.

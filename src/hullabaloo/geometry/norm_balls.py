@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from hullabaloo.geometry.mirror_power import LpMap, PowerMap, radial_point
 from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm, increasing_root, norm_exponent, power_norm
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class L1Ball(NormBall, HasVertices, HasFaces, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖₁ ≤ radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
@@ -97,7 +95,6 @@ class L1Ball(NormBall, HasVertices, HasFaces, HasMirrorMap):
 # The ball {‖θ‖₂ ≤ radius}: models of bounded size, ridge's constraint.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class L2Ball(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖₂ ≤ radius}, in the unit domain; radius > 0 and finite, else `InvalidParameter`.
@@ -160,7 +157,6 @@ class L2Ball(NormBall, HasMirrorMap):
 # The ball {‖θ‖_q ≤ radius} for 1 < q < 2: between sparse and spread models.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LpBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : ‖θ‖_q ≤ radius} for q = `exponent`, 1 < q < 2, in the unit domain; k = q/(q−1) is the dual exponent.

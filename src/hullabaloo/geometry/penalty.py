@@ -85,7 +85,6 @@ class _Elastic(Written, Penalty, HasElasticForm):
         return np.full(p, flat), np.full(p, round_)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NoPenalty(_Elastic):
     """ψ = 0."""
@@ -94,7 +93,6 @@ class NoPenalty(_Elastic):
     weights = 0.0, 0.0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class L1Penalty(_Elastic):
     """ψ(θ) = strength·‖θ‖₁; strength ≥ 0 and finite, else `InvalidParameter`."""
@@ -111,7 +109,6 @@ class L1Penalty(_Elastic):
         return self.strength, 0.0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SquaredL2Penalty(_Elastic):
     """ψ(θ) = (strength/2)·‖θ‖₂²; strength ≥ 0 and finite, else `InvalidParameter`."""
@@ -128,7 +125,6 @@ class SquaredL2Penalty(_Elastic):
         return 0.0, self.strength
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ElasticNetPenalty(_Elastic):
     """ψ(θ) = strength·l1_ratio·‖θ‖₁ + (strength·(1 − l1_ratio)/2)·‖θ‖₂², scikit-learn's parametrisation.
@@ -163,7 +159,6 @@ def soft_threshold(v: Vector, threshold: float) -> Vector:
 # Penalties of sizes: the group lasso (norms of groups) and the trace norm (singular values of a matrix).
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GroupPenalty(Written, Penalty):
     """ψ(θ) = strength·Σ_G √|G|·‖θ_G‖₂: the group lasso of Yuan and Lin (2006), large groups weighted by √|G|.
@@ -196,7 +191,6 @@ class GroupPenalty(Written, Penalty):
         return split.joined(np.maximum(0.0, split.sizes - step * self.strength * np.sqrt(self.blocks.lengths)))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NuclearPenalty(Written, Penalty):
     """ψ(Θ) = strength·Σ σ_i(Θ) (trace or nuclear norm) of the matrix whose rows, of `columns` numbers each, θ lists.

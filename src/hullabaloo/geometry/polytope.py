@@ -3,7 +3,6 @@ weights, any bounded polyhedron by its vertices."""
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -108,7 +107,6 @@ def least_weight(points: Vector, target: Vector) -> float:
     return largest / scale * float((exact if better else found.x).sum())
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class VertexMap(OfWeights):
     """Ψ(w) = Σ w_i ln w_i for the state w, weights on the k vertices (rows) v_i; θ = Σ w_i v_i.
@@ -173,7 +171,6 @@ _PAIRS = 2000  # up to so many vertices every distance between two is looked at
 _LARGEST = 1e100
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirrorMap):
     """C = conv(v_1, …, v_k), in the unit domain.

@@ -3,7 +3,6 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,6 @@ class SeparablePenalty(Penalty):
         return np.array([self.prox_at(j, float(entry), step) for j, entry in enumerate(v)], dtype=np.float64)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class SeparableForm:
     """`ψ_j(t) = kinks_j |t| + ½ curvatures_j t² + own_j(t)` on `[lower_j, upper_j]`, for each of p coordinates.

@@ -69,10 +69,8 @@ def columns_from_text(text: str) -> list[int]:
 
 T = TypeVar("T")
 
-SETS = table(
-    *(L1Ball, L2Ball, LpBall, Box, Simplex, Polytope, GroupBall, ElasticBall, NuclearBall),
-    *(SubmodularBall, SubmodularPolyhedron),
-)
+_BALLS = L1Ball, L2Ball, LpBall, GroupBall, ElasticBall, NuclearBall, SubmodularBall
+SETS = table(*_BALLS, Box, Simplex, Polytope, SubmodularPolyhedron)
 _ELASTIC = penalty.NoPenalty, penalty.L1Penalty, penalty.SquaredL2Penalty, penalty.ElasticNetPenalty
 PENALTIES = table(*_ELASTIC, penalty.GroupPenalty, penalty.NuclearPenalty, SubmodularPenalty)
 

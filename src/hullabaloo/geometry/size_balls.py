@@ -3,7 +3,6 @@ matrix (several targets that share few directions)."""
 
 import math
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from hullabaloo.geometry.sizes import Blocks, SingularValues
 from hullabaloo.geometry.width import Width, closed_form, expected_largest_block, expected_norm, near_quadrature
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GroupBall(NormBall, HasMirrorMap):
     """C = {θ ∈ R^p : Σ_G ‖θ_G‖₂ ≤ radius} (grouped l1/l2 norm), in the unit domain.
@@ -92,16 +90,13 @@ class GroupBall(NormBall, HasMirrorMap):
     def mirror_map(self, p: int) -> SizesMap:
         """A sum of powers of the blocks' norms, 1-strongly convex in the grouped norm."""
         dimension_number(p, self.dimension)
-        longest = math.sqrt(self.blocks.lengths.max())
-        return SizesMap(
-            self.blocks, self.radius, p, self.blocks.count, self.gaussian_width(p).scaled(1 / self.radius), longest
-        )
+        longest, width = math.sqrt(self.blocks.lengths.max()), self.gaussian_width(p).scaled(1 / self.radius)
+        return SizesMap(self.blocks, self.radius, p, self.blocks.count, width, longest)
 
 
 # The ball {Σ singular values ≤ radius} of matrices: several targets that share few directions.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NuclearBall(NormBall, HasMirrorMap):
     """C = {Θ ∈ R^{m×columns} : Σ σ_i(Θ) ≤ radius} (nuclear or trace norm), in the unit domain.

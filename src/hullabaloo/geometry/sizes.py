@@ -6,7 +6,6 @@ one-dimensional matter once the vector is taken apart: `split`, change the sizes
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Split:
     """A vector's sizes, and the vector with its directions and other sizes: `joined(sizes)`; what is 0 has no direction and stays 0."""
@@ -25,7 +23,6 @@ class Split:
     joined: Callable[[Vector], Vector]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """A partition of the coordinates 0..p−1 into groups, each a list of column indices.
@@ -104,7 +101,6 @@ class Blocks:
         return np.flatnonzero(self.label == group)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SingularValues:
     """Vectors of m·columns numbers, the rows of a matrix with that many columns one after the other."""

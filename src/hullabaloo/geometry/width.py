@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector
@@ -87,10 +88,8 @@ def expected_largest_magnitude(p: int) -> float:
 
     Source: 002, Section 2.2, Gaussian width.
     """
-    from scipy.special import erfc
-
     t, weight = quadrature_nodes()
-    return float(weight @ -np.expm1(p * np.log1p(-erfc(t / math.sqrt(2.0)))))
+    return float(weight @ -np.expm1(p * np.log1p(-scipy.special.erfc(t / math.sqrt(2.0)))))
 
 
 @lru_cache(maxsize=256)
@@ -99,12 +98,10 @@ def expected_largest(p: int) -> float:
 
     Source: 002, Section 2.2, Gaussian width.
     """
-    from scipy.special import log_ndtr
-
     if p == 1:
         return 0.0
     t, weight = quadrature_nodes()
-    return float(weight @ -np.expm1(p * log_ndtr(t)) - weight @ np.exp(p * log_ndtr(-t)))
+    return float(weight @ -np.expm1(p * scipy.special.log_ndtr(t)) - weight @ np.exp(p * scipy.special.log_ndtr(-t)))
 
 
 def simulated_width(
@@ -147,8 +144,6 @@ def expected_power_norm(p: int, exponent: float) -> Width:
     """
     if exponent == 2.0:
         return closed_form(expected_norm(p))
-    from scipy.special import erfc
-
     k = exponent
     log_moment = 0.5 * k * math.log(2.0) + math.lgamma((k + 1.0) / 2.0) - 0.5 * math.log(math.pi)  # of E|g|^k
     log_top = (math.log(1e13 * p) + log_moment) / k  # beyond, 1 − φ^p is p E|g|^k/s^k, or less: below 1e-13
@@ -157,7 +152,7 @@ def expected_power_norm(p: int, exponent: float) -> Width:
     low = -24.0  # below, φ^p ≤ 1e-10 is nothing
     x, weight = _panels(low, log_top, 300, 12)
     s = np.exp(x)
-    missing = np.array([density @ erfc(level * stretch) for level in s])  # 1 − φ
+    missing = np.array([density @ scipy.special.erfc(level * stretch) for level in s])  # 1 − φ
     inner = float(weight @ (s * -np.expm1(p * np.log1p(-np.minimum(missing, 1.0 - 1e-16)))))
     tail = math.exp(math.log(p) + log_moment + (1.0 - k) * log_top) / (k - 1.0)
     return near_quadrature((math.exp(low) + inner + tail) / math.gamma(1.0 - 1.0 / k))
@@ -169,15 +164,13 @@ def expected_largest_block(lengths: tuple[tuple[int, int], ...]) -> float:
 
     ∫₀^∞ 1 − Π P(χ_length ≤ t)^count dt.
     """
-    from scipy.special import gammaincc
-
     typical = math.sqrt(max(length for length, _ in lengths))
     low = max(0.0, typical - 16.0)  # the longest block alone is above with probability 1 − 1e-50
     t, weight = _panels(low, typical + 16.0, 160, 16)
     log_below = np.zeros_like(t)
     with np.errstate(divide="ignore"):
         for length, count in lengths:
-            log_below += count * np.log1p(-gammaincc(0.5 * length, 0.5 * t * t))
+            log_below += count * np.log1p(-scipy.special.gammaincc(0.5 * length, 0.5 * t * t))
     return low + float(weight @ -np.expm1(log_below))
 
 
@@ -192,12 +185,11 @@ def expected_sorted_sum(steps: Vector) -> float:
 
 @lru_cache(maxsize=64)
 def _expected_sorted_sum(steps: bytes) -> float:
-    from scipy.special import erfc
-
     total = np.concatenate([[0.0], np.cumsum(np.frombuffer(steps))])
     p = total.size - 1
     t, weight = _panels(0.0, 16.0, 80, 20)
-    return float(sum(w * _binomial_mean(total, p, q) for w, q in zip(weight, erfc(t / math.sqrt(2.0)), strict=True)))
+    above = scipy.special.erfc(t / math.sqrt(2.0))
+    return float(sum(w * _binomial_mean(total, p, q) for w, q in zip(weight, above, strict=True)))
 
 
 def _binomial_mean(values: Vector, p: int, q: float) -> float:

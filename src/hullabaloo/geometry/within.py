@@ -1,7 +1,7 @@
 """A penalty over a set: the prox of both together, where it is known."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -54,10 +54,8 @@ def require_within(penalty: Penalty, body: ConvexSet | Projectable | None, slope
 def _known(penalty: Penalty, body: Any, slopes: int) -> bool:
     if isinstance(penalty, HasElasticForm):
         kinks, squares = penalty.elastic_weights(slopes)
-        even = isinstance(body, L1Ball | Simplex) and np.ptp(kinks) == 0.0
-        return isinstance(body, Box) or (
-            np.ptp(squares) == 0.0 and (not kinks.any() or even or isinstance(body, L2Ball))
-        )
+        fits = isinstance(body, L2Ball) or (isinstance(body, L1Ball | Simplex) and np.ptp(kinks) == 0.0)
+        return isinstance(body, Box) or (np.ptp(squares) == 0.0 and (fits or not kinks.any()))
     if isinstance(penalty, SeparablePenalty):
         return isinstance(body, Box)
     return isinstance(penalty, GroupPenalty | NuclearPenalty | SubmodularPenalty) and isinstance(body, L2Ball)
@@ -81,7 +79,6 @@ def _slopes(penalty: Penalty) -> Penalty:
     return penalty
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinks(Penalty, HasElasticForm):
     """`Σ weight_j |θ_j|`, what is left of a penalty whose squares are part of something else."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Self, final
+from typing import Self
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
@@ -66,7 +66,6 @@ GRACE_S = 0.5
 _current: "ContextVar[Deadline | None]" = ContextVar("hullabaloo_ledger_deadline", default=None)
 
 
-@final
 class Deadline:
     """A context around one try of a transaction; on the clock that never leaps.
 

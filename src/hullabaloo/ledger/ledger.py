@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hullabaloo.ledger.records import Charge, Dataset, PricedQuery, Remaining, Request, Stream, Upgrade, Verification
 from hullabaloo.privacy import Budget, Event, Neighbours
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class Ledger:
     """Privacy budgets of datasets and the charges against them, kept in a database.
@@ -126,9 +125,8 @@ class Ledger:
             LedgerUnreachable: the database cannot be opened or written; the charge must be taken as not made.
         """
 
-        request = Request(
-            dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
-        )
+        relation = Neighbours.parse(neighbours)
+        request = Request(dataset, event, budget, relation, unit, records_per_unit, what, who, detail, test_key)
         return self._run(lambda session: session.charge(request), write=True)
 
     def check(
@@ -147,9 +145,8 @@ class Ledger:
     ) -> PricedQuery:
         """Price a charge without making it; raises what `charge` would raise now."""
 
-        request = Request(
-            dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
-        )
+        relation = Neighbours.parse(neighbours)
+        request = Request(dataset, event, budget, relation, unit, records_per_unit, what, who, detail, test_key)
         return self._run(lambda session: session.check(request))
 
     def open_stream(
@@ -175,9 +172,8 @@ class Ledger:
         """
         from hullabaloo.ledger import streams
 
-        request = Request(
-            dataset, event, budget, Neighbours.parse(neighbours), unit, records_per_unit, what, who, detail, test_key
-        )
+        relation = Neighbours.parse(neighbours)
+        request = Request(dataset, event, budget, relation, unit, records_per_unit, what, who, detail, test_key)
         return self._run(lambda session: streams.begin(session, request, stream), write=True)
 
     def advance(self, dataset: str, stream: str, *, position: int, token: str, previous: str) -> Stream:

@@ -16,7 +16,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
@@ -31,7 +31,6 @@ _CONTENTION = {"40001", "40P01"}  # serialization failure, deadlock: rolled back
 _UNDEFINED_TABLE = "42P01"
 
 
-@final
 class Postgres(Backend):
     """A database on a server; see the module's text for the choices."""
 

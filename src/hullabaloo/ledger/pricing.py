@@ -19,12 +19,10 @@ def remaining(dataset: Dataset, totals: Totals) -> Remaining:
     left, sentence = filter_named(dataset.filter).remaining(dataset.capacity, totals), ""
     if left.budget is not None and left.budget.pair is None:
         delta = (dataset.budget.pair or (0.0, CUSTOMARY))[1]
-        sentence = (
-            f" One release of all of it is ({left.budget.epsilon_at(delta):.4g}, {delta:.3g})-differentially private."
-        )
-    return Remaining(
-        dataset.name, dataset.filter, dataset.charges, left.amounts, left.limits, left.sentence + sentence, left.budget
-    )
+        epsilon = left.budget.epsilon_at(delta)
+        sentence = f" One release of all of it is ({epsilon:.4g}, {delta:.3g})-differentially private."
+    said = left.sentence + sentence
+    return Remaining(dataset.name, dataset.filter, dataset.charges, left.amounts, left.limits, said, left.budget)
 
 
 def price(dataset: Dataset, totals: Totals, event: Event, budget: Budget) -> Cost:

@@ -103,9 +103,8 @@ class Charge(Described):
 
     def describe(self) -> str:
         """Say who released what, when and at what cost."""
-        return (
-            f"{self.dataset} #{self.number}: {self.what}, by {self.who} at {self.charged_at}, {self.budget.describe()}."
-        )
+        cost = self.budget.describe()
+        return f"{self.dataset} #{self.number}: {self.what}, by {self.who} at {self.charged_at}, {cost}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,11 +117,10 @@ def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple
     mine, last, totals, place = at.dataset == dataset["name"], None, NOTHING, 0
     sums = rows.from_totals(totals)
     chained = update(charges).where(at.dataset == sql.bindparam("of"), at.number == sql.bindparam("nth"))
+    chained = chained.values({name: sql.bindparam(name) for name in ("head", "salt", *sums)})
     while True:
-        query = (
-            select(charges).where(mine if last is None else mine & (at.number > last)).order_by(at.number).limit(PAGE)
-        )
-        page = connection.execute(query).mappings().all()
+        left = mine if last is None else mine & (at.number > last)
+        page = connection.execute(select(charges).where(left).order_by(at.number).limit(PAGE)).mappings().all()
         if not page:
             return head, sums
         written = []
@@ -137,10 +136,7 @@ def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple
             new = {"salt": chain.fresh_salt(), **sums}
             head = chain.following(head, {**row, **new})
             written.append({"of": row["dataset"], "nth": row["number"], "head": head, **new})
-        connection.execute(
-            chained.values(head=sql.bindparam("head"), **{name: sql.bindparam(name) for name in ("salt", *sums)}),
-            written,
-        )
+        connection.execute(chained, written)
         last = page[-1]["number"]
 
 
@@ -162,10 +158,8 @@ def write_tables(connection: Connection) -> None:
 
 def _read(connection: Connection) -> tuple[int, str]:
     """The ledger's schema version, and its database id, "" before version 3; the caller knows what a missing table means."""
-    newest: sql.Select[Any] = (
-        select(sql.literal_column("*")).select_from(schema).order_by(schema.c.version.desc()).limit(1)
-    )
-    row = connection.execute(newest).mappings().first()
+    every: sql.Select[Any] = select(sql.literal_column("*")).select_from(schema)
+    row = connection.execute(every.order_by(schema.c.version.desc()).limit(1)).mappings().first()
     version = None if row is None else row["version"]
     if not isinstance(version, int) or version < 1:
         raise LedgerError(
@@ -204,10 +198,8 @@ def climb(connection: Connection) -> tuple[int, int]:
         require_current(connection)
     for version in range(before, VERSION):
         STEPS[version](connection)
-        same = select(func.max(schema.c.database)).scalar_subquery() if version >= 2 else None
-        connection.execute(
-            insert(schema).values(version=version + 1, written_at=now(), **({} if same is None else {"database": same}))
-        )
+        same = {"database": select(func.max(schema.c.database)).scalar_subquery()} if version >= 2 else {}
+        connection.execute(insert(schema).values(version=version + 1, written_at=now(), **same))
     return before, max(before, VERSION)
 
 

@@ -27,7 +27,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import final
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine
@@ -41,7 +40,6 @@ _turn = threading.RLock()
 os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
-@final
 class SQLite(Backend):
     """One file on this machine; see the module's text for the choices."""
 

@@ -197,9 +197,8 @@ class Session:
             query = select(schema.datasets).where(schema.datasets.c.name == spelling)
             row = row or self.first(query.with_for_update() if lock else query)
         if row is None:
-            known = self.connection.scalars(
-                select(schema.datasets.c.name).order_by(schema.datasets.c.name).limit(20)
-            ).all()
+            at = schema.datasets.c
+            known = self.connection.scalars(select(at.name).order_by(at.name).limit(20)).all()
             raise UnknownDataset(
                 f"The ledger {self.address.shown} has no dataset {name!r} (it has {', '.join(map(names.shown, known)) or 'none'}), so there "
                 "is no budget to charge, and nothing was read. Check the name, or open a budget once with "

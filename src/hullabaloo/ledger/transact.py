@@ -111,6 +111,5 @@ def _unreachable(
         found = f"no answer came within {settings.PATIENCE_S:g} s, and the connection was given up ({found})"
     if stage == "the commit":
         found += " (what was to be written may have been recorded all the same: look at the log before trying again)"
-    return LedgerUnreachable(
-        f"The ledger {address.shown} failed at {stage}: {found}. Nothing was read from the data. {backend.remedy}"
-    )
+    said = f"The ledger {address.shown} failed at {stage}: {found}."
+    return LedgerUnreachable(f"{said} Nothing was read from the data. {backend.remedy}")

@@ -33,9 +33,8 @@ def verify(
 
     def opened(session: Session) -> tuple[str, list[object], list[Finding]]:
         database = schema.require_current(session.connection)
-        names: list[object] = list(
-            session.connection.scalars(select(schema.datasets.c.name).order_by(schema.datasets.c.name))
-        )
+        at = schema.datasets.c
+        names: list[object] = list(session.connection.scalars(select(at.name).order_by(at.name)))
         return database, names, schema.acting(session.connection)
 
     database, names, found = run(opened)
@@ -156,9 +155,8 @@ class _Dataset:
         head = chain.following(self._head, row)
         if follows and head != row["head"]:
             before = "the terms of its dataset" if row["number"] == 1 else "the row before it"
-            yield self._fault(
-                row["number"], f"does not follow from {before}: one of the two was changed, or its salt or head"
-            )
+            text = f"does not follow from {before}: one of the two was changed, or its salt or head"
+            yield self._fault(row["number"], text)
         self._head = row["head"]
         sums = {name: row[name] for name in ("sum_main", "sum_tail")}
         if self._terms is not None:
@@ -273,9 +271,8 @@ def _capacity(dataset: Dataset, today: Totals) -> list[Finding]:
     except HullabalooError:
         return [Finding("fault", dataset.name, None, "has terms that today's accountant refuses")]
     if _larger(dataset.capacity, capacity):
-        text = (
-            f"was given the capacity {_numbers(dataset.capacity)}, and today's accountant allows {_numbers(capacity)}"
-        )
+        then, now = _numbers(dataset.capacity), _numbers(capacity)
+        text = f"was given the capacity {then}, and today's accountant allows {now}"
         found.append(Finding("fault", dataset.name, None, text))
     if not fits:
         found.append(Finding("fault", dataset.name, None, "is overspent: its charges do not fit into its budget"))

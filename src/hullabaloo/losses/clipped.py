@@ -2,14 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
 from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants, positive
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ClippedLoss(Loss):
     """The convex loss whose derivative is `clip(φ', ±c)`: φ where |φ'| ≤ c, continued by straight lines of slope ±c.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +41,6 @@ def unit(numbers: Array) -> Array:
     return np.asarray(np.clip(np.where(np.isnan(numbers), 0.0, numbers), 0.0, 1.0), dtype=np.float64)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """Records as a metric sees them; PRIVATE. Every number is finite and in [0, 1], whatever the record and θ are.
@@ -63,7 +62,6 @@ class Scored:
             object.__setattr__(self, name, unit(getattr(self, name)))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The public facts that turn z = θᵀx + o, (n, k), and encoded targets, (n, k), into what metrics compare.

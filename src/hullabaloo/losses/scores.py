@@ -39,7 +39,6 @@ class Score(ABC):
         """(least, largest): what 0 and 1 stand for in the user's units."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Outcome(Score):
     """The target itself, 0 and 1 its declared bounds."""
@@ -58,7 +57,6 @@ def _errors(seen: Scored, target: int, reach: float) -> Array:
     return np.asarray(np.minimum(apart / reach, 1.0))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SquaredError(Score):
     """(f − o)², f the prediction cut off at the declared bounds, of which f − o is at most `span` = hi − lo.
@@ -80,7 +78,6 @@ class SquaredError(Score):
         return 0.0, (self.reach * self.span) ** 2
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class AbsoluteError(Score):
     """|f − o|; `span` and `reach` as for the squared error."""
@@ -99,7 +96,6 @@ class AbsoluteError(Score):
         return 0.0, self.reach * self.span
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PinballError(Score):
     """τ(o − f) where the outcome is above, (1 − τ)(f − o) where it is below: least for the quantile τ."""
@@ -123,7 +119,6 @@ class PinballError(Score):
         return 0.0, self._steepest * self.span
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PoissonDeviance(Score):
     """`2 (y log(y/m) − y + m)` of a count y and its predicted mean m, both over hi, m held at `floor` and above.
@@ -161,7 +156,6 @@ class PoissonDeviance(Score):
         return 0.0, self.top * self._largest
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LogLoss(Score):
     """−log of the chance given to the record's class, which is held within [floor, 1 − floor]."""
@@ -183,7 +177,6 @@ class LogLoss(Score):
         return -math.log1p(-self.floor), -math.log(self.floor)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Correct(Score):
     """Whether the class decided for is the record's."""
@@ -196,7 +189,6 @@ class Correct(Score):
         return np.asarray(seen.guess == seen.actual, dtype=np.float64)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Brier(Score):
     """(chance of the second class − outcome)² for two classes; for more, the sum over classes, at most 2."""
@@ -256,7 +248,6 @@ class Statistic(ABC):
         """(n, length), each row a function of its record alone, bit for bit; PRIVATE."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Moments(Statistic):
     """`(v, v² − 1)/2` with v = 2s − 1 ∈ [−1, 1], s a score: its mean and its mean square, from which its variance.
@@ -293,7 +284,6 @@ MIXED = 0.25
 """What mixed moments weigh: they tell only how exact an answer is, and are to cost a tenth of it."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Mixed(Statistic):
     """`κ(vy, vy², y³, y⁴ − ½)/2`, κ = ¼, v = 2s − 1 of the squared error, y = 2o − 1 of the target: what R²'s sampling variance needs.
@@ -366,7 +356,6 @@ class Binned(Statistic):
         return np.max(seen.forecast, axis=1), np.asarray(seen.guess == seen.actual, dtype=np.float64)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Bins(Binned):
     """How predictions turn out: `o − ½`, within ½ of 0. (Count and outcome are the two counts of a bin, turned by 45 degrees.)"""
@@ -380,7 +369,6 @@ class Bins(Binned):
         return self._binned(forecast, (outcome - 0.5)[:, None])
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class BinnedResiduals(Binned):
     """Residuals: `(v, v² − 1)/2`, `v = (o − f)/reach` cut off at ±1; as near to 0 and to each other as `Moments` proves, so that the mean square comes at no price.

@@ -2,14 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
 from hullabaloo.losses.base import Array, KernelCode, LossConstants, VectorLoss, bounds
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class MultinomialLogistic(VectorLoss):
     """φ(z, y) = log Σ_j e^{z_j} − z_c for class c, encoded as y_c = 1 and −1 elsewhere: ‖∇φ‖₂ ≤ √2, ∇²φ ≤ ½ I, Γ = 2Z².
@@ -60,7 +58,6 @@ def _softmax(z: Array) -> Array:
 # The squared loss of several targets at once.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SquaredTargets(VectorLoss):
     """φ(z, y) = ½‖z − y‖₂²: ‖∇φ‖₂ ≤ Z + Y for ‖z‖₂ ≤ Z, ‖y‖₂ ≤ Y, ∇²φ = I, Γ = 4Z².

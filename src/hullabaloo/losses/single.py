@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, bounds, exponential, positive
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Squared(Loss):
     """φ(z, y) = ½(z − y)²: |φ'| ≤ Z + Y, φ'' = 1, Γ = 4Z².
@@ -51,7 +49,6 @@ class Squared(Loss):
 # Huber's loss: squared near the target, linear beyond h.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Huber(Loss):
     """φ(z, y) = ½r² for |r| ≤ h, else h|r| − ½h², with r = z − y: |φ'| ≤ h, φ'' ≤ 1, Γ = 4Z².
@@ -106,7 +103,6 @@ class Huber(Loss):
 # The pinball loss, whose minimiser is a quantile.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Pinball(Loss):
     """φ(z, y) = τ(y − z)₊ + (1 − τ)(z − y)₊: |φ'| ≤ max(τ, 1 − τ), not smooth. Its best constant is the τ-quantile.
@@ -180,7 +176,6 @@ def range_above(least: Array, clipped: NDArray[np.bool_], y: Array) -> tuple[Arr
 # The logistic loss log(1 + e^{−yz}).
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Logistic(Loss):
     """φ(z, y) = log(1 + e^{−yz}) with y = ±1: |φ'| ≤ 1, φ'' ≤ ¼, Γ = Z². The probability of y = 1 is 1/(1 + e^{−z}).
@@ -232,7 +227,6 @@ class Logistic(Loss):
 # The hinge loss of support vector machines with its corner rounded.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SmoothedHinge(Loss):
     """A hinge of the margin m = yz, y = ±1: 0 for m ≥ 1 + h, 1 − m for m ≤ 1 − h, `(1 + h − m)²/(4h)` between.
@@ -297,7 +291,6 @@ class SmoothedHinge(Loss):
 # The Poisson loss e^z − yz of counts.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Poisson(Loss):
     """φ(z, y) = e^z − yz for y ≥ 0, the negative log-likelihood of a count with mean e^z, but for a term without z.

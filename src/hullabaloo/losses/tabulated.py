@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,12 +53,8 @@ class TabulatedLoss(Loss):
                 "tables."
             ) from None
         largest = float(np.abs(given).max(initial=0.0)) if given.ndim == 1 else math.nan
-        grid = (
-            FINEST <= step <= 1.0
-            and math.frexp(step)[0] == 0.5
-            and abs(start) <= LONGEST * step
-            and start % step == 0.0
-        )
+        grid = FINEST <= step <= 1.0 and math.frexp(step)[0] == 0.5
+        grid = grid and abs(start) <= LONGEST * step and start % step == 0.0
         if not (grid and 3 <= given.size <= LONGEST and 2.0**-60 <= largest <= 2.0**60):
             raise InvalidParameter(
                 f"A table of {given.size} slopes at knots from {start!r} with distance {step!r} makes no loss: the distance is a power of two "
@@ -106,9 +102,8 @@ class TabulatedLoss(Loss):
         inside = np.clip(t, knots[0], knots[-1])
         i = self._cell(inside)
         u = inside - knots[i]
-        return np.asarray(
-            heights[i] + u * (s[i] + 0.5 * u * bend[i]) + (t - inside) * np.where(t < inside, s[0], s[-1])
-        )
+        beyond = (t - inside) * np.where(t < inside, s[0], s[-1])
+        return np.asarray(heights[i] + u * (s[i] + 0.5 * u * bend[i]) + beyond)
 
     def slope(self, t: Array) -> Array:
         """g'(t), by the formula of `kernels.table_slope`."""
@@ -152,7 +147,6 @@ def _label(label: object) -> str:
     return label
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ResidualLoss(TabulatedLoss):
     """`φ(z, y) = g(z − y)` for a number y, g by its table; made by `hb.custom_loss`.
@@ -195,7 +189,6 @@ class ResidualLoss(TabulatedLoss):
         return low + np.asarray(y), high + np.asarray(y)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class MarginLoss(TabulatedLoss):
     """`φ(z, y) = g(yz)` for a class y = ±1, g by its table; made by `hb.custom_loss`.

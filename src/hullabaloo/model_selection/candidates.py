@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +142,6 @@ def expected_runs(asked: Any, count: int) -> float:
     return float(asked)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SearchMetric:
     """The one metric by which candidates are compared, made from public facts: an evaluation's query, its answer read without an interval.

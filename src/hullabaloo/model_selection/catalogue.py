@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale, names_of
 from hullabaloo.errors import InvalidParameter
@@ -21,7 +21,6 @@ LargestError = float | Mapping[str, float] | None
 """In the target's units; of several targets by their names."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What is asked about a model: metrics, tables by bins of the prediction (one a target) if any, and whose errors are cut off within the range."""

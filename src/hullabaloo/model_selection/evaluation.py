@@ -7,7 +7,7 @@ from operator import methodcaller
 from pathlib import Path
 from statistics import NormalDist
 from types import SimpleNamespace
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
@@ -33,7 +33,6 @@ from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, 
 FORMAT = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class Evaluation(Printed):
     """How good a model is on sensitive records; prints as text, shows as HTML in a notebook.
@@ -101,12 +100,9 @@ class Evaluation(Printed):
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
         (head, body), *further = self.tables()
-        lines = [
-            *self.notes,
-            *(", ".join(map(" ".join, zip(names, row, strict=True))) for names, rows in further for row in rows),
-        ]
+        told = [", ".join(map(" ".join, zip(names, row, strict=True))) for names, rows in further for row in rows]
         table = {"head": head, "body": body}
-        return {"title": f"Private evaluation of {self.model}", "lines": lines, "table": table}
+        return {"title": f"Private evaluation of {self.model}", "lines": [*self.notes, *told], "table": table}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ Quadratic = tuple[float, float, float]
 """q0 + q1 x + q2 x², a variance as a function of the quotient."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A number about a population, in the user's units.
@@ -82,7 +81,6 @@ def _at(q: Quadratic, x: float) -> float:
     return q[0] + q[1] * x + q[2] * x**2
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreAnswer:
     """A noisy answer, by tally.
@@ -137,7 +135,6 @@ class Metric(ABC):
         """The privacy error to be expected, before any record is read."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Mean(Metric):
     """The mean of a score.
@@ -187,7 +184,6 @@ def _variance(first: float, second: float, number: float, sigma: float) -> float
     return min(spread + slack, 1.0 - inner**2)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class RSquared(Metric):
     """`1 − ρ`, `ρ = E(f − y)² / Var y`, both on y ∈ [−1, 1]; (f − y)² = 2 r² (v + 1), r the reach of the squared error.
@@ -271,7 +267,6 @@ class _Within:
         return cls(**data | {name: Measured.from_dict(one) for name, one in data.items() if isinstance(one, dict)})
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Bin(_Within):
     """What came of a bin's records: `outcome` is the mean of what was true, with its interval: of two classes the share of the second, of more
@@ -281,7 +276,6 @@ class Bin(_Within):
     outcome: Measured
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ResidualBin(_Within):
     """`residual` is the mean of what was true less what was predicted, each cut off at the largest error, with its interval."""
@@ -289,7 +283,6 @@ class ResidualBin(_Within):
     residual: Measured
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """The table of one target.
@@ -317,7 +310,6 @@ class Calibration:
         return float(_units(self.tally)[1] * 2.0**0.5 * noise.sigma * self.tally.bins / noise.records)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Residuals:
     """The binned residuals of one target (Gelman and Hill 2007, §5.6).

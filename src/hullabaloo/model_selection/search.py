@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +28,6 @@ from hullabaloo.tables import Printed
 SHAPES = ("geometric", "logarithmic", "poisson")
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchPrice(Printed):
     """Spend of a search, from public facts; reads and charges nothing.
@@ -181,9 +180,8 @@ class PrivateSearchCV(Around):
         self.best_index_, self.best_params_ = number, dict(one.params)
         self.best_score_ = score if one.higher_is_better else -score
         self.best_score_error_, self.metric_ = one.error, one.metric
-        model = clone(models[number]).set_params(
-            budget=self.budget, ledger=terms.ledger, dataset=terms.dataset, test_key=self.test_key
-        )
+        paid = {"budget": self.budget, "ledger": terms.ledger, "dataset": terms.dataset, "test_key": self.test_key}
+        model = clone(models[number]).set_params(**paid)
         model._adopt(replace(best.release, statement=self.statement_), one.encoding, source.schema.names is not None)
         self.best_estimator_: PrivateLinearModel = model
         return self

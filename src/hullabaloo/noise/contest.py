@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,6 @@ _BITS = 12  # a block has 2^12 candidates
 _LN2 = math.nextafter(math.log(2), 0.0)
 
 
-@final
 class Contest:
     """Candidates with scores that may be changed, and choices among them with probability ∝ ``exp(ε·score/(2Δ'))``. PRIVATE.
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, NoReturn, Self, TypeAlias, final
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,6 @@ class TestKey:
         return TestKey(hashlib.sha256(self.secret + label).digest())
 
 
-@final
 class ReleaseKey:
     """A secret from which private noise can be drawn again: 32 fresh bytes of the operating system, or derived from such.
 

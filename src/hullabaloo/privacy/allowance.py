@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import final
 
 from hullabaloo.errors import EventRefused, InvalidParameter
 from hullabaloo.privacy.budget import Budget
@@ -33,7 +32,6 @@ class Calibration(StrEnum):
             ) from None
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """A budget as a plan sees it.

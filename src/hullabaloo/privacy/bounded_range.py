@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.privacy._rounding import padded
+from hullabaloo.privacy.answers import Array
 from hullabaloo.privacy.pure_dp import pure_mu
-
-Array = NDArray[np.float64]
-
 
 MAX_COUNT = 512
 """The longest composition priced by the dynamic programme; longer ones take the zCDP bound, within 3 % of it there."""

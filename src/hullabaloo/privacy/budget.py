@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.codec import made, settle
 from hullabaloo.errors import BudgetError
@@ -16,7 +16,6 @@ TAIL_ALLOWANCE = 2.0**-64
 """Total variation that a GDP or zCDP budget, which has no δ of its own, leaves to the cut tails of lattice noise."""
 
 
-@final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Budget:
     """What may be spent: ``Budget(1.0, 1e-6)``, ``Budget.gdp(0.24)``, ``Budget.zcdp(0.024)``, ``Budget(math.inf)``.

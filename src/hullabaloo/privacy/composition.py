@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
@@ -19,7 +19,6 @@ from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.tuned_events import TunedEvent
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ComposedEvent(Event):
     """Several releases of the same records, each chosen freely after seeing the ones before.

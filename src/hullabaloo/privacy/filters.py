@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, final
+from typing import ClassVar
 
 from hullabaloo.errors import BudgetError, EventRefused, InvalidParameter
 from hullabaloo.privacy._rounding import float_at_most, root_at_most
@@ -37,7 +37,6 @@ Totals = tuple[Fraction, Fraction]
 NOTHING: Totals = (Fraction(0), Fraction(0))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Remaining:
     """What is left: amounts rounded down, the limits, a sentence, and the largest budget still chargeable, if one says it."""
@@ -150,7 +149,6 @@ BASIC_ROOM = Fraction(1) + Fraction(1, 2**51)
 """How far the basic filter's exact sums of floats may pass the capacity, once and for all charges together."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class BasicFilter(Filter):
     """Σε and Σδ of the declared budgets; takes every private event. The default.
@@ -227,7 +225,6 @@ class CurveFilter(Filter):
 # The gdp filter: μ adds up as the root of a sum of squares.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GdpFilter(CurveFilter):
     """√Σμ² ≤ μ: best for many Gaussian releases.
@@ -269,7 +266,6 @@ class GdpFilter(CurveFilter):
 # The renyi filter: divergences of one order, fixed beforehand, add up.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class RenyiFilter(CurveFilter):
     """Σ D_α at one order α fixed when the dataset is created, or Σρ for a zCDP budget.

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Self
 
 from hullabaloo.privacy import bounded_range, pure_dp
 from hullabaloo.privacy._rounding import padded, reciprocal_at_least
@@ -28,7 +28,6 @@ class NoiseEvent(Event):
         return type(self)(shrunk(self.noise_multiplier, k), self.samples)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GaussianEvent(NoiseEvent):
     """One Gaussian release: noise multiplier ``σ/Δ₂`` for the relation in force, ``samples`` lattice draws."""
@@ -52,7 +51,6 @@ class GaussianEvent(NoiseEvent):
         return gdp_delta(self.gdp_mu(), epsilon)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LaplaceEvent(NoiseEvent):
     """One Laplace release: noise multiplier ``b/Δ₁``, pure ε = 1/noise_multiplier apart from the tail of its draws."""
@@ -80,7 +78,6 @@ class LaplaceEvent(NoiseEvent):
         return pure_dp.laplace_profile(self.pure_epsilon(), epsilon)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NotPrivateEvent(Event):
     """A release without noise, or under a test key: ε = ∞. Every filter and every finite budget refuses it."""
@@ -132,7 +129,6 @@ class ChoiceEvent(Event):
         return type(self)(grown(self.epsilon, k))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SelectionEvent(ChoiceEvent):
     """One exponential mechanism: ε-bounded range, hence ε-DP and ``ε²/8``-zCDP."""
@@ -156,7 +152,6 @@ class SelectionEvent(ChoiceEvent):
         return bounded_range.range_profile(self.epsilon, epsilon)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PermuteAndFlipEvent(ChoiceEvent):
     """One permute-and-flip selection: ε-DP, priced as randomised response of that strength (McKenna & Sheldon 2020)."""

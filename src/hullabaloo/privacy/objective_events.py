@@ -11,21 +11,17 @@ the normal density, its argument cut at 0. The proofs are in docs/objective-pert
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.privacy._rounding import padded
+from hullabaloo.privacy.answers import Array
 from hullabaloo.privacy.events import Event, group_size, set_count, set_positive, shrunk
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.neighbours import Neighbours
 from hullabaloo.privacy.renyi import checked_order
-
-Array = NDArray[np.float64]
-
 
 _PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 """φ(0)."""
@@ -74,10 +70,8 @@ def _shift_profile(s: float, epsilon: float) -> float:
         return 2.0 * gdp_delta(2.0 * s, epsilon)
     r = max(s, math.sqrt(2.0 * epsilon))
     tail = math.erfc(r / math.sqrt(2.0)) / 2.0
-    flat = max(2.0 * s - r, 0.0) * _PEAK
-    return min(
-        1.0, 2.0 * (flat + math.erf(r / math.sqrt(2.0)) / 2.0 - math.expm1(min(epsilon, 700.0)) * tail) * _ROUNDING
-    )
+    flat, body = max(2.0 * s - r, 0.0) * _PEAK, math.erf(r / math.sqrt(2.0)) / 2.0
+    return min(1.0, 2.0 * (flat + body - math.expm1(min(epsilon, 700.0)) * tail) * _ROUNDING)
 
 
 def peak(m: Array, epsilon: Array, curvature: float) -> Array:
@@ -265,9 +259,8 @@ def objective_curve(
         fall = -np.expm1(np.minimum(log_delta[1:] - log_delta[:-1], 0.0)) * pitch / np.expm1(pitch)
     drop = np.maximum(1.0 - fall, 2.0**-52)
     base = log_delta[:-1] + np.log(pitch / 6.0)
-    return ObjectiveCurve(
-        epsilon, base + np.log(2.0 + drop), base + np.log(1.0 + 2.0 * drop), float(log_delta[-1]), shift, loss, records
-    )
+    left, right = base + np.log(2.0 + drop), base + np.log(1.0 + 2.0 * drop)
+    return ObjectiveCurve(epsilon, left, right, float(log_delta[-1]), shift, loss, records)
 
 
 def log_group_factor(epsilon: Array, records: int) -> Array:
@@ -276,7 +269,6 @@ def log_group_factor(epsilon: Array, records: int) -> Array:
     return np.logaddexp.reduce(powers, axis=0) + 1e-12 * (1.0 + epsilon)  # type: ignore[no-any-return]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ObjectivePerturbationEvent(Event):
     """One minimiser of a noisily perturbed objective, θ̂ = argmin Σ losses + ψ + (λ/2)‖θ‖² + ⟨b, θ⟩ over C.
@@ -330,6 +322,4 @@ class ObjectivePerturbationEvent(Event):
 
     def group(self, k: int) -> "ObjectivePerturbationEvent":
         """Give the event between tables k times as far apart: a chain of k neighbours, Σ e^{iε/k} δ(ε/k)."""
-        return ObjectivePerturbationEvent(
-            self.noise_multiplier, self.curvature, self.neighbours, self.samples, self.records * group_size(k)
-        )
+        return replace(self, records=self.records * group_size(k))

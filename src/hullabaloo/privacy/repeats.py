@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ NAMES = {"geometric": 1.0, "logarithmic": 0.0}
 _GRID = 2.0**40
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Repeats:
     """The law of K ≥ 1, with ``E K ≤ expected`` and next to it.

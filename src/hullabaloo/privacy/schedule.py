@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, final
+from typing import Any
 
 from hullabaloo.errors import InvalidParameter
 
@@ -13,7 +13,6 @@ STEPS = 1024
 """Releases over the horizon when their spacing is left open: finer ones cost noise and show little."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """The positions (numbers of records seen) after which a stream releases.

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ _NODES = 16
 _ROUND = 1e-12
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class TunedBound:
     """Bounds of the privacy of the best of K runs of a μ-GDP mechanism; `tuned_bound` makes them.
@@ -116,7 +114,6 @@ _RENYI_HELPS = 0.01
 """The δ from which on the Rényi bounds, the mixture's above all, can be the smaller ones."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class TunedEvent(Event):
     """The best of K runs of a μ-GDP mechanism, each with ``samples`` lattice draws; nothing else of the runs is released, K neither.

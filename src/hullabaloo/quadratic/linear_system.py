@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from hullabaloo.geometry import Face
 from hullabaloo.quadratic.kernels import careful_slope
@@ -14,7 +14,6 @@ Array = npt.NDArray[np.float64]
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@final
 class Quadratic:
     """A, b, and a bound L on the largest eigenvalue of A (kept valid by the steps that rely on it)."""
 
@@ -37,9 +36,7 @@ class Spectrum:
     @classmethod
     def of(cls, gram: Array) -> "Spectrum":
         """The spectrum of `gram`."""
-        from scipy.linalg import eigh
-
-        values, vectors = eigh(gram)
+        values, vectors = scipy.linalg.eigh(gram)
         cutoff = values.size * _EPS * float(np.abs(values).max(initial=0.0))
         return cls(np.where(values > cutoff, values, 0.0), vectors)
 
@@ -58,22 +55,17 @@ class Cholesky:
 
     def solve(self, right: Array) -> Array:
         """The solution of Aθ = right."""
-        from scipy.linalg import cho_solve
-
-        solution: Array = cho_solve((self.factor, True), right, check_finite=False)
+        solution: Array = scipy.linalg.cho_solve((self.factor, True), right, check_finite=False)
         return solution
 
 
 def cholesky(gram: Array, worst: float) -> Cholesky | None:
     """The factor when the matrix is positive definite with a reciprocal condition number above `worst`."""
-    from scipy.linalg import cho_factor
-    from scipy.linalg.lapack import dpocon
-
     try:
-        factor, _ = cho_factor(gram, lower=True, check_finite=False)
+        factor, _ = scipy.linalg.cho_factor(gram, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
-    reciprocal, _ = dpocon(factor, float(np.abs(gram).sum(axis=0).max(initial=0.0)), uplo="L")
+    reciprocal, _ = scipy.linalg.lapack.dpocon(factor, float(np.abs(gram).sum(axis=0).max(initial=0.0)), uplo="L")
     return Cholesky(factor) if reciprocal > worst else None
 
 
@@ -132,7 +124,6 @@ def solve_on_ball(gram: Array, cross: Array, radius: float, spectrum: Spectrum) 
     return theta * min(1.0, radius / norm)
 
 
-@final
 class FaceSystem:
     """The linear system of a face: moves δ with δ_j = 0 off the free coordinates and ⟨normal, δ⟩ = 0.
 

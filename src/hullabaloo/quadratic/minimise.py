@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from hullabaloo.geometry.within import beside
 from hullabaloo.quadratic.active_faces import minimise
 from hullabaloo.quadratic.linear_system import Array, Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
 from hullabaloo.quadratic.order_faces import OnOrders, elastic_weights, plainer, without_free
-from hullabaloo.quadratic.shapes import OnSet, PenalisedSet, Shape, WithPenalty, WithWeights
+from hullabaloo.quadratic.shapes import OnSet, Shape, WithPenalty, WithWeights
 
 
 class Status(StrEnum):
@@ -99,7 +98,6 @@ def minimise_quadratic(
     return solver.minimise(cross, start)
 
 
-@final
 class QuadraticSolver:
     """`minimise_quadratic` of one A, ψ and C for one b after another: what depends on A alone is done once.
 
@@ -181,8 +179,7 @@ class _Problem:
 
     def shape(self) -> Shape:
         if self.both:
-            assert self.feasible is not None
-            return PenalisedSet(self.penalty, self.feasible)  # type: ignore[arg-type]  # which can be projected onto
+            return WithPenalty(self.penalty, self.feasible)  # type: ignore[arg-type]  # which can be projected onto
         if isinstance(self.feasible, geometry.SubmodularBall):
             return OnOrders(self.feasible)
         if isinstance(self.feasible, geometry.Projectable):
@@ -252,10 +249,9 @@ def _solver(problem: _Problem) -> _Solve:
     largest, shape = _largest_eigenvalue(a), problem.shape()
 
     def iterated(cross: Array, start: Array) -> _Column:
-        theta, residual, used = minimise(
-            Quadratic(a, cross, largest), shape, start, tolerance=problem.tolerance, limit=problem.limit
-        )
-        return _Column(theta, used, Status.CONVERGED if residual <= problem.tolerance else Status.LIMIT)
+        quadratic, tolerance = Quadratic(a, cross, largest), problem.tolerance
+        theta, residual, used = minimise(quadratic, shape, start, tolerance=tolerance, limit=problem.limit)
+        return _Column(theta, used, Status.CONVERGED if residual <= tolerance else Status.LIMIT)
 
     return iterated
 

@@ -7,7 +7,7 @@ then gives the values, and one more proximal step says whether the blocks are ri
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ _SYSTEMS = 30  # linear systems after one burst of proximal steps
 _ON_THE_BOUNDARY = 1e-9
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
     """The blocks of a point: `number` (p,) counts them in falling order of magnitude, −1 at zeros; `sign` (p,); `slope` (p,) of Ω.
@@ -77,7 +76,6 @@ class Blocks:
         return Quadratic(sums, self.summed(quadratic.cross), quadratic.largest)
 
 
-@final
 class OnOrders(Shape):
     """λΩ on all but the last `free` coordinates, or the set {Ω ≤ r}: bursts of proximal steps, then systems on blocks."""
 
@@ -128,9 +126,8 @@ class OnOrders(Shape):
         if isinstance(self.added, geometry.SubmodularPenalty):
             return FaceSystem(inner, geometry.Face(free, None)), self.added.strength * blocks.slope
         held = float(blocks.slope @ theta) >= self.added.radius * (1.0 - _ON_THE_BOUNDARY)
-        return FaceSystem(inner, geometry.Face(free, blocks.summed(blocks.slope) if held else None)), np.zeros_like(
-            theta
-        )
+        face = geometry.Face(free, blocks.summed(blocks.slope) if held else None)
+        return FaceSystem(inner, face), np.zeros_like(theta)
 
 
 def plainer(added: Any) -> Any:

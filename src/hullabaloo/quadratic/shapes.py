@@ -3,7 +3,6 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import final
 
 import numpy as np
 
@@ -55,7 +54,6 @@ class Shape(ABC):
         return quadratic.largest * float(np.linalg.norm(theta - new))
 
 
-@final
 class OnSet(Shape):
     """θ in a set that can be projected onto."""
 
@@ -75,35 +73,20 @@ class OnSet(Shape):
         return _through_the_penalty(quadratic, self.body, theta, minimise) if isinstance(self.body, L1Ball) else theta
 
 
-@final
-class PenalisedSet(Shape):
-    """A penalty with corners over a set, through the prox of both."""
+class WithPenalty(Shape):
+    """Any penalty, through its prox alone, or one with corners over a set, through the prox of both."""
 
-    def __init__(self, penalty: Penalty, body: Projectable) -> None:
+    def __init__(self, penalty: Penalty, body: Projectable | None = None) -> None:
         self.penalty, self.body = penalty, body
 
     def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
-        return prox_within(self.penalty, self.body, point, step)
+        free = self.body is None
+        return self.penalty.prox(point, step) if free else prox_within(self.penalty, self.body, point, step)
 
     def change(self, theta: Array, new: Array) -> float:  # noqa: D102
         return self.penalty.value(new) - self.penalty.value(theta)
 
 
-@final
-class WithPenalty(Shape):
-    """Any penalty, through its prox alone."""
-
-    def __init__(self, penalty: Penalty) -> None:
-        self.penalty = penalty
-
-    def proximal(self, point: Array, step: float) -> Array:  # noqa: D102
-        return self.penalty.prox(point, step)
-
-    def change(self, theta: Array, new: Array) -> float:  # noqa: D102
-        return self.penalty.value(new) - self.penalty.value(theta)
-
-
-@final
 class WithWeights(Shape):
     """The penalty Σ weight_j|θ_j|, by coordinate descent."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data import path_of, write_whole
 from hullabaloo.errors import HullabalooError, InvalidParameter
@@ -29,7 +29,6 @@ _SECTIONS = {
 }  # fmt: skip
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Card:
     """A privacy card. Holds only what was released, what was declared, and what the ledger says; make one with `card`.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@final
 class CoefficientDisplay(Display):
     """Unpenalised estimates with their intervals, one line a coefficient, beside the coefficients that predict.
 
@@ -76,19 +75,17 @@ class CoefficientDisplay(Display):
 
             ax.set_xscale("log")
             low, high = ax.get_xlim()
+            wide = high > 5.0 * low
             ax.xaxis.set_major_locator(
-                LogLocator(subs=(1.0, 2.0, 5.0)) if high > 5.0 * low else MaxNLocator(6, steps=[1, 2, 5, 10])
+                LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(6, steps=[1, 2, 5, 10])
             )
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter(NullFormatter())
         ax.axvline(1.0 if self.exponentiated else 0.0, color=MUTED, lw=0.8, zorder=0)
-        of = (
-            {row.target: f" of {row.target}" for row in self.rows} if len({row.target for row in self.rows}) > 1 else {}
-        )
-        names = [
-            shortened(row.name) + shortened(of.get(row.target, "")) + " (not identified)" * (not row.identified)
-            for row in self.rows
-        ]
+        several = len({row.target for row in self.rows}) > 1
+        of = [shortened(f" of {row.target}") if several else "" for row in self.rows]
+        unknown = [" (not identified)" * (not row.identified) for row in self.rows]
+        names = [shortened(row.name) + target + note for row, target, note in zip(self.rows, of, unknown, strict=True)]
         ax.set_yticks(places, names)
         ax.set_xlabel(f"{'ratio' if self.exponentiated else 'coefficient'}, {100 * self.confidence:g} % intervals")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.model_selection.evaluation import Evaluation
@@ -76,7 +76,6 @@ class _BinnedDisplay(Display, ABC):
         return self
 
 
-@final
 class CalibrationDisplay(_BinnedDisplay):
     """Mean outcome against mean prediction, by bins of the prediction, as `hb.evaluate(metrics="calibration")` releases them; bins that noise hides are left out.
 
@@ -98,7 +97,6 @@ class CalibrationDisplay(_BinnedDisplay):
         ax.plot(ends, ends, color=MUTED, lw=0.8, zorder=0)
 
 
-@final
 class ResidualDisplay(_BinnedDisplay):
     """Mean residual against mean prediction, by bins of the prediction, as `hb.evaluate(metrics="residuals")` releases them; bins that noise hides are left out.
 

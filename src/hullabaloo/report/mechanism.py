@@ -24,14 +24,8 @@ def _row(query: Mapping[str, Any], private: bool) -> dict[str, Any]:
     mu = None if event is None else compose(event, count=answers).gdp_mu()
     name = str(query["name"])
     spread = query.get("noise_std_of_sum", query.get("noise_std", query.get("noise_std_of_linear_term")))
-    bounds = (
-        "sensitivity_l2_of_sum",
-        "sensitivity_l2",
-        "sensitivity_l1_of_sum",
-        "sensitivity_l1",
-        "lipschitz_per_record",
-    )
-    moved = next((query[bound] for bound in bounds if bound in query), None)
+    bounds = [f"sensitivity_{norm}{of}" for norm in ("l2", "l1") for of in ("_of_sum", "")]
+    moved = next((query[bound] for bound in (*bounds, "lipschitz_per_record") if bound in query), None)
     return {
         "name": name,
         "asks": book()["queries"].get(name, name.replace("_", " ")),

@@ -44,14 +44,9 @@ def _section(status: str, statement: PrivacyStatement, **read: Any) -> dict[str,
     """What is known without the ledger, and what was `read` in it."""
     text = book()["ledger_status"][status].format_map(facts_of(statement))
     known = {"address": statement.ledger, "dataset": statement.dataset, "charge": statement.charge}
-    unknown: dict[str, Any] = {
-        "budget": None,
-        "budget_text": "",
-        "filter": None,
-        "remaining": "",
-        "remaining_amounts": [],
-    }
-    return {"status": status, "text": text, **known, **unknown, "shares": None, "together": None, "charges": [], **read}
+    nothing: dict[str, Any] = {"remaining_amounts": [], "shares": None, "together": None, "charges": []}
+    unknown = {"budget": None, "budget_text": "", "filter": None, "remaining": "", **nothing}
+    return {"status": status, "text": text, **known, **unknown, **read}
 
 
 def _read(ledger: Ledger, statement: PrivacyStatement) -> dict[str, Any]:

@@ -152,10 +152,8 @@ class Reproduction:
 
 def mean_rows(name: str, x: Sequence[float], runs: Mapping[str, Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
     """A row for each x, with the mean of each kind of run there."""
-    return [
-        {name: one, **{key: float(np.mean([run[at] for run in found])) for key, found in runs.items()}}
-        for at, one in enumerate(x)
-    ]
+    means = {key: np.mean(found, axis=0) for key, found in runs.items()}
+    return [{name: one, **{key: float(mean[at]) for key, mean in means.items()}} for at, one in enumerate(x)]
 
 
 def lines_of(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[float], list[float]]]:

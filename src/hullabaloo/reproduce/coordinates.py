@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,9 @@ class CoordinateDescent:
     def queries(self, updates: int) -> list[Any]:
         """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
         prices = PricedQueries(facts_of(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
-        mu = mu_of(self.problem.epsilon, self.problem.delta)
+        mu, loss = mu_of(self.problem.epsilon, self.problem.delta), self.problem.loss
         left = 1.0 if self.known else 1.0 - CONSTANTS
-        partial = prices.price(
-            "coordinate_gradient", loss=self.problem.loss, mu=mu * math.sqrt(left / updates), count=updates
-        )
+        partial = prices.price("coordinate_gradient", loss=loss, mu=mu * math.sqrt(left / updates), count=updates)
         return [partial] if self.known else [partial, prices.price("second_moments", mu=mu * math.sqrt(CONSTANTS))]
 
     def fit(self, *, passes: int, step: float, clip: float, order: str, seed: int) -> tuple[Array, Array]:
@@ -104,10 +102,8 @@ def run(quick: bool, data: Path | None) -> Reproduction:
     claims += [one for problem in problems for one in _compared(problem, rows)]
     pictures = {}
     for problem in problems:
-        mine = {
-            name: [row for row in rows if (row["problem"], row["method"]) == (problem.name, name)] for name in METHODS
-        }
-        lines = {name: (passes, [row["mean"] for row in found]) for name, found in mine.items()}
+        mine = [row for row in rows if row["problem"] == problem.name]
+        lines = {name: (passes, [row["mean"] for row in mine if row["method"] == name]) for name in METHODS}
         key = problem.name.lower().replace(", ", "-")
         below = f"tuned; ε = {problem.epsilon:g}, δ = 1/n², n = {len(problem.y):,}"
         pictures[key] = Picture(problem.name, below, "passes over the data", "(F − F*)/F*", lines)
@@ -117,10 +113,9 @@ def run(quick: bool, data: Path | None) -> Reproduction:
 
 def _compared(problem: CompositeProblem, rows: list[dict[str, Any]]) -> list[Claim]:
     """Each method at its best number of passes: DP-SGD against DP-CD, and private constants against true ones."""
-    mine = sorted(
-        (row for row in rows if row["problem"] == problem.name), key=lambda row: float(row["mean"]), reverse=True
-    )
-    best = {row["method"]: np.array(row["errors"]) for row in mine}  # of the last of a method, the least
+    mine = [row for row in rows if row["problem"] == problem.name]
+    falling = sorted(mine, key=lambda row: float(row["mean"]), reverse=True)
+    best = {row["method"]: np.array(row["errors"]) for row in falling}  # of the last of a method, the least
     ours, true, theirs = (best[name] for name in ("DP-CD, estimated M", "DP-CD, true M", "DP-SGD"))
     versus = "DP-SGD's error over DP-CD's with private constants, each at its best"
     paid = f"{problem.name}: the error with private constants over that with true ones (twice is allowed)"
@@ -169,11 +164,12 @@ METHODS = ("DP-CD, true M", "DP-CD, estimated M", "DP-SGD")
 def _curves(problem: CompositeProblem, passes: tuple[int, ...]) -> list[dict[str, Any]]:
     least, rows = problem.value(problem.minimiser()), []
     for (name, (fit, grid)), count in itertools.product(_methods(problem).items(), passes):
-        tried = [
-            np.mean([problem.relative_error(fit(count, one, seed), least) for seed in range(TUNED)]) for one in grid
-        ]
-        best = grid[int(np.argmin(tried))]
-        errors = [problem.relative_error(fit(count, best, seed), least) for seed in REPORTED]
+
+        def errors_of(one: dict[str, Any], seeds: Iterable[int], fit: Fit = fit, count: int = count) -> list[float]:
+            return [problem.relative_error(fit(count, one, seed), least) for seed in seeds]
+
+        best = min(grid, key=lambda one: np.mean(errors_of(one, range(TUNED))))
+        errors = errors_of(best, REPORTED)
         about = {"problem": problem.name, "method": name, "passes": count, "mean": float(np.mean(errors))}
         rows.append({**about, **best, "errors": errors})
     return rows
@@ -191,9 +187,8 @@ def _clip(problem: CompositeProblem) -> tuple[Claim, ...]:
     clips = np.sqrt(M / M.sum())
     least = problem.value(problem.minimiser())
     how: dict[str, Any] = {"passes": 10, "step": 1.0, "clip": 2.0, "order": ORDER}
-    fits = [
-        [CoordinateDescent(problem, True, even).fit(seed=seed, **how)[1] for seed in REPORTED] for even in (True, False)
-    ]
+    methods = [CoordinateDescent(problem, True, even) for even in (True, False)]
+    fits = [[method.fit(seed=seed, **how)[1] for seed in REPORTED] for method in methods]
     even, ours = (np.array([problem.relative_error(w, least) for w in found]) for found in fits)
     return (
         Claim("Coordinate-wise clipping", "‖(C_j)‖_{M⁻¹} = C as printed: over C", float(np.sqrt(np.sum(clips**2 / M))), 0.0, 1 - 5e-7, 1 + 5e-7),

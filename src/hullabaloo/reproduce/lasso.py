@@ -73,9 +73,8 @@ def _hard(codes: tuple[int, ...], repeats: int) -> tuple[list[dict[str, Any]], l
         instance = hard_lasso(w, w * w, generator=np.random.default_rng(w), share=0.25)
         n, p = instance.X.shape
         best = instance.loss(instance.reference)
-        fits = of_instance(instance, L1Ball(1.0), Squared()).fits(
-            FrankWolfeSolver(), n, allowance(0.1, n**-2.0), repeats
-        )
+        case = of_instance(instance, L1Ball(1.0), Squared())
+        fits = case.fits(FrankWolfeSolver(), n, allowance(0.1, n**-2.0), repeats)
         excess = min(float(np.mean([instance.loss(theta) for theta in fits])), instance.loss(np.zeros(p))) - best
         named = [instance.agreement(theta) for theta in fits]
         shares += named
@@ -88,9 +87,8 @@ def _hard(codes: tuple[int, ...], repeats: int) -> tuple[list[dict[str, Any]], l
 def _printed(records: int = 1000, columns: int = 20) -> tuple[Claim, ...]:
     """Scale and T of Algorithm 2 as the library prints them: L₁‖C‖₁ = 2, Γ = 4 for |x_ij| ≤ 1, |y| ≤ 1 over the unit l1 ball."""
     case = Case(np.ones((4, columns)), np.ones(4), math.sqrt(columns), Squared(), L1Ball(1.0))
-    plan = FrankWolfeSolver().plan(
-        case.problem(records), case.prices(records), Allowance(Budget(1.0, DELTA), calibration=Calibration.PAPER)
-    )
+    paper = Allowance(Budget(1.0, DELTA), calibration=Calibration.PAPER)
+    plan = FrankWolfeSolver().plan(case.problem(records), case.prices(records), paper)
     query: Any = plan.queries[0]
     points = query.count + 1
     scale = 2.0 * query.sensitivity / (records * query.epsilon)

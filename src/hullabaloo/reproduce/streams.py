@@ -92,11 +92,14 @@ def _excess(
         process.take(encoding.encode(X[taken:at], y[taken:at]))
         release, taken = process.released(), at
         model = np.zeros(X.shape[1]) if release is None else release.theta[:, 0]
-        best = minimise_quadratic(
-            X[:at].T @ X[:at] / at, X[:at].T @ y[:at] / at, feasible=body, penalty=NoPenalty()
-        ).theta
-        found.append(_loss(X[:at], y[:at], model) - _loss(X[:at], y[:at], np.asarray(best)))
+        found.append(_loss(X[:at], y[:at], model) - _least(X[:at], y[:at], body))
     return found
+
+
+def _least(X: Array, y: Array, body: ConvexSet) -> float:
+    """The least loss in the set."""
+    mean = minimise_quadratic(X.T @ X / len(y), X.T @ y / len(y), feasible=body, penalty=NoPenalty())
+    return _loss(X, y, np.asarray(mean.theta))
 
 
 def _loss(X: Array, y: Array, theta: Array) -> float:
@@ -138,9 +141,8 @@ def _path(length: int, draws: int) -> list[dict[str, Any]]:
         runs.append(_excess(begin, *_stream(length, P, seed), L2Ball(1.0), looks, encoding))
     query = begin().query
     bounds = [incremental(query.sigma * query.error(at), at, columns=P, radius=1.0, failure=FAILURE) for at in looks]
-    return [
-        {"t": at, "sums": float(np.mean([run[i] for run in runs])), "bound": bounds[i]} for i, at in enumerate(looks)
-    ]
+    means = np.mean(runs, axis=0).tolist()
+    return [{"t": at, "sums": mean, "bound": bound} for at, mean, bound in zip(looks, means, bounds, strict=True)]
 
 
 def _distortions(sizes: list[int], seeds: int) -> tuple[list[float], list[float]]:
@@ -150,9 +152,8 @@ def _distortions(sizes: list[int], seeds: int) -> tuple[list[float], list[float]
     for row in rows:
         row[rng.choice(WIDE, 5, replace=False)] = rng.normal(size=5)
     rows /= np.linalg.norm(rows, axis=1)[:, None]
-    points = np.concatenate(
-        [(rows[:, None, :] + sign * np.eye(WIDE)[None, :20, :]).reshape(-1, WIDE) for sign in (1.0, -1.0)]
-    )
+    moves = np.eye(WIDE)[:20]
+    points = (rows[:, None, :] + np.concatenate([moves, -moves])).reshape(-1, WIDE)
     width = math.sqrt(2.0 * math.log(400.0)) + L1Ball(1.0).gaussian_width(WIDE).high
     seen, lengths = [], np.linalg.norm(points, axis=1)
     for m in sizes:
@@ -170,9 +171,7 @@ def _sketched(length: int, seed: int) -> dict[str, Any]:
     encoding = DOMAIN.encoding(n_features=WIDE, fit_intercept=False)
     excess = _excess(lambda: model._open(encoding), X, y, body, [length], encoding)[0]
     query: Any = model._open(encoding).query
-    best = minimise_quadratic(X.T @ X / length, X.T @ y / length, feasible=body, penalty=NoPenalty()).theta
     width = math.sqrt(WIDE) + body.gaussian_width(WIDE).high
-    least = _loss(X, y, np.asarray(best))
     sizes: dict[str, Any] = {"size": SIZE, "width": width, "radius": 1.0}
-    bound = sketched(query.sigma * query.error(8), length, least=least, failure=FAILURE, **sizes)
+    bound = sketched(query.sigma * query.error(8), length, least=_least(X, y, body), failure=FAILURE, **sizes)
     return {"T": length, "m": SIZE, "excess": excess, "bound": bound, "excess / bound": excess / bound}

@@ -141,13 +141,11 @@ def _printed(records: int = 1000, p: int = 20) -> tuple[Claim, ...]:
         count = query.count + (item == "Algorithm 5")
         theirs = math.sqrt(32.0 * count) * lipschitz * math.log(count / DELTA)
         claims.append(Claim.agrees(item, "σ = √(32 T) L ln(T/δ)/(nε)", query.sigma / theirs))
-        claims.append(
-            Claim(private, f"{item} as printed is (1, δ)-private: its real ε", epsilon_of(plan.event, DELTA), high=1.0)
-        )
+        real = epsilon_of(plan.event, DELTA)
+        claims.append(Claim(private, f"{item} as printed is (1, δ)-private: its real ε", real, high=1.0))
     multiplier, curvature = paper_objective_perturbation(Budget(1.0, DELTA))
-    claims.append(
-        Claim.agrees("Algorithm 2", "σ = L√(2 ln(1/δ))/(nε)", multiplier / math.sqrt(2.0 * math.log(1.0 / DELTA)))
-    )
+    theirs = math.sqrt(2.0 * math.log(1.0 / DELTA))
+    claims.append(Claim.agrees("Algorithm 2", "σ = L√(2 ln(1/δ))/(nε)", multiplier / theirs))
     real = epsilon_of(ObjectivePerturbationEvent(multiplier, curvature, Neighbours.REPLACE_ONE), DELTA)
     claims.append(Claim("Algorithm 2", "as printed it is (1, δ)-private: its real ε", real, high=1.0))
     return tuple(claims)

@@ -74,17 +74,13 @@ def linear(direction: Array, signal: float, body: ConvexSet, *, penalty: Penalty
     return Case(X, np.ones(4), 1.0, Huber(STEEP), body, penalty or NoPenalty())
 
 
-def linear_excess(case: Case, theta: Array) -> float:
-    """Excess of the linear loss: the signal times what the model falls short of the set's support function."""
-    slope = STEEP * case.X[0]
-    assert case.constraint is not None
-    return case.constraint.support(slope) - float(slope @ theta)
-
-
 def worst_linear(
     solver: Solver, direction: Array, body: ConvexSet, records: int, allowance: Allowance, draws: int, *, first: int = 0
 ) -> float:
-    """The largest mean excess over strengths of signal, from one lost in the noise to one that nobody can miss."""
+    """The largest mean excess over strengths of signal, from one lost in the noise to one that nobody can miss.
+
+    The excess of a linear loss is the signal times what the model falls short of the set's support function.
+    """
     problem = linear(direction, 1.0, body).problem(records)
     sigma = 2.0 * STEEP / (records * allowance.mu)
     width = body.gaussian_width(problem.dimension).value / body.support(direction)
@@ -92,9 +88,9 @@ def worst_linear(
     found = []
     for signal in signals or [1.0]:
         case = linear(direction, float(signal), body)
-        found.append(
-            np.mean([linear_excess(case, theta) for theta in case.fits(solver, records, allowance, draws, first=first)])
-        )
+        slope = STEEP * case.X[0]
+        fits = case.fits(solver, records, allowance, draws, first=first)
+        found.append(np.mean([body.support(slope) - float(slope @ theta) for theta in fits]))
     return float(max(found))
 
 

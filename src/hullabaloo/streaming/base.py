@@ -7,8 +7,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Self, cast
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from hullabaloo.curation.intake import StreamBuffer, encoded
@@ -24,8 +22,6 @@ from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import Release, check_types, declared, warn_of_column, whole
 from hullabaloo.streaming.opening import EXISTS, opened
 from hullabaloo.streaming.parameters import check_stream
-
-Array = npt.NDArray[np.float64]
 
 _OPENING = threading.RLock()  # two threads that begin a stream begin one, and it is charged once
 _COPY = (

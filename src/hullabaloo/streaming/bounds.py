@@ -10,7 +10,6 @@ intercept is a coordinate as any other. The squared loss is `½(⟨x, θ⟩ − 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
 
 from hullabaloo.privacy.schedule import Schedule
 
@@ -18,7 +17,6 @@ Batch = Callable[["Shape", int, float], float]
 """Excess risk of one fit: of a shape, n records and μ."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a problem's bounds are made of.
@@ -78,9 +76,8 @@ def by_width(shape: Shape, records: int, mu: float) -> float:
     """
     bend, noise = 2.0 * records * shape.curvature, shape.sensitivity * shape.width / mu
     best = max(1, math.floor(math.pow(2.0 * bend / noise, 2.0 / 3.0)))  # the continuous minimum; neighbours are tried
-    return min(
-        float(bend / (k + 2) + noise * math.sqrt(k)) for k in {max(1, best - 2), max(1, best - 1), best, best + 1}
-    )
+    near = (max(1, best - 2), max(1, best - 1), best, best + 1)
+    return min(float(bend / (k + 2) + noise * math.sqrt(k)) for k in near)
 
 
 def refitted(
@@ -243,7 +240,5 @@ def estimator_alpha(
     positions = [schedule.position(step) for step in range(1, schedule.completed(horizon) + 1)]
     ends = [*positions[1:], horizon + 1][: len(positions)]
     before = (min([*positions[:1], horizon + 1]) - 1) * between
-    found = (
-        bound(at, failure / len(positions)) + (end - 1 - at) * between for at, end in zip(positions, ends, strict=True)
-    )
-    return max((before, *found))
+    spans, share = zip(positions, ends, strict=True), failure / max(1, len(positions))
+    return max((before, *(bound(at, share) + (end - 1 - at) * between for at, end in spans)))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ FORMAT = Format("hullabaloo stream model", "saved model of a stream", "stream.mo
 _NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of data/kernels.py
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamModel(CoefficientInference):
     """The model that a stream of numbers released after `position` records; reading, copying and keeping it costs nothing.
@@ -228,7 +227,6 @@ class StreamModel(CoefficientInference):
 load = StreamModel.load
 
 
-@final
 class SinglePredictor:
     """`⟨x, θ⟩` of one record on the unit domain, the very operations of `Encoding.predictions` on a table of one row.
 
@@ -270,11 +268,8 @@ class _Row:
             (block.feature, LevelIndex(block.all_levels).place, _columns(block.levels, block.columns, block.missing))
             for block in layout.onehot
         ]
-        self._products = [
-            (column, a, b)
-            for block in layout.products
-            for column, (a, b) in zip(block.columns, block.factors, strict=True)
-        ]
+        products = [zip(block.columns, block.factors, strict=True) for block in layout.products]
+        self._products = [(column, a, b) for block in products for column, (a, b) in block]
         self._clip = encoding.domain.row_norm
         self._intercept = encoding.fit_intercept
         self._width = len(layout.names)

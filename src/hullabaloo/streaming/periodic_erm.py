@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -24,7 +24,6 @@ from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.refits import RULES, planned, spacing
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class PeriodicModel:
     """A fitted estimator, as a stream released it after `position` records; reading and copying it costs nothing.
@@ -67,7 +66,6 @@ def _table(estimator: PrivateLinearModel, x: Mapping[str, Any]) -> Any:
     return table_of([tuple(map(x.get, names))], names, len(names))
 
 
-@final
 class PeriodicERM(Around, PrivateStream):
     """An estimator fitted again on all records so far, at every release; in between the last model stays.
 

@@ -190,10 +190,8 @@ def plan(
     task, encoding = planned_task("hb.streaming.plan", horizon, **about)
     schedule = Schedule.of(horizon, every)
     looks = _looks(schedule)
-    ways = [
-        _way(SUMS, lambda: _sums(task, encoding, schedule, looks)),
-        _way(AGAIN, lambda: _again(task, encoding, every, horizon, looks)),
-    ]
+    ways = [_way(SUMS, lambda: _sums(task, encoding, schedule, looks))]
+    ways.append(_way(AGAIN, lambda: _again(task, encoding, every, horizon, looks)))
     if set is not None and isinstance(task.loss, Squared) and encoding.facts.width > WIDEST_REHEARSAL:
         ways.append(_way(SKETCH, lambda: _sketch(task, encoding, schedule, looks)))
     able = [way for way in ways if way.able]

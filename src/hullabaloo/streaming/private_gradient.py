@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,6 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy.answers import Array, NoisyMoments
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PrivateGradient:
     """`g_t(θ) = Gθ − c`, near the gradient of `f_t(θ) = (1/2t) Σ_{i≤t} w_i (⟨x_i, θ⟩ − y_i)²` for all θ, on the unit domain.

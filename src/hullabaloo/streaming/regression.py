@@ -5,7 +5,7 @@ from abc import ABC
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,7 +82,6 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
         )
 
 
-@final
 class IncrementalRegression(StreamRegressor):
     """Private least squares over a stream: after every step, minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over the records so far.
 
@@ -185,7 +184,6 @@ class IncrementalRegression(StreamRegressor):
         return {"solver": self.solver}
 
 
-@final
 class SketchedRegression(StreamRegressor):
     """Private least squares over a stream with many columns, in memory of m² in place of p² numbers.
 

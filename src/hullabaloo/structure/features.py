@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +92,6 @@ def columns_of_feature(encoding: Encoding, name: str) -> list[int]:
     return columns_of(encoding, name)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class FeatureGrid(Written):
     """The declared features are pixels of `rows` × `columns`, row by row: `FeatureGrid(8, 8)`.
@@ -137,7 +136,6 @@ class FeatureGrid(Written):
 SHOWN = 6
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class FeatureTree(Written):
     """Which feature hangs under which: `FeatureTree({"child": "parent"})`, features by name or by their place.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn
 
 from hullabaloo import geometry
 from hullabaloo.codec import Written
@@ -259,7 +259,6 @@ def _places(encoding: Encoding, feature: object) -> list[int]:
 # What a file keeps of a set function that it cannot hold.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NotInFile(Written, geometry.SetFunction):
     """What a saved model keeps of a function that only its program knows: name, number of columns, and `least`.

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import hullabaloo as hb
 from hullabaloo.data.saving import write_whole
 
 if TYPE_CHECKING:
-    from hullabaloo.data import Domain
     from hullabaloo.linear_model.base import PrivateLinearModel
 
 DATASET = "redbook-1974"
@@ -80,20 +80,18 @@ class Curve:
 
 
 def measure(
-    model: "PrivateLinearModel", domain: "Domain", survey: Any, delta: float, advance: Callable[[], None]
+    model: "PrivateLinearModel", domain: "hb.Domain", survey: Any, delta: float, advance: Callable[[], None]
 ) -> Curve:
     """Fit again and again, without a ledger, because the table is public; `advance` is called after each ε. *Not private*: it measures on the table itself."""
-    from hullabaloo.linear_model import LinearRegression
-    from hullabaloo.privacy import Budget
 
-    def fitted(budget: Budget) -> float:
-        return score(LinearRegression(domain=domain, budget=budget).fit(survey), survey)
+    def fitted(budget: hb.Budget) -> float:
+        return score(hb.LinearRegression(domain=domain, budget=budget).fit(survey), survey)
 
     draws: dict[float, list[float]] = {}
     for epsilon in EPSILONS:
-        draws[epsilon] = [fitted(Budget(epsilon, delta)) for _ in range(DRAWS)]
+        draws[epsilon] = [fitted(hb.Budget(epsilon, delta)) for _ in range(DRAWS)]
         advance()
-    return Curve(fitted(Budget(math.inf)), score(model, survey), draws)
+    return Curve(fitted(hb.Budget(math.inf)), score(model, survey), draws)
 
 
 def score(model: "PrivateLinearModel", survey: Any) -> float:

@@ -56,7 +56,6 @@ class HasCardinalityForm(SetFunction, HasProximalForm):
 # The number of columns: its norm is the l1 norm.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Cardinality(Written, HasCardinalityForm, HasGreedyForm):
     """F(A) = |A|: Ω(w) = ‖w‖₁, Ω*(s) = max|s_j|, |P| the cube of side 2. Any number of columns.
@@ -92,7 +91,6 @@ class Cardinality(Written, HasCardinalityForm, HasGreedyForm):
 # The number of columns up to a bound: its norm is the sum of the largest magnitudes.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class BoundedCardinality(Written, HasCardinalityForm):
     """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
@@ -135,7 +133,6 @@ class BoundedCardinality(Written, HasCardinalityForm):
 _WIDEST = 10**8
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ConcaveCardinality(Written, HasCardinalityForm):
     """F(A) = weights_1 + … + weights_|A|: Ω(w) = Σ_k weights_k |w|_(k), the sorted l1 norm (Bogdan et al. 2015).

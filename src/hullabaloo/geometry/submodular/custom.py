@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from numbers import Integral
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +124,6 @@ def _public(stream: int, counter: int) -> int:
 # A set function given as a callable of the user's, checked for what a norm needs.
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class CustomSetFunction(SetFunction):
     """F(A) = function(A), `function` a callable of a frozenset of the columns 0..p−1 that gives a number.

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from reprlib import Repr
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,6 @@ def _side(number: object, what: str) -> int:
 _SHORT = Repr()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GroupCover(Written, SetFunction, HasProximalForm):
     """F(A) = Σ_G d_G 1[A ∩ G ≠ ∅] for groups G of columns, which may overlap: Ω(w) = Σ_G d_G max_{j∈G} |w_j|.
@@ -191,7 +189,6 @@ def _forest(lists: Lists, weights: Vector, p: int) -> Forest | None:
 # Contiguous supports: a model costs the stretch from its first column to its last.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Intervals(Written, SetFunction, HasProximalForm):
     """F(A) = p − 1 + (max A − min A + 1) for A ≠ ∅: supports are stretches of neighbouring columns.

@@ -52,7 +52,6 @@ def _refuse_other(shape: "_OfSetFunction | SubmodularPenalty") -> None:
 # The ball {Ω(θ) ≤ radius} of the norm of a set function: structured sparsity as a constraint.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SubmodularBall(_OfSetFunction, HasMirrorMap):
     """C = {θ ∈ R^p : Ω(θ) ≤ radius}, Ω the norm of a set function F, in the unit domain.
@@ -115,7 +114,6 @@ class SubmodularBall(_OfSetFunction, HasMirrorMap):
 # The symmetric submodular polyhedron {s : ‖s_A‖₁ ≤ radius·F(A)}, whose support function is radius·Ω.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SubmodularPolyhedron(_OfSetFunction):
     """C = radius·|P|(F) = {s ∈ R^p : ‖s_A‖₁ ≤ radius·F(A) for all A}, the ball of the dual norm Ω*.
@@ -170,7 +168,6 @@ class SubmodularPolyhedron(_OfSetFunction):
 # The penalty strength·Ω(θ): structured sparsity.
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SubmodularPenalty(Written, Penalty):
     """ψ(θ) = strength·Ω(θ), Ω the norm of a set function: supports that the function makes cheap are favoured.

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
 from reprlib import Repr
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from hullabaloo.geometry.width import Width, by_quadrature
 Indices = NDArray[np.int64]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Lists:
     """Lists of indices one after the other: list i is entry[start[i]:start[i + 1]]."""
@@ -38,7 +36,6 @@ class Lists:
         return Lists.of(np.bincount(self.entry, minlength=count), owner[np.argsort(self.entry, kind="stable")])
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Forest:
     """Groups that are nested or disjoint, numbered children first.
@@ -114,7 +111,6 @@ def cover_width(sizes: Indices, weights: Vector) -> Width:
 _SHORT = Repr()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class TreeCover(Written, SetFunction, HasProximalForm):
     """F(A) = Σ d_j over all columns j at or above a column of A: Ω(w) = Σ_j d_j max |w| over j and its descendants.

@@ -8,7 +8,7 @@ alone), so the guarantee holds for streams that are chosen after looking at earl
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +86,6 @@ class Decoder(Half, ABC):
         """The noisy sums (steps, d) after each of the next steps, from the encoded vectors (m, d) that they completed."""
 
 
-@final
 class Sums(Half):
     """`S_t = decay · S_{t−1} + y_t`, and `S_t − decay^w S_{t−w}` under a window of w steps. Post-processing."""
 

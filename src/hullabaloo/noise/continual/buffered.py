@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,6 @@ NORMALISED = 1 << 24
 """Up to so many steps columns are normalised; beyond, it would gain less than 3 %."""
 
 
-@final
 @dataclass(frozen=True)
 class BufferedToeplitz(Strategy):
     """`C = C₀ D⁻¹`: C₀ Toeplitz with `c_k = Σ_i w_i θ_i^{k−1}`, D the norms of its columns for a known horizon (else D = I).
@@ -111,7 +110,6 @@ class BufferedToeplitz(Strategy):
         return {**super().to_dict(), "any_time": self.any_time, "buffers": self.buffers}
 
 
-@final
 class _Buffers(Encoder):
     def __init__(self, strategy: BufferedToeplitz, length: int) -> None:
         high, low = np.zeros((2, strategy.buffers, length))
@@ -126,7 +124,6 @@ class _Buffers(Encoder):
         return out
 
 
-@final
 class _Inverse(Decoder):
     def __init__(self, strategy: BufferedToeplitz, length: int) -> None:
         self.strategy, self.sums = strategy, Sums(length, strategy.decay, strategy.window)

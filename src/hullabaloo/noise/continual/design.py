@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,6 @@ STRIDE = 4096
 """Errors computed at a time, so that their working memory stays small."""
 
 
-@final
 @dataclass(frozen=True)
 class Design:
     """C has the coefficients `c_0 = 1, c_k = Σ_i γ w_i (γ (1 − δ_i))^{k−1}`; `A = BC` are sums with decay γ cut off at a window.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +41,6 @@ class _History(Half):
         return out
 
 
-@final
 class HistoryEncoder(_History, Encoder):
     """`m_t = Σ_s C_ts x_s`, added up in the order of the steps."""
 
@@ -50,7 +49,6 @@ class HistoryEncoder(_History, Encoder):
         return self.combined(x)
 
 
-@final
 class HistoryDecoder(_History, Decoder):
     """`Σ_s B_ts m_s`; with `norm`, running sums of `norm_t Σ_s (C⁻¹)_ts m_s`."""
 
@@ -64,7 +62,6 @@ class HistoryDecoder(_History, Decoder):
         return out if self.norm is None else self.sums.add(out * self.norm[start : start + steps, None])
 
 
-@final
 @dataclass(frozen=True)
 class SquareRootToeplitz(Strategy):
     """`C = R D⁻¹`, `R² = A` the sums, D the norms of the columns of R (I under a window).
@@ -164,7 +161,6 @@ def _errors(strategy: SquareRootToeplitz) -> Array:
     return np.sqrt(out)
 
 
-@final
 @dataclass(frozen=True)
 class BestFactorisation(Strategy):
     """Lower triangular `A = BC` with columns of C of norm 1 and the least `max_t ‖e_tᵀ B‖`, to 10⁻⁴ of it for prefix sums.

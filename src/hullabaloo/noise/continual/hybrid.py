@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ DOUBLING, RARE = 0.5, 1.0 / 32.0
 """Share of the privacy (in squares) that the noisy sum of an epoch takes: measured best where epochs double, little where they do not."""
 
 
-@final
 @dataclass(frozen=True)
 class Hybrid(Strategy):
     """Epochs of `first`, then `first, 2 first, 4 first, …` steps, none longer than 2^28; the sum after a step is that of the epochs
@@ -194,7 +193,6 @@ class _ByEpochs(Half):
         super().restore(state)
 
 
-@final
 class _Epochs(_ByEpochs, Encoder):
     def encode(self, x: Array) -> Array:
         parts = [np.empty((0, x.shape[1]))]
@@ -207,7 +205,6 @@ class _Epochs(_ByEpochs, Encoder):
         return np.concatenate(parts)
 
 
-@final
 class _Estimates(_ByEpochs, Decoder):
     def decode(self, noisy: Array, steps: int) -> Array:
         epochs, out = 0, np.empty((steps, noisy.shape[1]))

@@ -1,7 +1,6 @@
 """Continual sums with noise: exact vectors in, noisy running sums out, every noise drawn once."""
 
 from collections.abc import Mapping
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ BLOCK = 1 << 18
 """Numbers worked on at a time: they stay in the cache, and memory does not grow with a batch."""
 
 
-@final
 class ContinualSum:
     """Noisy sums `B(Cx + z)`, z ~ N(0, σ²) in every coordinate of every encoded vector, as steps arrive.
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from hullabaloo.noise.continual import kernels
 from hullabaloo.noise.continual.base import UNIT_ROUNDOFF, UP, Array, Decoder, Encoder, Integers, Strategy
 
 
-@final
 @dataclass(frozen=True)
 class BinaryTree(Strategy):
     """Step t encodes the sum of the last `2^l` vectors, l the lowest set bit of t; the sum after t is that of one node per set bit of t.
@@ -71,7 +70,6 @@ class BinaryTree(Strategy):
         return {"name": self.name, "steps": self.steps, "column_norm": self.column_norm}
 
 
-@final
 class _Nodes(Encoder):
     """`nodes[l]` is the sum of the latest complete node of level l that is a left child."""
 
@@ -82,7 +80,6 @@ class _Nodes(Encoder):
         return out
 
 
-@final
 class _Prefix(Decoder):
     def decode(self, noisy: Array, steps: int) -> Array:
         out = np.empty((steps, noisy.shape[1]))
