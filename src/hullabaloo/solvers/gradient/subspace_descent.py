@@ -9,14 +9,14 @@ far to go is nearly free to learn, and whether to go at all. So most of the budg
 gradient's phases. Gradients are cut at a private quantile of their lengths; of classes, whose rarer one's are the longer, where rows of a quantile's length would have the longest.
 Directions are scaled by how long records are likely to be along them, by noise alone and as `E φ'⟨x, g⟩ = ‖g‖²` says.
 
-*What is kept.* At the level the mean derivative a along the first direction is asked once more. The model is taken `(1 − (z s/a)²)₊` of the way from the level
-alone, s the noise of a, z = `SURE`: noise alone is kept in one fit of twenty. The records that made a direction lie further along it than others do, by `φ'‖x‖²/n` each:
-of a, `E φ'²‖x‖²/n` is of this kind, and the way shorter by its share.
+*What is kept.* At the level the mean derivative a along the first direction is asked once more. The records that made a direction lie further along it than others do, by
+`φ'‖x‖²/n` each: of a, `b = E φ'²‖x‖²/n` is of this kind. Without a signal `a − b` is noise, s of the answer and, as the direction is noise of size s₁ too, `s₁√b` of the records. The model is taken
+`(1 − (zσ/(a − b))²)₊ (a − b)/a` of the way from the level alone, `σ² = s² + s₁²b`, z = `SURE`: noise alone is kept in one fit of twenty.
 """
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,11 +42,12 @@ LEVEL, LENGTHS, EVIDENCE, FITS = 0.08, 0.02, 0.05, 0.15
 by a point or two."""
 CUT, SURE = 0.3, 1.645
 """Share of the records whose gradients are shortened (of 0.15, 0.3 and 0.5), and standard deviations of noise that evidence has to exceed."""
+OWN = 0.65
+"""`E φ'·cut(φ')` over the cut's square, of normal residuals of which `CUT` are cut."""
 FINE = 0.0012
 """Noise s of a mean of unit contributions below which two directions keep more than one (on six tables, two relations and three ε)."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SubspaceDescentSolver(Solver):
     """The model of least loss in the span of one noisy gradient, or two, for tables of many columns that all matter a little.
@@ -74,17 +75,19 @@ class SubspaceDescentSolver(Solver):
             return menu.price("centred_gradient", loss=loss, mu=allowance.mu * math.sqrt(share / count), count=count)
 
         k = 2 if problem.intercept and slopes > 3 and steps(prices, 1.0).sigma < FINE * problem.records else 1
-        level, small, menu = alone(problem), spanned(problem, k), prices.restricted(k)
-        first = PLAIN.plan(level, prices.restricted(0), Allowance.gdp(allowance.mu * math.sqrt(LEVEL)))
+        small, menu, first = spanned(problem, k), prices.restricted(k), Plan(PLAIN.name, (), {})
+        if problem.intercept:
+            first = PLAIN.plan(alone(problem), prices.restricted(0), Allowance.gdp(allowance.mu * math.sqrt(LEVEL)))
         lengths = prices.price("norm_histogram", loss=loss, bins=BINS, mu=allowance.mu * math.sqrt(LENGTHS), count=1)
-        walk = steps(prices, 1.0 - LEVEL - LENGTHS - EVIDENCE - FITS, k)
         fit = FIT.plan(small, menu, Allowance.gdp(allowance.mu * math.sqrt(FITS / k)))
         fits = [query for query in fit.queries if query.name != "means"] * k
-        asked = {"lengths": lengths, "walk": walk, "evidence": steps(menu, EVIDENCE)}
+        asked = {"lengths": lengths, "evidence": steps(menu, EVIDENCE)}
+        spent = Plan(self.name, (*first.queries, *asked.values(), *fits), {}).event.gdp_mu() or 0.0
+        asked = {"walk": steps(prices, 1.0 - (spent / allowance.mu) ** 2, k), **asked}
         settings = {name: query.sigma / problem.records for name, query in asked.items()}
         settings |= {"directions": k, "fit": dict(fit.settings), "level": dict(first.settings)}
         reason = f"{k} noisy gradient{'s' * (k - 1)} of all columns, and the best model of what they span"
-        return Plan(self.name, (*first.queries * problem.intercept, *asked.values(), *fits), settings, reason)
+        return Plan(self.name, (*first.queries, *asked.values(), *fits), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The level; then direction and model in turn; and as much of the last model as there is evidence for."""
@@ -109,7 +112,7 @@ class SubspaceDescentSolver(Solver):
         shares = curator.answer("norm_histogram", None if classes else level, edges=grid, **about)
         clip = quantile(shares, grid, plan.settings["lengths"], above=CUT, likely=float(grid[-4]))
         ends = np.sort(np.abs(loss.derivative(np.full(2, level[q:].sum()), np.array([-1.0, 1.0]))))
-        square, clip = (clip**2 * ends.prod(), clip * ends[1]) if classes else (0.5 * clip**2, clip)
+        square, clip = (clip**2 * ends.prod(), clip * ends[1]) if classes else (OWN * clip**2, clip)
         theta, noise, kept = level, plan.settings["walk"] * clip, 0.0
         for j in range(k):
             found = curator.answer("centred_gradient", theta, clip_norm=clip, **about)[:q]
@@ -118,8 +121,9 @@ class SubspaceDescentSolver(Solver):
             matrix[:q, j] = TYPICAL / likely * found
             seen = _seen(small, path, matrix, curator)
             if not j:
-                own = square / problem.records * TYPICAL / likely
-                kept = _kept(seen, level[q:], plan.settings["evidence"], own)
+                own, chance = square / problem.records, noise * math.sqrt(square / problem.records)
+                told = own * TYPICAL / likely, chance * TYPICAL / likely
+                kept = _kept(seen, level[q:], plan.settings["evidence"], *told)
             theta = matrix @ _fitted(seen)
         return Solution((level + kept * (theta - level))[:, None], trace=({"gradients cut at": clip, "kept": kept},))
 
@@ -153,9 +157,9 @@ def _fitted(seen: Descent) -> Array:
     return descent.second_phase(point, told["gradients cut at"], told["farther"])[0] if descent.path.late else point
 
 
-def _kept(seen: Descent, level: Array, noise: float, own: float) -> float:
-    """How much of the way there is evidence for; `own` is what of the derivative along the first column the records themselves put there."""
+def _kept(seen: Descent, level: Array, noise: float, own: float, chance: float) -> float:
+    """How much of the way there is evidence for; `own` of the derivative along the first column the records themselves put there, which differs by `chance` of records."""
     point, clip = np.append(np.zeros(seen.view.slopes), level), seen.path.slope * seen.view.typical
     falling = float(seen.gradient(point, clip, TINY if seen.view.intercept else 1.0)[0])
-    sure = SURE * noise * clip
-    return (1.0 - (sure / falling) ** 2) * max(0.0, 1.0 - own / falling) if falling > sure else 0.0
+    sure = SURE * math.hypot(noise * clip, chance)
+    return (1.0 - (sure / (falling - own)) ** 2) * (1.0 - own / falling) if falling - own > sure else 0.0
