@@ -263,7 +263,10 @@ def narrow(one: Forecast, problem: Problem, small: Problem, menu: QueryPrices, a
         return one
     spend = allowance.scaled(share(one.name, problem, small))
     (found,) = propose(small, menu, spend, {one.name: one.solver})
-    return replace(one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan)
+    columns = problem.dimension if found.plan else 0
+    return replace(
+        one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan, columns=columns
+    )
 
 
 def _constant(

@@ -91,12 +91,8 @@ class SubspaceDescentSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The level; then direction and model in turn; and as much of the last model as there is evidence for."""
-        k, p, q, loss = (
-            plan.settings["directions"],
-            problem.dimension,
-            problem.dimension - problem.intercept,
-            problem.loss,
-        )
+        k, p, loss = plan.settings["directions"], problem.dimension, problem.loss
+        q = p - problem.intercept
         path, small, slope = GradientSchedule(**plan.settings["fit"]), spanned(problem, k), smooth_and_steep(loss)[1]
         matrix, level = np.zeros((p, small.dimension)), np.zeros(p)
         matrix[q:, k:] = 1.0
@@ -105,10 +101,8 @@ class SubspaceDescentSolver(Solver):
             level[-1] = PLAIN.run(one, first, curator.restricted(np.zeros(0, dtype=np.int64))).theta[-1, 0]
             level[-1] /= 1.0 + (plain_level_noise(one, first) / USUAL_LEVEL) ** 2
         about: dict[str, Any] = {"centre": np.zeros(p), "intercept_weight": TINY if problem.intercept else 1.0}
-        classes, grid = (
-            loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE),
-            edges(reach(problem), BINS - 1),
-        )
+        classes = loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
+        grid = edges(reach(problem), BINS - 1)
         shares = curator.answer("norm_histogram", None if classes else level, edges=grid, **about)
         clip = quantile(shares, grid, plan.settings["lengths"], above=CUT, likely=float(grid[-4]))
         ends = np.sort(np.abs(loss.derivative(np.full(2, level[q:].sum()), np.array([-1.0, 1.0]))))
