@@ -53,6 +53,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "gradient": {},
     "adaptive_gradient": {},
     "preconditioned_gradient": {},
+    "subspace_descent": {},
     "coordinate_descent": {},
     "greedy_coordinate_descent": {},
     "greedy_selection": {},

@@ -132,6 +132,7 @@ GAUSSIAN = {
     "greedy coordinate descent": Fit(
         GreedyCoordinateDescentSolver(), "add-or-remove", ONES, REMOVED, 0.35, budget=BOTH, runs=200
     ),
+    "subspace descent": Fit("subspace_descent", "add-or-remove", ONES, REMOVED, 0.9, runs=200),
     "greedy selection": Fit(GreedySelectionSolver(), "add-or-remove", ONES, REMOVED, 0.35, budget=BOTH, runs=200),
 }
 CHOICES = Fit(

@@ -28,7 +28,7 @@ from hullabaloo.reproduce import reproduce
 from hullabaloo.solvers import (
     AdaptiveGradientSolver, ConstantSolver, CoordinateDescentSolver, DualFrankWolfeSolver, FrankWolfeSolver,
     GradientSolver, GreedyCoordinateDescentSolver, GreedySelectionSolver, MirrorDescentSolver, MomentsSolver,
-    ObjectivePerturbationSolver, OutputPerturbationSolver, PreconditionedGradientSolver,
+    ObjectivePerturbationSolver, OutputPerturbationSolver, PreconditionedGradientSolver, SubspaceDescentSolver,
 )
 from hullabaloo.solvers.mirror.oracle import mirror_descent
 
@@ -44,7 +44,7 @@ __all__ = [
     "Pinball", "Poisson", "PoissonRegressor", "Polytope", "PreconditionedGradientSolver", "PrivateBounds",
     "PrivateSearchCV", "QuantileRegressor", "ResidualLoss", "Ridge", "SetFunction", "Simplex", "SmoothedHinge", "Squared",
     "SquaredL2Penalty", "SquaredTargets", "StructuredSparseClassifier", "StructuredSparseRegression",
-    "SubmodularBall", "SubmodularPenalty", "TreeCover", "__version__", "audit", "compare", "custom_loss", "evaluate", "load",
+    "SubmodularBall", "SubmodularPenalty", "SubspaceDescentSolver", "TreeCover", "__version__", "audit", "compare", "custom_loss", "evaluate", "load",
     "mirror_descent", "model_selection", "plan", "predict", "private_bounds", "private_pipeline", "report", "reproduce", "scan",
     "streaming", "theory",
 ]

@@ -79,6 +79,7 @@ FITS: dict[str, Callable[[], Any]] = {
     "moments": lambda: hb.LinearRegression(domain=NUMBERS, solver="moments"),
     "gradient": lambda: hb.LinearRegression(domain=NUMBERS, solver="gradient"),
     "adaptive": lambda: hb.LinearRegression(domain=NUMBERS, solver="adaptive_gradient"),
+    "subspace": lambda: hb.LinearRegression(domain=NUMBERS, solver="subspace_descent"),
     "auto": lambda: hb.LinearRegression(domain=NUMBERS),
     "weights": lambda: hb.Ridge(domain=WEIGHED, solver="preconditioned_gradient"),
     "mirror": lambda: hb.LinearRegression(domain=NUMBERS, solver="mirror_descent", constraint=hb.L1Ball(1.0)),

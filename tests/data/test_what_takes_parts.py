@@ -21,7 +21,16 @@ SUMS = "a solver that adds up: moments, gradient, adaptive_gradient, preconditio
 MEMORY = "the table in memory, or the path of its file"
 SOLVERS: dict[str, dict[str, Any]] = {
     **{
-        name: {} for name in ("auto", "moments", "gradient", "adaptive_gradient", "preconditioned_gradient", "constant")
+        name: {}
+        for name in (
+            "auto",
+            "moments",
+            "gradient",
+            "adaptive_gradient",
+            "preconditioned_gradient",
+            "subspace_descent",
+            "constant",
+        )
     },
     "mirror_descent": {"constraint": hb.L1Ball(1.0)},
     "frank_wolfe": {"constraint": hb.L1Ball(1.0)},

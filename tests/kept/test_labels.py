@@ -39,7 +39,8 @@ ESTIMATORS = {
 STREAMS = {"IncrementalRegression", "PeriodicERM", "SketchedRegression"}
 SOLVERS = {
     "adaptive_gradient", "constant", "coordinate_descent", "dual_frank_wolfe", "frank_wolfe", "gradient", "greedy_coordinate_descent",
-    "greedy_selection", "mirror_descent", "moments", "objective_perturbation", "output_perturbation", "preconditioned_gradient", "with_inference",
+    "greedy_selection", "mirror_descent", "moments", "objective_perturbation", "output_perturbation", "preconditioned_gradient",
+    "subspace_descent", "with_inference",
 }  # fmt: skip
 STRATEGIES = {"buffered", "dense", "hybrid", "square_root", "tree"}
 EVENTS = {

@@ -13,7 +13,7 @@ from hullabaloo.geometry import Box, GroupPenalty, L1Ball, L1Penalty, NuclearBal
 from hullabaloo.losses import Logistic
 from hullabaloo.planning.choose import best_of, choose, forecasts
 from hullabaloo.planning.favours import weights
-from hullabaloo.planning.forecasts import WIDE_ROWS
+from hullabaloo.planning.forecasts import JUDGES, WIDE_ROWS, wide_rows
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.narrowed import COLUMNS, narrowed, share
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -64,6 +64,16 @@ def test_what_is_made_for_its_own_columns_is_not_narrowed() -> None:
     assert narrowed(*posed(p, penalty=L1Penalty(0.1))) is not None
 
 
+def test_rows_hold_the_sampling_error_of_all_columns() -> None:
+    """As many columns over rows as half of the columns over all records, within what is affordable; never more rows than records."""
+    for p, n in ((1_500, 7_000), (2_800, 4_900), (40_000, 1_200), (700, 300), (700, 10**6)):
+        small, _ = narrowed(*posed(p, n)) or posed(p, n)
+        rows = wide_rows(small, p)
+        assert rows <= min(n, WIDE_ROWS)
+        if JUDGES < rows < WIDE_ROWS:
+            assert COLUMNS / rows == pytest.approx(0.5 * p / n, rel=0.01)
+
+
 @pytest.mark.parametrize("p", [700, 40_000])
 def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None:
     """However many columns there are; the plan is that of all of them, and with next to no budget the constant."""
@@ -80,7 +90,7 @@ def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None
     assert (solver, plan) == (best.solver, best.plan)
     assert "wide synthetic tables" in plan.reason
     assert plan.queries == solver.plan(problem, prices, allowance).queries
-    assert set(sizes) == {(min(problem.records, WIDE_ROWS), COLUMNS + 1)}
+    assert set(sizes) == {(wide_rows(problem, p), COLUMNS + 1)}
     assert choose(problem, prices, Allowance(Budget(0.003, 1e-6)), "auto", watched, {})[0].name == "constant"
 
 

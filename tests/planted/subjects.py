@@ -46,6 +46,7 @@ SUBJECTS: Mapping[str, Callable[[], Any]] = MappingProxyType(
         ),
         "adaptive gradient": lambda: _linear("adaptive_gradient"),
         "preconditioned gradient": lambda: _linear("preconditioned_gradient"),
+        "subspace descent": lambda: _linear("subspace_descent"),
         "coordinate descent": lambda: _linear("coordinate_descent"),
         "greedy selection": lambda: _linear("greedy_selection", DP),
         "greedy coordinate descent": lambda: _linear("greedy_coordinate_descent", DP),

@@ -24,7 +24,7 @@ ESTIMATORS = {
     "structured-sparse-classifier": "StructuredSparseClassifier",
 }  # fmt: skip
 SOLVERS = (
-    "auto", "moments", "gradient", "adaptive-gradient", "preconditioned-gradient", "coordinate-descent", "greedy-selection",
+    "auto", "moments", "gradient", "adaptive-gradient", "preconditioned-gradient", "coordinate-descent", "greedy-selection", "subspace-descent",
     "greedy-coordinate-descent", "mirror-descent", "frank-wolfe", "dual-frank-wolfe", "objective-perturbation", "output-perturbation",
     "constant",
 )  # fmt: skip

@@ -90,7 +90,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             penalty of single coefficients with a Box, a norm with an L2Ball, the l1 norm with an L1Ball; solvers that cannot say so.
         solver: "auto", which chooses from public facts before any data is read; or "moments" (squared loss), "gradient",
             "adaptive_gradient", "preconditioned_gradient", "coordinate_descent" and "greedy_coordinate_descent" (penalties and boxes),
-            "greedy_selection" (few of many columns), "mirror_descent" and "frank_wolfe" (sets only), "dual_frank_wolfe" (structured
+            "greedy_selection" (few of many columns), "subspace_descent" (many that all matter a little), "mirror_descent" and "frank_wolfe" (sets only), "dual_frank_wolfe" (structured
             penalties), "objective_perturbation", "output_perturbation", "constant" (the intercept alone); or a solver with options of your own, such as `hb.GreedySelectionSolver(selected=8)`.
         neighbours: "replace-one" (default; the number of rows is public) or "add-or-remove" (it is hidden).
         fit_intercept: whether a constant column is added; the intercept is never penalised.

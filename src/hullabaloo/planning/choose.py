@@ -16,7 +16,7 @@ from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
-from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver, structure_of
+from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
 """The solvers that give the optimum itself where no noise is asked for, in the order of preference."""
@@ -36,8 +36,8 @@ LABORIOUS = "preconditioned_gradient"
 """The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and
 trying it out a minute. It can be asked for by name."""
 
-RIDGED, RATIOS = "objective_perturbation", (0.05, 0.1, 0.2)
-"""Of wide problems its ridge is chosen in rehearsal, too: κ/ε, beside its own rule."""
+WIDE_ALONE = "subspace_descent"
+"""The solver that is offered for wide problems alone: its models do not approach the optimum. It can be asked for by name."""
 
 EQUAL = 0.01
 """Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""
@@ -224,8 +224,8 @@ def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> li
     able = solvers_for(problem)
     if problem.dimension > WIDEST:
         able.pop("moments", None)
-    if not can_rehearse(problem) and RIDGED in able:
-        able |= {f"{RIDGED} {ratio}": _for_targets(problem, ObjectivePerturbationSolver(ratio)) for ratio in RATIOS}
+    if can_rehearse(problem):
+        able.pop(WIDE_ALONE, None)
     return _consistent(problem, propose(problem, prices, allowance, able))
 
 
@@ -263,7 +263,10 @@ def narrow(one: Forecast, problem: Problem, small: Problem, menu: QueryPrices, a
         return one
     spend = allowance.scaled(share(one.name, problem, small))
     (found,) = propose(small, menu, spend, {one.name: one.solver})
-    return replace(one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan)
+    columns = problem.dimension if found.plan else 0
+    return replace(
+        one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan, columns=columns
+    )
 
 
 def _constant(

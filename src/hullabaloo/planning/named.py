@@ -11,7 +11,7 @@ from hullabaloo.errors import InvalidParameter
 _KINDS = (
     solvers.MomentsSolver, solvers.GradientSolver, solvers.AdaptiveGradientSolver, solvers.PreconditionedGradientSolver,
     solvers.CoordinateDescentSolver, solvers.GreedySelectionSolver, solvers.GreedyCoordinateDescentSolver,
-    solvers.MirrorDescentSolver, solvers.FrankWolfeSolver, solvers.DualFrankWolfeSolver,
+    solvers.SubspaceDescentSolver, solvers.MirrorDescentSolver, solvers.FrankWolfeSolver, solvers.DualFrankWolfeSolver,
     solvers.ObjectivePerturbationSolver, solvers.OutputPerturbationSolver, solvers.ConstantSolver,
 )  # fmt: skip
 SOLVERS: Mapping[str, solvers.Solver] = MappingProxyType({kind.name: kind() for kind in _KINDS})

@@ -339,7 +339,7 @@ def tried_out(planned: PlannedFit, draws: int = 3) -> tuple[Rehearsed, ...]:
     if not planned.allowance.is_private or (wide and one.narrow is None):
         return ()
     with remembered(planned.problem, facts, planned.allowance) as kept:
-        rehearsals = Rehearsals(problem, exact(problem, prices), rehearsal(facts), kept, wide)
+        rehearsals = Rehearsals(problem, exact(problem, prices), rehearsal(facts), kept, one.columns)
         return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in rehearsals.scenarios[:-1])
 
 

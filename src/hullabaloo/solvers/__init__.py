@@ -9,6 +9,7 @@ from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe import DualFrankWolfeSolver
 from hullabaloo.solvers.frank_wolfe.frank_wolfe import FrankWolfeSolver
 from hullabaloo.solvers.gradient.gradient import GradientSolver
 from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver, PreconditionedGradientSolver
+from hullabaloo.solvers.gradient.subspace_descent import SubspaceDescentSolver
 from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver, quadratic_weights, solve_moments
@@ -26,6 +27,6 @@ __all__ = [
     "CoordinateDescentSolver", "DualFrankWolfeSolver", "Explained", "FrankWolfeSolver", "GradientSolver",
     "GreedyCoordinateDescentSolver", "GreedySelectionSolver", "MirrorDescentSolver", "MomentsSolver",
     "ObjectivePerturbationSolver", "OutputPerturbationSolver", "Plan", "PreconditionedGradientSolver", "PricedQuery",
-    "Problem", "PublicTable", "QueryPrices", "SeparateTargetsSolver", "Solution", "Solver", "Watched", "WithInference",
-    "explained", "prediction_bound", "quadratic_weights", "separate", "slope_bound", "solve_moments",
+    "Problem", "PublicTable", "QueryPrices", "SeparateTargetsSolver", "Solution", "Solver", "SubspaceDescentSolver", "Watched",
+    "WithInference", "explained", "prediction_bound", "quadratic_weights", "separate", "slope_bound", "solve_moments",
 ]  # fmt: skip

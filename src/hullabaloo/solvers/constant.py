@@ -70,7 +70,7 @@ class ConstantSolver(Solver):
             )
             settings = MappingProxyType({"noise": tuple(one.sigma / problem.records for one in bought)})
             return Plan(self.name, bought, settings, "the best constant from two mean gradients, every slope 0")
-        inner = _solver(problem).plan(_level(problem), prices.restricted(0), allowance)
+        inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
         return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -79,7 +79,7 @@ class ConstantSolver(Solver):
         if problem.loss.kernel_code in RATES:
             theta[-1] = _rate(problem, plan.settings["noise"], level)
             return Solution(theta)
-        found = _solver(problem).run(_level(problem), plan, level)
+        found = _solver(problem).run(alone(problem), plan, level)
         theta[-1] = found.theta[-1] / (1.0 + (_noise(problem, plan) / USUAL_LEVEL) ** 2)
         return Solution(theta, trace=found.trace)
 
@@ -88,7 +88,7 @@ class ConstantSolver(Solver):
         signal = 0.5 * smooth_and_steep(problem.loss)[0] * Reference.of(problem).signal
         if problem.loss.kernel_code in RATES:
             return float(signal + 0.5 * math.hypot(*plan.settings["noise"]) ** 2)
-        return signal + _solver(problem).predicted_risk(_level(problem), plan)
+        return signal + _solver(problem).predicted_risk(alone(problem), plan)
 
 
 def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> float:
@@ -107,7 +107,7 @@ def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> flo
 def _noise(problem: Problem, plan: Plan) -> float:
     """Standard deviation of the noise in the intercept; to that of measured gradients unsteady cuts add."""
     measured = _solver(problem) is MEASURED
-    return UNSTEADY * level_noise(_level(problem), plan) if measured else plain_level_noise(_level(problem), plan)
+    return UNSTEADY * level_noise(alone(problem), plan) if measured else plain_level_noise(alone(problem), plan)
 
 
 def _solver(problem: Problem) -> Solver:
@@ -115,6 +115,6 @@ def _solver(problem: Problem) -> Solver:
     return PLAIN if problem.loss.kernel_code == KernelCode.SMOOTHED_HINGE else MEASURED
 
 
-def _level(problem: Problem) -> Problem:
+def alone(problem: Problem) -> Problem:
     """The problem of the constant column alone."""
     return replace(problem, dimension=1, norm_l1=1.0, norm_l2=1.0, norm_linf=1.0, constraint=None, penalty=NoPenalty())

@@ -67,6 +67,7 @@ FITS: dict[str, Callable[[], Any]] = {
     "several": lambda: hb.LinearRegression(domain=SEVERAL, solver=solver_named("moments")),
     "classes": lambda: hb.LogisticRegression(domain=CLASSES, solver=solver_named("preconditioned_gradient")),
     "classes by gradients": lambda: hb.LogisticRegression(domain=CLASSES, solver=solver_named("gradient")),
+    "subspace": lambda: hb.LinearRegression(domain=NUMBERS, solver=solver_named("subspace_descent")),
     "hinge": lambda: hb.LinearSVC(domain=CLASSES, solver=solver_named("adaptive_gradient")),
     "hinge by gradients": lambda: hb.LinearSVC(domain=CLASSES, solver=solver_named("gradient")),
     "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver=solver_named("adaptive_gradient")),

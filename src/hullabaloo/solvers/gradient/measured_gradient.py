@@ -164,7 +164,7 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
         return {"typical length": view.typical}
 
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        return _checked(problem, allowance, "adaptive gradient")
+        return checked(problem, allowance, "adaptive gradient")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         return {"columns above the floor": float(view.gain.sum())}
 
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        loss = _checked(problem, allowance, "preconditioned gradient")
+        loss = checked(problem, allowance, "preconditioned gradient")
         slopes = problem.dimension - problem.intercept
         if not 1 <= slopes <= WIDEST:
             raise CapabilityError(
@@ -258,7 +258,7 @@ def _expected_whitened(problem: Problem, path: GradientSchedule, values: Array) 
     return gain, max(path.reach, path.late_reach), noise, noise / intercept_weight / path.curvature
 
 
-def _checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
+def checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
     """Refuse what steps that adapt to records cannot do; `who` is "adaptive gradient", for example.
 
     Raises:

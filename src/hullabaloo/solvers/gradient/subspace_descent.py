@@ -1,0 +1,161 @@
+"""Few noisy gradients of all columns as directions, and the model of least loss in the space that they span.
+
+*Why.* Noise of size s in each of p coordinates of a gradient g moves a prediction by `s‖x‖`, whatever p is, and the signal by `⟨x, g⟩`: a direction can be right
+where each of its coordinates, and its length, is noise. A walk in p coordinates does not see this: its evidence is `‖g‖²` against `p s²`, which
+takes a signal √p times as strong. Seen through the direction records are of one column, in which noise is that of one number: how
+far to go is nearly free to learn, and whether to go at all. So most of the budget buys directions, at one size of noise as all spend it together.
+
+*What is asked.* The level, without slopes; then, k times, the gradient at the model so far, and the model in the span of all directions so far, by the adaptive
+gradient's phases. Gradients are cut at a private quantile of their lengths; of classes, whose rarer one's are the longer, where rows of a quantile's length would have the longest.
+Directions are scaled by how long records are likely to be along them, by noise alone and as `E φ'⟨x, g⟩ = ‖g‖²` says.
+
+*What is kept.* At the level the mean derivative a along the first direction is asked once more. The records that made a direction lie further along it than others do, by
+`φ'‖x‖²/n` each: of a, `b = E φ'²‖x‖²/n` is of this kind. Without a signal `a − b` is noise, s of the answer and, as the direction is noise of size s₁ too, `s₁√b` of the records. The model is taken
+`(1 − (zσ/(a − b))²)₊ (a − b)/a` of the way from the level alone, `σ² = s² + s₁²b`, z = `SURE`: noise alone is kept in one fit of twenty.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hullabaloo.errors import CapabilityError
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import KernelCode
+from hullabaloo.privacy import Allowance
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.constant import PLAIN, USUAL_LEVEL, alone
+from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.descent import Descent
+from hullabaloo.solvers.gradient.gradient import plain_level_noise
+from hullabaloo.solvers.gradient.histogram import BINS, edges, quantile
+from hullabaloo.solvers.gradient.location_scale import TINY, reach
+from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver, checked
+from hullabaloo.solvers.gradient.schedule import TYPICAL, GradientSchedule
+from hullabaloo.solvers.gradient.travel import smooth_and_steep
+from hullabaloo.solvers.reference import Reference
+
+FIT = AdaptiveGradientSolver()
+LEVEL, LENGTHS, EVIDENCE, FITS = 0.08, 0.02, 0.05, 0.15
+"""Shares of μ² for the level, the lengths of gradients, the evidence, and all fits in the span; half or twice as much of any moved the mean share over six wide tables
+by a point or two."""
+CUT, SURE = 0.3, 1.645
+"""Share of the records whose gradients are shortened (of 0.15, 0.3 and 0.5), and standard deviations of noise that evidence has to exceed."""
+OWN = 0.65
+"""`E φ'·cut(φ')` over the cut's square, of normal residuals of which `CUT` are cut."""
+FINE = 0.0012
+"""Noise s of a mean of unit contributions below which two directions keep more than one (on six tables, two relations and three ε)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubspaceDescentSolver(Solver):
+    """The model of least loss in the span of one noisy gradient, or two, for tables of many columns that all matter a little.
+
+    **Guarantee.** The plan buys histograms and gradients, Gaussian releases whose μ² add up to the allowance's: `μ`-GDP for every adaptive sequence of
+    points, lengths and directions, each of which is a function of public facts and earlier answers. It does not approach the optimum as the budget grows.
+    """
+
+    name: ClassVar[str] = "subspace_descent"
+
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
+        """The level, lengths, directions, the evidence, and fits.
+
+        Raises:
+            CapabilityError: no noise is asked for, several targets, weights, no columns, a set or a penalty.
+        """
+        loss, slopes = checked(problem, allowance, "subspace descent"), problem.dimension - problem.intercept
+        if not isinstance(problem.penalty, NoPenalty) or problem.constraint or problem.weighted or not slopes:
+            raise CapabilityError(
+                "Subspace descent was asked for with a set, a penalty, weights or no columns, and none of these is known to it. Use "
+                "solver='adaptive_gradient'."
+            )
+
+        def steps(menu: QueryPrices, share: float, count: int = 1) -> Any:
+            return menu.price("centred_gradient", loss=loss, mu=allowance.mu * math.sqrt(share / count), count=count)
+
+        k = 2 if problem.intercept and slopes > 3 and steps(prices, 1.0).sigma < FINE * problem.records else 1
+        small, menu, first = spanned(problem, k), prices.restricted(k), Plan(PLAIN.name, (), {})
+        if problem.intercept:
+            first = PLAIN.plan(alone(problem), prices.restricted(0), Allowance.gdp(allowance.mu * math.sqrt(LEVEL)))
+        lengths = prices.price("norm_histogram", loss=loss, bins=BINS, mu=allowance.mu * math.sqrt(LENGTHS), count=1)
+        fit = FIT.plan(small, menu, Allowance.gdp(allowance.mu * math.sqrt(FITS / k)))
+        fits = [query for query in fit.queries if query.name != "means"] * k
+        asked = {"lengths": lengths, "evidence": steps(menu, EVIDENCE)}
+        spent = Plan(self.name, (*first.queries, *asked.values(), *fits), {}).event.gdp_mu() or 0.0
+        asked = {"walk": steps(prices, 1.0 - (spent / allowance.mu) ** 2, k), **asked}
+        settings = {name: query.sigma / problem.records for name, query in asked.items()}
+        settings |= {"directions": k, "fit": dict(fit.settings), "level": dict(first.settings)}
+        reason = f"{k} noisy gradient{'s' * (k - 1)} of all columns, and the best model of what they span"
+        return Plan(self.name, (*first.queries, *asked.values(), *fits), settings, reason)
+
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        """The level; then direction and model in turn; and as much of the last model as there is evidence for."""
+        k, p, loss = plan.settings["directions"], problem.dimension, problem.loss
+        q = p - problem.intercept
+        path, small, slope = GradientSchedule(**plan.settings["fit"]), spanned(problem, k), smooth_and_steep(loss)[1]
+        matrix, level = np.zeros((p, small.dimension)), np.zeros(p)
+        matrix[q:, k:] = 1.0
+        if problem.intercept:
+            one, first = alone(problem), Plan(PLAIN.name, (), plan.settings["level"])
+            level[-1] = PLAIN.run(one, first, curator.restricted(np.zeros(0, dtype=np.int64))).theta[-1, 0]
+            level[-1] /= 1.0 + (plain_level_noise(one, first) / USUAL_LEVEL) ** 2
+        about: dict[str, Any] = {"centre": np.zeros(p), "intercept_weight": TINY if problem.intercept else 1.0}
+        classes = loss.kernel_code in (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
+        grid = edges(reach(problem), BINS - 1)
+        shares = curator.answer("norm_histogram", None if classes else level, edges=grid, **about)
+        clip = quantile(shares, grid, plan.settings["lengths"], above=CUT, likely=float(grid[-4]))
+        ends = np.sort(np.abs(loss.derivative(np.full(2, level[q:].sum()), np.array([-1.0, 1.0]))))
+        square, clip = (clip**2 * ends.prod(), clip * ends[1]) if classes else (OWN * clip**2, clip)
+        theta, noise, kept = level, plan.settings["walk"] * clip, 0.0
+        for j in range(k):
+            found = curator.answer("centred_gradient", theta, clip_norm=clip, **about)[:q]
+            size = max(float(found @ found), TINY)
+            likely = 2.0 * math.sqrt(k) / slope * math.hypot(noise * clip, max(size - q * noise**2, 0.0))
+            matrix[:q, j] = TYPICAL / likely * found
+            seen = _seen(small, path, matrix, curator)
+            if not j:
+                own, chance = square / problem.records, noise * math.sqrt(square / problem.records)
+                told = own * TYPICAL / likely, chance * TYPICAL / likely
+                kept = _kept(seen, level[q:], plan.settings["evidence"], *told)
+            theta = matrix @ _fitted(seen)
+        return Solution((level + kept * (theta - level))[:, None], trace=({"gradients cut at": clip, "kept": kept},))
+
+    def predicted_risk(self, problem: Problem, plan: Plan) -> float:
+        """The signal of the reference table, as if nothing were learned: its directions do not tell what single columns do."""
+        return 0.5 * smooth_and_steep(problem.loss)[0] * Reference.of(problem).signal
+
+
+def spanned(problem: Problem, k: int) -> Problem:
+    """The problem on k columns in which rows are at most 1 long, and the intercept."""
+    one = float(problem.intercept)
+    small = replace(problem, dimension=k + problem.intercept, public=None, norm_linf=1.0)
+    return replace(small, norm_l1=math.sqrt(k) + one, norm_l2=math.sqrt(1.0 + one))
+
+
+def _seen(small: Problem, path: GradientSchedule, matrix: Array, curator: Answers) -> Descent:
+    """The records through Wᵀ, and how long they are there."""
+    records, middle = curator.projected(matrix), np.zeros(small.dimension - small.intercept)
+    grid, nowhere = edges(path.bound, BINS - 1), np.zeros(small.dimension)
+    weight = TINY if small.intercept else 1.0
+    shares = records.answer("norm_histogram", None, centre=nowhere, intercept_weight=weight, edges=grid)
+    typical = quantile(shares, grid, path.share_noise, above=0.5, likely=TYPICAL * path.bound)
+    view = Coordinates(middle, typical, typical**2, small.intercept, matrix, mean=middle)
+    return Descent(small, path, view, records, curator)
+
+
+def _fitted(seen: Descent) -> Array:
+    """Coefficients of W's columns."""
+    descent, level = seen.opened()
+    point, told, bend = descent.first_phase(level)
+    if descent.path.late:
+        point, _ = descent.second_phase(point, told["gradients cut at"], told["farther"], bend)
+    return point
+
+
+def _kept(seen: Descent, level: Array, noise: float, own: float, chance: float) -> float:
+    """How much of the way there is evidence for; `own` of the derivative along the first column the records themselves put there, which differs by `chance` of records."""
+    point, clip = np.append(np.zeros(seen.view.slopes), level), seen.path.slope * seen.view.typical
+    falling = float(seen.gradient(point, clip, TINY if seen.view.intercept else 1.0)[0])
+    sure = SURE * math.hypot(noise * clip, chance)
+    return (1.0 - (sure / (falling - own)) ** 2) * (1.0 - own / falling) if falling - own > sure else 0.0
