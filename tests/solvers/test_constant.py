@@ -1,6 +1,9 @@
 """The intercept alone: it comes close to the best constant, holds back where noise hides it, and is what "auto" takes where slopes would drown."""
 
-from typing import Any
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -9,9 +12,11 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box
+from hullabaloo.losses import Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.solvers import ConstantSolver
+from hullabaloo.solvers.constant import _rate
 from tests.solvers.tables import prices, problem, table
 
 RNG = np.random.default_rng(5)
@@ -65,6 +70,36 @@ def test_it_refuses_what_has_no_constant() -> None:
     ):
         with pytest.raises(CapabilityError, match=why):
             ConstantSolver().plan(asked, prices(data, asked), Allowance(Budget(1.0, 1e-6)))
+
+
+@pytest.mark.parametrize("loss", [Squared(), Huber(0.5), Pinball(0.3), Logistic(), SmoothedHinge(0.5), Poisson()])
+def test_it_refuses_what_has_no_noise(loss: Any) -> None:
+    """Of each loss before anything is read: what noise could hide is what keeps the logarithms of shares finite."""
+    data = table(p=3, intercept=True)
+    asked = replace(problem(data), loss=loss)
+    with pytest.raises(CapabilityError, match="finite budget"):
+        ConstantSolver().plan(asked, prices(data, asked), Allowance(Budget(math.inf)))
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Poisson()])
+@pytest.mark.parametrize("reach", [0.0, 3.0, 15.5, 16.0, 16.5, 30.0])
+@pytest.mark.parametrize("events", [0.0, 0.25, 1.0])
+def test_no_derivative_that_it_asks_for_is_cut(loss: Any, reach: float, events: float) -> None:
+    """Of whichever exposures, whose logarithms lie within any public bound, and where all or none of the records are events: `|φ'| ≤ 1`."""
+    classes, y = isinstance(loss, Logistic), np.arange(8.0) < 8.0 * events
+    target, offset = np.where(y, 1.0, -1.0 if classes else 0.0), 0.0 if classes else np.linspace(-reach, reach, 8)
+
+    def answer(_: str, level: np.ndarray) -> np.ndarray:
+        slopes = loss.derivative(level + offset, target)
+        assert np.all(np.abs(slopes) <= 1.0)
+        return np.atleast_1d(slopes.mean())
+
+    given: Any = SimpleNamespace(loss=loss, offset_bound=reach)
+    found = _rate(given, (1e-12, 1e-12), cast(Any, SimpleNamespace(answer=answer)))
+    low, high = loss.intercept_bounds
+    with np.errstate(divide="ignore"):
+        best = np.log(events) - (np.log1p(-events) if classes else np.log(np.mean(np.exp(offset))))
+    assert found == pytest.approx(np.clip(best, low, high), abs=1e-6)
 
 
 def test_auto_leaves_it_alone_where_inference_or_weights_speak_against_it() -> None:

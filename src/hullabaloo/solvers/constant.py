@@ -58,6 +58,10 @@ class ConstantSolver(Solver):
             raise CapabilityError(
                 "Without an intercept the best constant is 0, which needs no data. Use another solver, or fit_intercept=True."
             )
+        if not allowance.is_private:
+            raise CapabilityError(
+                "Without noise the best constant is the mean of the target, which needs no solver. Use another solver, or a finite budget."
+            )
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
@@ -94,7 +98,8 @@ class ConstantSolver(Solver):
 def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> float:
     """The log-odds or log-rate that the mean derivatives at both ends give."""
     classes, (low, high) = problem.loss.kernel_code == KernelCode.LOGISTIC, problem.loss.intercept_bounds
-    levels = np.array([low, high if classes else -problem.offset_bound])
+    highest = high if classes else -problem.offset_bound  # beyond which a rate exceeds 1, as no count does
+    levels = np.array([min(low, highest - 1.0), highest])
     rates = 1.0 / (1.0 + np.exp(-levels)) if classes else np.exp(levels)
     first, second = (float(curator.answer("gradient", np.array([b]))[0]) for b in levels)
     whole = (second - first) / (rates[1] - rates[0])

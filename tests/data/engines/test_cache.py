@@ -5,6 +5,8 @@ import os
 import pickle
 import resource
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_array
 
 import hullabaloo as hb
 from hullabaloo.data.engines import cache as module
@@ -69,6 +73,33 @@ def test_parts_come_back_as_they_were(at_once: int, way: str, tmp_path: Path, mo
             assert getattr(found.rows, name).flags.writeable
         assert found.rows.offset is None
     assert sum(one is not None for one in maps) == (3 if way == "mapped" else 0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 74])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "without columns"])
+def test_any_part_may_be_the_first_that_a_thread_opens(n: int, kind: str, tmp_path: Path) -> None:
+    """Also one without rows, as a file without records is: how many a part has is private, so nothing may fail by it."""
+    given, cache = rows(n), Cache(tmp_path)
+    if kind != "dense":
+        given = replace(given, X=csr_array(given.X) if kind == "sparse" else np.zeros((n, 0)))
+    sealed = cache.held(part_of(given))
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(sealed.opened).result()
+    assert (found.count, found.rows.X.shape) == (n, given.X.shape)
+    assert part_of(found.rows).checksum == part_of(given).checksum
+
+
+def test_a_part_without_rows_changes_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that is alone in its part comes and goes, and fits of both tables end alike; a thread's first part is any."""
+    monkeypatch.setattr(turns, "cores", lambda: 2)
+    whole, found = table(), []
+    for name, sizes in (("one", [N]), ("several", [0, N - 1, 0, 1, 0])):
+        folder = tmp_path / name
+        folder.mkdir()
+        for place, (start, size) in enumerate(zip(np.cumsum([0, *sizes[:-1]]).tolist(), sizes, strict=True)):
+            pq.write_table(whole.slice(start, size), folder / f"{place}.parquet")
+        found.append(model().fit(hb.scan(folder, cache=tmp_path, keep_bytes=0)).coef_)
+    assert np.array_equal(*found)
 
 
 def test_nobody_else_can_read_the_file_and_it_is_gone_with_its_owner(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ class Cache:
 
     def opened(self, start: int, size: int) -> NDArray[np.uint8]:
         """What was sealed; in a thread's own memory, until the thread opens the next."""
-        if len(vars(self._room).get("plain", ())) < size:
+        # a part without rows may be a thread's first
+        if "plain" not in vars(self._room) or len(self._room.plain) < size:
             self._room.plain, self._room.sealed = (np.empty(most, dtype=np.uint8) for most in (size, min(size, _READ)))
         plain, seal = self._room.plain[:size], self._cipher(start).decryptor()
         before = start % _BLOCK
