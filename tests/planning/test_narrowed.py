@@ -13,9 +13,8 @@ from hullabaloo.geometry import Box, GroupPenalty, L1Ball, L1Penalty, NuclearBal
 from hullabaloo.losses import Logistic
 from hullabaloo.planning.choose import best_of, choose, forecasts
 from hullabaloo.planning.favours import weights
-from hullabaloo.planning.forecasts import JUDGES, WIDE_ROWS, wide_rows
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.planning.narrowed import COLUMNS, narrowed, share
+from hullabaloo.planning.narrowed import COLUMNS, JUDGES, WIDE_ROWS, narrowed, share, wide_rows
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal

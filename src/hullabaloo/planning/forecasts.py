@@ -20,6 +20,7 @@ from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, Hu
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
 from hullabaloo.losses import VectorLoss
+from hullabaloo.planning.narrowed import JUDGES, wide_rows
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Array, Plan, Problem, QueryPrices, Solution, Solver, WithInference
@@ -67,22 +68,10 @@ class Stage:
     constant: float
 
 
-WIDE_ROWS, JUDGES, TELLING = 3_000, 1_000, 0.5
-"""Of a narrowed problem, at most and at least as many to learn from, the least also to judge by; and what share of all columns sampling error grows with. Noise is that of all records, whatever
-the rows are, but sampling error that of columns over rows: the same over as n p′/p rows of p′ columns. Chosen on grants_unimelb (2 800 rows) and we8there (1 050), of the six
-tables that the scenarios were chosen on; 1 000 rows hid what the adaptive gradient keeps of the one, and 3 000 promised it of the other, where it keeps a third of that."""
-
-
 def rows_for(problem: Problem) -> int:
     """How many synthetic rows stand for the table: enough to tell directions apart, few enough to be quick."""
     wanted = max(FEWEST_ROWS, min(MOST_ROWS, CELLS // problem.dimension), 3 * problem.dimension)
     return min(problem.records, wanted)
-
-
-def wide_rows(problem: Problem, columns: int) -> int:
-    """The same of a problem that stands for one of `columns` columns."""
-    alike = round(problem.records * problem.dimension / (TELLING * columns))
-    return min(problem.records, WIDE_ROWS, max(alike, JUDGES))
 
 
 @dataclass(frozen=True, slots=True)

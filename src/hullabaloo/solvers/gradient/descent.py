@@ -22,6 +22,7 @@ from hullabaloo.solvers.gradient.histogram import (
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
 from hullabaloo.solvers.gradient.released_curvature import FLOOR
+from hullabaloo.solvers.gradient.travel import swift
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -315,9 +316,7 @@ class Descent:
         path, view, q = self.path, self.view, self.view.slopes
         largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
         memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / path.memory))
-        stretch = (
-            (1.0 + math.sqrt(memory)) ** 2 if path.late and not path.ridge and schedule.swift(self.problem) else 1.0
-        )
+        stretch = (1.0 + math.sqrt(memory)) ** 2 if path.late and not path.ridge and swift(self.problem) else 1.0
         step = min(stretch * largest, travel * (1.0 - memory) / steps)
         middle = 1.0 / (path.smoothness * path.room)
         if steepest is None:

@@ -29,7 +29,6 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
@@ -37,7 +36,7 @@ from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
 from hullabaloo.solvers.gradient.released_curvature import BEND, FLOOR, LEVEL_NEWTON, NEWTON, NEWTON_SHARES, tells
-from hullabaloo.solvers.gradient.travel import smooth_and_steep
+from hullabaloo.solvers.gradient.travel import smooth_and_steep, swift
 
 FINE_BINS = 25
 """Of the histograms of the second phase; the first has `BINS`."""
@@ -242,15 +241,6 @@ def is_counts(loss: Loss) -> bool:
 def is_residual(loss: Loss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
-
-
-def swift(problem: Problem) -> bool:
-    """Whether the second phase's plans have longer and fewer steps: L bounds the curvature, which that of counts and the density of residuals leave, and nothing is projected.
-
-    They reach as far: travel grows as T² times `(1 + √m)²`, which is about 3.4.
-    """
-    known = problem.loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.LOGISTIC)
-    return known and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
 
 
 def histograms(problem: Problem) -> int:

@@ -26,7 +26,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hullabaloo.losses import AnyLoss, Squared
+from hullabaloo.geometry import NoPenalty
+from hullabaloo.losses import AnyLoss, KernelCode, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.reference import spread
@@ -138,3 +139,12 @@ def _largest_step(problem: Problem, whole: float, mu: float, clip: float) -> flo
     copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
     load = max(1.0, whole * problem.records * mu / (copies * clip * problem.norm_l2))
     return 2.0 / load if problem.neighbours is Neighbours.REPLACE_ONE else 1.0 / load
+
+
+def swift(problem: Problem) -> bool:
+    """Whether the second phase's plans have longer and fewer steps: L bounds the curvature, which that of counts and the density of residuals leave, and nothing is projected.
+
+    They reach as far: travel grows as T² times `(1 + √m)²`, which is about 3.4.
+    """
+    known = problem.loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.LOGISTIC)
+    return known and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
