@@ -104,8 +104,9 @@ class Price(Printed):
         ]
         if self.errors:
             lines.append(
-                "expected standard error of each coefficient, in the units of the table (nine tables of ten are within the range; standard deviations "
-                "that are publicly known narrow it, price(known={name: ...})):"
+                "expected standard error of each coefficient, in the units of the table, where the fit tells one: not of columns that noise hides or "
+                "that a handful of records decide (about nine tables of ten are within the range; standard deviations that are publicly known "
+                "narrow it, price(known={name: ...})):"
             )
         width = max((len(one.name) for one in self.errors), default=0)
         lines += [f"  {one.name.ljust(width)}  {one.range}" for one in self.errors]
