@@ -159,6 +159,31 @@ def test_a_refit_keeps_the_errors_of_the_release_or_says_which_it_has() -> None:
     assert "homoskedastic, from second moments: the robust ones" in part.summary().note
 
 
+@pytest.mark.parametrize("seed", range(100))
+def test_steps_of_noise_alone_are_numbers(seed: int) -> None:
+    """Of an empty table, say, whose curvature has any sign: what is reckoned of released numbers is finite, not an error after the charge."""
+    rng = np.random.default_rng(seed)
+    noise = [0.01 * (one + one.T) / 2.0 for one in rng.normal(size=(2, 5, 5))]
+    noise[0] -= np.eye(5) * max(float(np.trace(noise[0])) / 5.0, 0.0)  # the trace is not positive
+    found = NoisyScore(
+        np.zeros(5),
+        np.eye(5),
+        rng.normal(size=5),
+        noise[0],
+        noise[1] + np.eye(5),
+        np.ones(5),
+        1.0,
+        0.01,
+        0.01,
+        0.0,
+        9.0,
+    )
+    made = score_step(found, 0.3, 2.0)
+    assert found.residual < 1e4
+    for one in (made.step, made.inverse, made.left):
+        assert np.all(np.isfinite(one @ one.T if one.ndim == 2 else one))
+
+
 def test_a_curvature_of_noise_alone_tells_nothing() -> None:
     """Without a positive eigenvalue there is no step, and no interval of width 0."""
     one = np.eye(2)

@@ -142,8 +142,9 @@ class NoisyScore:
 
     @property
     def residual(self) -> float:
-        """Mean squared φ' over mean φ'', records weighted by their squared lengths."""
-        bent = max(float(np.trace(self.curvature)), 1e-300)
+        """Mean squared φ' over mean φ'', records weighted by their squared lengths; of a curvature that drowned, over its noise's standard deviation."""
+        hidden = self.curvature_noise * float(np.linalg.norm(self.scale**2))
+        bent = max(float(np.trace(self.curvature)), hidden, 1e-300)
         return self.dispersion or max(float(np.trace(self.spread)), 0.0) / bent
 
     @property
