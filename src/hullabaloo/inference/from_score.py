@@ -34,7 +34,7 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, ScoreStep, faint, moved, score_step, variances
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 NEAR = 0.5
@@ -71,6 +71,21 @@ def levels(encoding: Encoding, found: NoisyScore) -> dict[int, Array]:
         record[column] = 1.0
         seen[column] = record
     return seen
+
+
+def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_]) -> list[Array]:
+    """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare.
+
+    What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
+    """
+    sums = []
+    for block in encoding.layout.onehot if encoding.layout is not None else ():
+        columns = [column for column in block.columns if kept[column]]
+        if columns and len(columns) < len(block.all_levels):
+            sums.append(np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float))
+    noise = found.curvature_noise * found.scale**2
+    part, rest = variances(found.curvature, found.matrix, noise, True, np.array(sums).reshape(-1, len(kept)))
+    return [one for one, varies in zip(sums, part >= SEEN * rest, strict=True) if not varies]
 
 
 MANY = 1000.0
@@ -148,7 +163,10 @@ class FromScore:
         for column, way in lengthy.items():
             self.too_rare[column] = np.linalg.norm(way) > RAREST * math.sqrt(q)
         self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
-        fixed = constants(model.encoding, ~self.faint)
+        exact = constants(model.encoding, ~self.faint)
+        nearly = nearly_constant(model.encoding, found, ~self.faint) if self.intercept else []
+        self.nearly: Array = np.array([one - exact[0] for one in nearly]).reshape(-1, p)
+        fixed = [*exact, *nearly]
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
         self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
         self.project: Array = self.determined @ self.determined.T
@@ -232,6 +250,7 @@ class FromScore:
         own_of_faint = np.abs(functions[:, self.faint]).sum(axis=1) > 0.0
         if self.intercept:  # of a prediction such a column is a part as it is released
             own_of_faint &= functions[:, -1] == 0.0
-        nothing = np.where(own_of_faint | (self.decided_by(functions) >= 0), np.nan, 0.0)
+        shifted = np.abs(functions @ self.nearly.T).sum(axis=1) > 1e-9 * np.linalg.norm(functions, axis=1)
+        nothing = np.where(own_of_faint | shifted | (self.decided_by(functions) >= 0), np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)
         return Intervals(told.estimate + at, told.sampling_error, told.privacy_error, *ends)

@@ -193,12 +193,15 @@ def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
     return ~told
 
 
-def variances(gram: Array, matrix: Array, noise: Array, intercept: bool) -> tuple[Array, Array]:
-    """Of the columns, and their noise, (p,), by what is released of records seen as v, `⟨x, matrix δ⟩ = ⟨v, δ⟩`.
+def variances(
+    gram: Array, matrix: Array, noise: Array, intercept: bool, sums: Array | None = None
+) -> tuple[Array, Array]:
+    """Of the columns, or of `sums` (m, p) of them, and their noise, by what is released of records seen as v, `⟨x, matrix δ⟩ = ⟨v, δ⟩`.
 
     With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`, `noise` = sS².
     """
     R = np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
+    R = R if sums is None else sums @ R
     if intercept:
         across = gram[:-1, -1]
         gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
