@@ -30,7 +30,9 @@ GOALS = {"strong": {1.0: 0.60, 3.0: 0.85}, "power": {1.0: 0.05, 3.0: 0.25}, "wid
 
 
 def grid(name: str) -> list[Case]:
-    """The lines of "smoke", "core" (of the development half) or "full" (of both halves)."""
+    """The lines of "smoke", "record" (of both halves, few draws: what is recorded), "core" (of the development half, hours) or "full" (of both halves)."""
+    if name == "record":
+        return list(cases(names(), BOUNDS, (1.0, 3.0), {20_000: 3}))
     if name == "smoke":
         tables, sizes = ["california", "diamonds", "adult", "fremtpl2", "v_shape", "rare_class"], {20_000: 10}
         return list(cases(tables, ["fit", "expert"], (1.0, 3.0), sizes))
@@ -161,8 +163,8 @@ def fingerprint() -> dict[str, Any]:
 
 
 def run() -> dict[str, Any]:
-    """The core grid, for the record; coefficients one by one are left to `--out`."""
-    return recorded(list(measured(grid("core"), os.cpu_count() or 1)))
+    """What is recorded; coefficients one by one are left to `--out`."""
+    return recorded(list(measured(grid("record"), os.cpu_count() or 1)))
 
 
 def recorded(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -190,7 +192,7 @@ def measured(asked: list[Case], jobs: int) -> Iterator[dict[str, Any]]:
 def main(words: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.inference")
-    parser.add_argument("--grid", choices=("smoke", "core", "full"))
+    parser.add_argument("--grid", choices=("smoke", "record", "core", "full"))
     parser.add_argument("--tables", nargs="+", help="names, or development or report", default=["development"])
     parser.add_argument("--loss", nargs="+", choices=ESTIMATORS)
     parser.add_argument("--bounds", nargs="+", choices=(*BOUNDS, "bare"), default=list(BOUNDS))
