@@ -82,6 +82,7 @@ def test_order_of_features_is_kept() -> None:
 
 
 REFUSED = [
+    ({"features": {"a": ("x", 1)}, "target": (0, 1)}, "one is a number and the other is none"),
     ({}, "needs `features`"),
     ({"features": {"a": (1, 0)}}, "lower bound below"),
     ({"features": {"a": (0, 0)}}, "lower bound below"),

@@ -115,6 +115,10 @@ def declaration(name: str, spec: object) -> Declaration:
             if len(spec) == 2 and all(is_number(v) for v in spec):
                 return Numeric(*spec)
             refuse_unfilled(name, *spec)
+            if isinstance(spec, tuple) and len(spec) == 2 and any(map(is_number, spec)):
+                raise DomainError(
+                    f"({spec[0]!r}, {spec[1]!r}) was found, of which one is a number and the other is none. Write two numbers for bounds, or a list for levels."
+                )
             return Categorical(spec)
     except DomainError as error:
         raise DomainError(f"Feature {name!r}: {error}") from None

@@ -352,7 +352,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     )
     if model.release.statement.budget.is_private:
         yield (
-            "Errors hold sampling and privacy noise; z and P take the noise as it is where the coefficient is 0, so that tests and intervals agree."
+            "Errors hold sampling and privacy noise. z is not estimate over std err: it and P take the noise that a coefficient of 0 would have, so that P is "
+            "below 0.05 just where a 95 % interval leaves 0 out."
         )
     if model.release.statement.horizon is not None:
         yield "Each release's intervals are its own: of all releases together, or of one chosen by what it shows, more miss than they say."
@@ -367,8 +368,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         )
     if score is not None:
         yield (
-            "Assumed is that gradients' lengths fall off as the released histogram shows, also where noise hides it, and that shortening does not move "
-            "them all one way. What a handful of records at the ends of the bounds could decide is not told."
+            "Very influential records were shortened to bound each one's part. It is assumed that these are as few as the released histogram shows, also beyond "
+            "what noise lets it show, and do not all pull one way. What a handful of records at the ends of the bounds could decide is not told."
         )
     yield known.reason
     several = len(facts.targets) > 1

@@ -178,6 +178,6 @@ def folder_of(cache: Any) -> Path | None:
         return None
     if not isinstance(cache, str | Path) or not Path(cache).is_dir() or not os.access(cache, os.W_OK | os.X_OK):
         raise InvalidParameter(
-            "cache= names no folder that can be written to. Pass the path of one on a local disk, with room for 8 bytes for each record and encoded column."
+            "cache= names no folder that exists and can be written to. Make one on a local disk and pass its path, with room for 8 bytes for each record and encoded column."
         )
     return Path(cache)
