@@ -114,6 +114,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "set": {"constraint": hb.L1Ball(1.0)},
     "ridge": {"penalty": hb.SquaredL2Penalty(0.1)},
     "norm": {"penalty": hb.SubmodularPenalty(hb.Intervals(), 0.1)},
+    "neither": {},
 }
 
 
