@@ -105,7 +105,7 @@ class Price(Printed):
         if self.errors:
             lines.append(
                 "expected standard error of each coefficient, in the units of the table, where the fit tells one: not of columns that noise hides or "
-                "that a handful of records decide (about nine tables of ten are within the range; standard deviations that are publicly known "
+                "that a handful of records decide (about eight tables of ten are within the range; standard deviations that are publicly known "
                 "narrow it, price(known={name: ...})):"
             )
         width = max((len(one.name) for one in self.errors), default=0)
