@@ -87,12 +87,8 @@ def dense_turned(X, matrix, out):  # type: ignore[no-untyped-def]  # numba kerne
         whole = count - count % 4
         for at in range(0, whole, 4):
             a, b, c, d = filled[at], filled[at + 1], filled[at + 2], filled[at + 3]
-            ra, rb, rc, rd = (
-                row[a],
-                row[b],
-                row[c],
-                row[d],
-            )  # taken out of the loop, which they would keep from vector instructions
+            # Cells are taken out of the loop, which they would keep from vector instructions.
+            ra, rb, rc, rd = row[a], row[b], row[c], row[d]
             oa, ob, oc, od = other[a], other[b], other[c], other[d]
             for m in range(line.size):
                 wa, wb, wc, wd = matrix[a, m], matrix[b, m], matrix[c, m], matrix[d, m]

@@ -214,9 +214,8 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
     code = problem.loss.kernel_code
     chance = np.column_stack([uniforms(rows, 500 + 10 * scenario.number + column) for column in range(k)])
     if code in TWO_CLASSES:
-        odds = signal - math.log(
-            max(k - 1.0, math.e)
-        )  # the rarer class has about a quarter; each of k about one part in k
+        # The rarer of two classes has about a quarter, each of k about one part in k.
+        odds = signal - math.log(max(k - 1.0, math.e))
         return np.where(chance < 1.0 / (1.0 + np.exp(-odds)), 1.0, -1.0)
     if code == KernelCode.MULTINOMIAL:
         winner = np.argmax(signal - np.log(-np.log(chance)), axis=1)

@@ -159,13 +159,11 @@ def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
         return Change(mean, math.exp(min(mean, 50.0)) * (1.0 + 0.5 * around) - 1.0, 0.5 * around)
     if not isinstance(loss, Logistic):
         return Change(mean, mean, 0.0)
-    before, after_ = (
-        NormalPredictions.of(found, found.point),
-        NormalPredictions.of(found, found.point + found.matrix @ step),
-    )
-    linear, level = before.linear(after_)
-    still = replace(after_, mean=before.mean + level).chance - before.chance
-    return Change(mean, mean + (after_.chance - before.chance - linear) / before.curvature, still / before.curvature)
+    old = NormalPredictions.of(found, found.point)
+    new = NormalPredictions.of(found, found.point + found.matrix @ step)
+    linear, level = old.linear(new)
+    still = replace(new, mean=old.mean + level).chance - old.chance
+    return Change(mean, mean + (new.chance - old.chance - linear) / old.curvature, still / old.curvature)
 
 
 def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
