@@ -37,6 +37,18 @@ def test_many_coefficients_are_cut_and_said_so() -> None:
     assert "5 more are not drawn" in words(plots.draw_coefficients(rows, "y", 0.95))
 
 
+def test_a_dot_stands_where_its_interval_is_and_a_stroke_where_the_model_predicts() -> None:
+    told = {"privacy_std": 0.5, "span": 2.0}
+    rows = [
+        {"name": "far", "coefficient": 1.0, "estimate": 4.0, "low": 3.0, "high": 5.0, **told},
+        {"name": "near", "coefficient": 2.0, "estimate": 2.0, "low": 1.0, "high": 3.0, **told},
+        {"name": "alone", "coefficient": 0.5, "estimate": None, "low": 0.0, "high": 1.0, **told},
+    ]
+    drawn = plots.draw_coefficients(rows, "y", 0.95).axes[0].lines
+    of = {mark: [float(line.get_xdata()[0]) for line in drawn if line.get_marker() == mark] for mark in ("o", "|")}
+    assert of == {"o": [1.0, 4.0, 8.0], "|": [4.0, 2.0]}  # the greatest effect is drawn last, on top
+
+
 def test_guarantee(plain: Any, bare: Any) -> None:
     assert "quoted: ε = 1, δ = 1e-6" in words(hb.report.privacy_profile_plot(plain.statement_))
     assert "best attack" in words(hb.report.trade_off_plot(plain.statement_))

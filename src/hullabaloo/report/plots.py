@@ -52,29 +52,34 @@ def draw_coefficients(
     from scipy.special import ndtri
 
     bars = [row for row in rows if row["span"] is not None]
-    bars.sort(key=lambda row: -abs(row["coefficient"] * row["span"]))
+    bars.sort(key=lambda row: -abs(_middle(row) * row["span"]))
     left_out, bars = len(bars) - MOST_ROWS, bars[:MOST_ROWS][::-1]
     figure, axes = new_figure(1.75 + 0.29 * max(len(bars), 1))
     z = float(ndtri(0.5 + confidence / 2.0))
     for place, row in enumerate(bars):
-        span, middle, level = row["span"], row["coefficient"] * row["span"], [place, place]
+        span, level = row["span"], [place, place]
+        middle = _middle(row) * span
         if row["low"] is not None:
             line(axes, [row["low"] * span, row["high"] * span], level, INK, 1.2, 2, solid_capstyle="butt")
         if row["privacy_std"] is not None:
-            half, about = z * row["privacy_std"] * span, row.get("estimate")
-            centre = middle if about is None else about * span
-            line(axes, [centre - half, centre + half], level, PALE, 8, 1, solid_capstyle="butt")
+            half = z * row["privacy_std"] * span
+            line(axes, [middle - half, middle + half], level, PALE, 8, 1, solid_capstyle="butt")
         dots(axes, [middle], [place], BLUE, 5.5, 3)
+        if row.get("estimate") is not None:
+            axes.plot([row["coefficient"] * span], [place], "|", color=ORANGE, ms=9, mew=1.6, zorder=4)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
     axes.set_yticks(range(len(bars)), [shortened(str(row["name"])) for row in bars])
     axes.set_ylim(-0.7, max(len(bars), 1) - 0.3)
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
     axes.locator_params(axis="x", nbins=5)
-    bar = f"dot: released; bar: {100 * confidence:g} % privacy noise"
-    legend = [f"{bar};", "line: with sampling error as well"]
-    if all(row["low"] is None for row in bars):
-        legend = [bar if any(row["privacy_std"] is not None for row in bars) else "dot: released"]
+    beside = any(row.get("estimate") is not None for row in bars)
+    dot = "dot: estimate; stroke: coefficient that predicts" if beside else "dot: released coefficient"
+    legend = [dot]
+    if any(row["privacy_std"] is not None for row in bars):
+        legend.append(f"bar: {100 * confidence:g} % privacy noise")
+        if any(row["low"] is not None for row in bars):
+            legend[-1] += "; line: with sampling error as well"
     if left_out > 0:
         legend.append(f"the {MOST_ROWS} largest; {left_out} more are not drawn")
     if not private:
@@ -83,6 +88,11 @@ def draw_coefficients(
     x = f"change in {shortened(measures, 2 * _NAME)} over the declared range"
     frame(axes, "Released effects", "\n".join(legend), x=x, grid="x", place="right")
     return figure
+
+
+def _middle(row: Mapping[str, Any]) -> float:
+    """Where a row's interval has its centre: its estimate, else the coefficient that was released."""
+    return float(row["coefficient"] if row.get("estimate") is None else row["estimate"])
 
 
 def privacy_profile_plot(statement: "PrivacyStatement", *, records: Sequence[int] = (1, 2, 5)) -> "Figure":
