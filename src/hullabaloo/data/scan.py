@@ -123,6 +123,13 @@ def scan(
         raise InvalidParameter(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
+    for name, value in (("verbose", verbose), ("quoted_line_breaks", quoted_line_breaks)):
+        if not isinstance(value, bool):
+            raise InvalidParameter(f"{name}= was given an object of {type(value).__name__}. Pass True or False.")
+    if client is not None and not type(source).__module__.startswith("dask."):
+        raise InvalidParameter(
+            "client= says whose workers read a Dask dataframe, and another source was given, which no client reads. Leave it out."
+        )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
     if columns is not None and not isinstance(opened, JsonLines):
         raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
@@ -132,7 +139,7 @@ def scan(
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
         )
-    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), bool(verbose))
+    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), verbose)
 
 
 def _sparse(opened: Any, width: Any) -> SparseLists | RemoteFrame:
