@@ -8,10 +8,8 @@ the held-out rows: an advantage that it has not in practice.
 """
 
 import itertools
-import math
 import os
 import time
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -19,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import small, wide_plans
-from benchmarks.high_dimension_tables import REAL, Wide, autoregressive
+from benchmarks.high_dimension_tables import REAL, Wide, autoregressive, constant, non_private
 from hullabaloo.curator import Curator
 from hullabaloo.geometry import L1Ball
-from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -161,31 +158,6 @@ def fit(
     plan = solver.plan(problem, PricedQueries(facts, neighbours, n), Allowance(Budget(epsilon, delta)))
     theta = solver.run(problem, plan, Curator(table.rows, plan.queries, key=key)).theta[:, 0]  # type: ignore[arg-type]
     return theta, plan.settings.get("picks")
-
-
-def constant(table: Wide) -> Array:
-    """The best constant of the training rows."""
-    theta, y = np.zeros(table.facts.width), table.rows.Y[:, 0]
-    mean = float(y.mean())
-    theta[-1] = mean if isinstance(table.loss, Squared) else math.log((1.0 + mean) / (1.0 - mean))
-    return theta
-
-
-def non_private(table: Wide) -> Array:
-    """An l1 model, its strength by threefold cross-validation."""
-    from sklearn.linear_model import LassoCV, LogisticRegressionCV
-
-    X, y = table.rows.X[:, :-1], table.rows.Y[:, 0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of iterations at the strengths that lose
-        if isinstance(table.loss, Squared):
-            model = LassoCV(cv=3, alphas=12, eps=1e-4).fit(np.asarray(X.toarray()), y)
-            return np.append(model.coef_, model.intercept_)
-        grid = [0.03, 0.1, 0.3, 1.0]
-        best = LogisticRegressionCV(
-            Cs=grid, cv=3, penalty="l1", solver="liblinear", scoring="neg_log_loss", intercept_scaling=10.0
-        ).fit(X, y)
-        return np.append(best.coef_.ravel(), best.intercept_)
 
 
 def hopeless(made: list[dict[str, Any]], real: list[dict[str, Any]]) -> list[str]:

@@ -5,6 +5,7 @@ norm is declared and longer rows are shortened to it. None was computed from the
 """
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -100,6 +101,31 @@ REAL: dict[str, Callable[[int], Wide]] = {
     "grants_unimelb": grants,
     "blogfeedback": blogfeedback,
 }
+
+
+def constant(table: Wide) -> Array:
+    """The best constant of the training rows."""
+    theta, y = np.zeros(table.facts.width), table.rows.Y[:, 0]
+    mean = float(y.mean())
+    theta[-1] = mean if isinstance(table.loss, Squared) else math.log((1.0 + mean) / (1.0 - mean))
+    return theta
+
+
+def non_private(table: Wide) -> Array:
+    """An l1 model, its strength by threefold cross-validation."""
+    from sklearn.linear_model import LassoCV, LogisticRegressionCV
+
+    X, y = table.rows.X[:, :-1], table.rows.Y[:, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of iterations at the strengths that lose
+        if isinstance(table.loss, Squared):
+            model = LassoCV(cv=3, alphas=12, eps=1e-4).fit(np.asarray(X.toarray()), y)
+            return np.append(model.coef_, model.intercept_)
+        grid = [0.03, 0.1, 0.3, 1.0]
+        best = LogisticRegressionCV(
+            Cs=grid, cv=3, penalty="l1", solver="liblinear", scoring="neg_log_loss", intercept_scaling=10.0
+        ).fit(X, y)
+        return np.append(best.coef_.ravel(), best.intercept_)
 
 
 def _csr(z: Any) -> sp.csr_array:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.high_dimension_tables import Wide, _csr, _split, grants
+from benchmarks.high_dimension_tables import Wide, _csr, _split, constant, grants, non_private
 from benchmarks.share_tables import DATA
 from hullabaloo.curator import Curator
 from hullabaloo.losses import Logistic, Squared
@@ -82,8 +82,6 @@ FEW = ("permeability",)
 
 def lines(name: str) -> Iterator[dict[str, Any]]:
     """A line for each relation and ε of one table."""
-    from benchmarks.high_dimension import constant, non_private
-
     table = (CHOSEN_ON | REPORTED)[name](SEED)
     zero, best, facts, n = (
         table.held_loss(constant(table)),

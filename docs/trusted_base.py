@@ -102,7 +102,7 @@ GROUPS = (
         "Tables in parts",
         "Every record of a table that is read in parts is in one part, at every reading.",
         "data",
-        "batches columns parts parts_kernels places scan sparse_lists",
+        "batches columns parts parts_kernels scan sparse_lists",
     ),
     Group(
         2,

@@ -150,6 +150,22 @@ def test_only_the_noise_room_draws_randomness() -> None:
             assert word not in text, f"{path.relative_to(SOURCE)} uses {word}: noise is drawn in one room"
 
 
+def test_benchmarks_import_each_other_one_way() -> None:
+    """Imports inside functions count: what is measured with what, reads from top to bottom."""
+    home = SOURCE.parents[1] / "benchmarks"
+    asks = {}
+    for file in home.glob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        named = [(node.module or "", alias.name) for node in nodes for alias in node.names]
+        whole = {name for module, name in named if module == "benchmarks"}
+        asks[file.stem] = whole | {
+            module.removeprefix("benchmarks.") for module, _ in named if module.startswith("benchmarks.")
+        }
+    while leaves := {name for name, others in asks.items() if not others & asks.keys()}:
+        asks = {name: others for name, others in asks.items() if name not in leaves}
+    assert not asks
+
+
 def test_files_stay_readable() -> None:
     long = [str(path.relative_to(SOURCE)) for path in FILES if path.read_text().count("\n") > 400]
     assert not long, f"files over 400 lines: {long}"

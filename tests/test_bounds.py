@@ -10,10 +10,10 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.bounds.private import outward
-from hullabaloo.data.table import Table
 from hullabaloo.errors import BudgetError, BudgetExhausted, DomainError, HullabalooError, InvalidParameter, SchemaError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import SelectionEvent, compose, event_from_dict
+from tests.watched import Watched
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -39,29 +39,6 @@ def frame(n: int = 4000) -> Any:
 def bought(table: Any = None, y: Any = None, **more: Any) -> hb.PrivateBounds:
     arguments = {"outer": OUTER, "budget": BUDGET, "test_key": KEY} | more
     return hb.private_bounds(frame() if table is None else table, y, **arguments)
-
-
-class Watched(Table):
-    """A table that counts how often a value of it is read."""
-
-    def __init__(self, inner: Table) -> None:
-        self.inner, self.read = inner, 0
-
-    @property
-    def schema(self) -> Any:
-        return self.inner.schema
-
-    @property
-    def n_rows(self) -> int:
-        return self.inner.n_rows
-
-    def numbers(self, columns: Any) -> Any:
-        self.read += 1
-        return self.inner.numbers(columns)
-
-    def cells(self, column: int) -> Any:
-        self.read += 1
-        return self.inner.cells(column)
 
 
 def watched(n: int = 4000) -> Watched:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.data.table import Table
+from hullabaloo.data.readers.opening import open_table
 from hullabaloo.errors import (
     BudgetExhausted,
     DomainError,
@@ -27,6 +27,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Answers, Plan, Problem, QueryPrices, Solution, Solver
+from tests.watched import Watched
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -37,31 +38,6 @@ def data(n: int = 500, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.uniform(0, 10, n), rng.uniform(-5, 5, n)])
     return X, 0.5 * X[:, 0] - X[:, 1] + rng.normal(0, 1, n)
-
-
-class Watched(Table):
-    """A table that remembers whether its cells were read."""
-
-    def __init__(self, X: np.ndarray) -> None:
-        from hullabaloo.data.readers.opening import open_table
-
-        self.inner, self.read = open_table(X), 0
-
-    @property
-    def schema(self) -> Any:
-        return self.inner.schema
-
-    @property
-    def n_rows(self) -> int:
-        return self.inner.n_rows
-
-    def numbers(self, columns: Any) -> Any:
-        self.read += 1
-        return self.inner.numbers(columns)
-
-    def cells(self, column: int) -> Any:
-        self.read += 1
-        return self.inner.cells(column)
 
 
 @pytest.fixture
@@ -85,7 +61,7 @@ def test_a_fit_is_charged_once_and_the_second_is_refused_before_anything_is_read
     first = model(ledger=ledger, dataset="clinic").fit(X, y)
     assert len(ledger.charges("clinic")) == 1
     assert first.statement_.charge == ledger.charges("clinic")[0].number
-    watched = Watched(X)
+    watched = Watched(open_table(X))
     with pytest.raises(BudgetExhausted):
         model(ledger=ledger, dataset="clinic").fit(watched, y)
     assert watched.read == 0
@@ -97,7 +73,7 @@ def test_a_charge_that_is_refused_at_last_comes_before_anything_is_read(
 ) -> None:
     """Somebody else spends the rest between the first look at the ledger and the charge."""
     X, y = data()
-    watched = Watched(X)
+    watched = Watched(open_table(X))
 
     def spent(*_: Any, **__: Any) -> Any:
         assert watched.read == 0
@@ -165,7 +141,7 @@ REFUSALS = {
 def test_what_is_refused_is_refused_before_anything_is_read_or_spent(name: str, ledger: hb.Ledger) -> None:
     error, changes = REFUSALS[name]
     X, y = data()
-    watched = Watched(X)
+    watched = Watched(open_table(X))
     with pytest.raises(error) as caught:
         model(**{"ledger": ledger, "dataset": "clinic", **changes}).fit(watched, y)
     assert watched.read == 0
@@ -182,7 +158,7 @@ def test_an_unreadable_source_after_the_charge_leaves_the_charge_in_place(ledger
 
     X, y = data()
     with pytest.raises(OSError, match="disk"):
-        model(ledger=ledger, dataset="clinic", solver=solver).fit(Broken(X), y)
+        model(ledger=ledger, dataset="clinic", solver=solver).fit(Broken(open_table(X)), y)
     assert len(ledger.charges("clinic")) == 1
 
 

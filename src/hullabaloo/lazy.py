@@ -13,14 +13,15 @@ from typing import Any
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package."""
     body = ast.parse(get_data(package, "__init__.pyi") or b"").body
-    homes = {one.name: str(node.module) for node in body if isinstance(node, ast.ImportFrom) for one in node.names}
+    found = [(str(node.module), one) for node in body if isinstance(node, ast.ImportFrom) for one in node.names]
+    homes = {one.asname or one.name: (home, one.name) for home, one in found}
     names = sorted(homes)
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}; public names are {', '.join(names)}")
-        whole = homes[name] == package  # a room that is public itself
-        value = import_module(f"{package}.{name}") if whole else getattr(import_module(homes[name]), name)
+        home, there = homes[name]  # of a room that is public itself, the package
+        value = import_module(f"{package}.{name}") if home == package else getattr(import_module(home), there)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -198,6 +198,11 @@ def test_exposures(run: Run, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert {row["name"] for row in done.json["summary"]["rows"]} == {"age", "hours", "(intercept)"}
     assert run("predict", "model.json", "table.csv").code == 0
+    table(600).drop(columns="years").to_csv(tmp_path / "bare.csv", index=False)
+    for command in (("predict", "model.json", "bare.csv"), ("domain", "check", "domain.toml", "bare.csv")):
+        said = " ".join(run(*command).err.split())
+        assert "The column 'years' is declared in the domain, and the table has no such column." in said
+        assert "feature 'years'" not in said
 
 
 @pytest.mark.parametrize(

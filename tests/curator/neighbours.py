@@ -28,6 +28,18 @@ def facts(
     )
 
 
+RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
+TABLES = {
+    "p1": facts(1),
+    "p7": facts(7),
+    "ball": facts(40, norm_l2=1.0),
+    "weights": facts(5, max_weight=3.0),
+    "units": facts(5, unit=4),
+    "weighted-units": facts(3, max_weight=0.2, unit=2),
+    "offsets": facts(4, offset=50.0),
+}
+
+
 def random_rows(rng: np.random.Generator, n: int, about: RowFacts, *, extreme: bool = False) -> Rows:
     """Rows inside the facts; extreme ones lie on the boundary."""
     p, k = about.width, len(about.targets)

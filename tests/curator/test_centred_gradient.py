@@ -13,18 +13,8 @@ from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
-from tests.curator.neighbours import facts, pairs, random_rows
+from tests.curator.neighbours import RELATIONS, TABLES, facts, pairs, random_rows
 
-RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
-TABLES = {
-    "p1": facts(1),
-    "p7": facts(7),
-    "ball": facts(40, norm_l2=1.0),
-    "weights": facts(5, max_weight=3.0),
-    "units": facts(5, unit=4),
-    "weighted-units": facts(3, max_weight=0.2, unit=2),
-    "offsets": facts(4, offset=50.0),
-}
 LOSSES = [Squared(), Logistic(), Poisson()]
 
 

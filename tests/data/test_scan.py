@@ -191,6 +191,16 @@ def test_what_is_said_of_a_fit_under_way_is_how_many_questions_were_asked(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("name", ["client", "verbose", "quoted_line_breaks"])
+def test_an_option_that_would_do_nothing_is_refused(name: str, table: pa.Table, tmp_path: Path) -> None:
+    parquet.write_table(table, tmp_path / "table.parquet")
+    csv.write_csv(table, tmp_path / "table.csv")
+    for source in (tmp_path / "table.parquet", str(tmp_path / "table.csv"), table, lambda: iter(table.to_batches())):
+        for given in ("x", 1, object()):
+            with pytest.raises(InvalidParameter, match=f"{name}= .*(Leave it out|Pass True or False)"):
+                hb.scan(source, **{name: given})
+
+
 # ---- sources that give other records the second time ----------------------------------------------------------------
 
 

@@ -330,18 +330,18 @@ def test_a_larger_budget_gives_a_smaller_bound():
 
 def test_steps_end_where_optimisation_meets_noise():
     block = Block(0, 3, potential(L2Ball(1.0), 3, euclidean=True), 1.0, math.inf)
-    count, bound = best([block], 0.02, 0.0)
+    count, bound = best(settled([block], 0.02, 0.0))
     assert bound.optimisation <= bound.noise
     before = lipschitz([block], count - 1, 0.02 * math.sqrt(count - 1))
     assert before.optimisation > before.noise
-    assert best([block], 0.0, 0.0)[0] == EXACT_STEPS
-    assert best([block], 50.0, 0.0)[0] == 1
-    assert best([block], 1e-6, 0.0, 70)[0] == 70
-    assert best([block], 1e-6, 0.0)[0] > 10**11  # found by bisection
+    assert best(settled([block], 0.0, 0.0))[0] == EXACT_STEPS
+    assert best(settled([block], 50.0, 0.0))[0] == 1
+    assert best(settled([block], 1e-6, 0.0, 70))[0] == 70
+    assert best(settled([block], 1e-6, 0.0))[0] > 10**11  # found by bisection
     curved = replace(block, curvature=1.0)
     for sigma in (1e-2, 1e-4):  # the bounds nearly tie, and the smooth rule needs the root of the gradients
         (slow, plain), (fast, bound) = settled([curved], sigma, 0.0, None)
-        assert best([curved], sigma, 0.0) == (fast, bound)
+        assert best(settled([curved], sigma, 0.0)) == (fast, bound)
         assert bound.risk <= (1.0 + ALIKE) * plain.risk
         assert fast <= 2.0 * math.sqrt(slow) + 1
         before = smooth([curved], fast - 1, sigma * math.sqrt(fast - 1))
@@ -352,9 +352,9 @@ def test_the_rule_of_the_least_bound_is_taken():
     """Tests: 002, Equation (13)."""
     mirror = potential(L2Ball(1.0), 3, euclidean=True)
     rough, flat = Block(0, 3, mirror, 1.0, math.inf), Block(0, 3, mirror, 1.0, 0.2)
-    assert best([rough], 1e-3, 0.0)[1].rule is Rule.LIPSCHITZ
-    assert best([flat], 1e-3, 0.0)[1].rule is Rule.SMOOTH
-    assert best([rough], 1e-3, 1.0)[1].rule is Rule.STRONGLY_CONVEX
+    assert best(settled([rough], 1e-3, 0.0))[1].rule is Rule.LIPSCHITZ
+    assert best(settled([flat], 1e-3, 0.0))[1].rule is Rule.SMOOTH
+    assert best(settled([rough], 1e-3, 1.0))[1].rule is Rule.STRONGLY_CONVEX
     assert {bound.rule for bound in candidates([flat], 9, 0.1, 1.0)} == {
         Rule.LIPSCHITZ,
         Rule.SMOOTH,

@@ -12,12 +12,10 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.data import ClassTarget, Domain, Numeric
 from hullabaloo.privacy import Neighbours
 
-Cells = npt.NDArray[np.object_]
 BACKGROUND, EXPECTED = 1000, 16
 """Records beside a canary that may be absent, and the nominal number of them: as many as a sum holds, which drive the model far from it in a
 few steps."""

@@ -35,7 +35,6 @@ MARGIN = 4
 """Octaves above the least noise that a lattice holds: a library whose noise is smaller than it states, which is to be caught, must answer too."""
 FAR = 20.0
 """Two near-noiseless answers are never further from the difference of the exact ones, in units of their noise (p < 1e-40)."""
-View = tuple[str, Any]
 
 
 def _matrix(query: MomentsQuery, answer: NoisyMoments) -> Array:

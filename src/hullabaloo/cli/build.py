@@ -203,7 +203,7 @@ def table(
             "(`dask scheduler` starts one, `dask worker tcp://host:8786` its workers), or leave --engine out and pass --in-parts. Nothing was charged or read."
         )
     place = path if far else str(Path(path).absolute())
-    return hb.scan(_frame(engine, place, address), client=address, **more)
+    return hb.scan(_frame(engine, place, address), client=address if engine == "dask" else None, **more)
 
 
 def _frame(engine: str, place: str, address: str | None) -> Any:

@@ -120,7 +120,9 @@ class PrefixProcess(Process):
         arrays: dict[str, Array] = {}
         if rows is not None:
             own = {"Y": rows.Y, "weight": rows.weight, "offset": rows.offset}
-            arrays = {**_matrix(rows.X), **{name: value for name, value in own.items() if value is not None}}
+            # Cell by cell, also where rows are sparse: how many cells are not 0 would show in the size of the file.
+            matrix = {"X": rows.X} if isinstance(rows.X, np.ndarray) else {"cells": rows.X.toarray()}
+            arrays = {**matrix, **{name: value for name, value in own.items() if value is not None}}
         release = None if self._release is None else self._release.to_dict()
         return Snapshot({"position": self._position, "release": release}, arrays)
 
@@ -172,11 +174,6 @@ def _joined(parts: Sequence[Any]) -> Any:
     from scipy.sparse import vstack
 
     return vstack(parts, format="csr")
-
-
-def _matrix(X: Any) -> dict[str, Array]:
-    """The rows cell by cell, also where they are sparse: how many cells are not 0 would show in the size of the file."""
-    return {"X": X} if isinstance(X, np.ndarray) else {"cells": X.toarray()}
 
 
 def _read(arrays: Mapping[str, Array]) -> Any:

@@ -15,7 +15,7 @@ from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 
 Array = NDArray[np.float64]
-_NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of kernels.py
+NORM_CODES = {"l1": 1, "l2": 2, "linf": 3}  # the codes of kernels.py
 
 
 def encode_features(domain: Domain, layout: Layout, table: Table, columns: list[int], intercept: bool) -> Array:
@@ -35,7 +35,7 @@ def encode_features(domain: Domain, layout: Layout, table: Table, columns: list[
             X[:, column] = filled.get(a, X[:, a]) * filled.get(b, X[:, b]) + 0.0
     if domain.row_norm is not None:
         (norm, radius), body = domain.row_norm, X[:, :width]
-        clip_dense(body, _NORMS[norm], radius, 1.0, body)
+        clip_dense(body, NORM_CODES[norm], radius, 1.0, body)
     if intercept:
         X[:, width] = 1.0
     return X
@@ -45,19 +45,20 @@ def _scale(layout: Layout, values: Array, X: Array) -> dict[int, Array]:
     """Scale the numeric features into ``X``; returns the filled scaled columns that interactions need."""
     from hullabaloo.data.kernels import scale_numeric
 
-    factors = {place for block in layout.products for pair in block.factors for place in pair}
-    kept = {c.column: i for i, c in enumerate([c for c in layout.numeric if c.column in factors])}
+    given, kept = scaling_of(layout)
     filled = np.empty((X.shape[0], len(kept)))
     if layout.numeric:
-        scale_numeric(
-            values,
-            np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric]),
-            np.array([c.code for c in layout.numeric]),
-            np.array([(c.column, c.indicator, kept.get(c.column, -1)) for c in layout.numeric]),
-            X,
-            filled,
-        )
+        scale_numeric(values, *given, X, filled)
     return {column: filled[:, i] for column, i in kept.items()}
+
+
+def scaling_of(layout: Layout) -> tuple[tuple[Array, NDArray[np.int64], NDArray[np.int64]], dict[int, int]]:
+    """What `scale_numeric` is told of the numeric features, and the place among filled columns of those that interactions need."""
+    factors = {place for block in layout.products for pair in block.factors for place in pair}
+    kept = {c.column: i for i, c in enumerate([c for c in layout.numeric if c.column in factors])}
+    bounds = np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric])
+    places = np.array([(c.column, c.indicator, kept.get(c.column, -1)) for c in layout.numeric], dtype=np.int64)
+    return (bounds, np.array([c.code for c in layout.numeric], dtype=np.int64), places), kept
 
 
 def _one_hot(places: NDArray[np.int64], block: OneHot, X: Array) -> None:
@@ -74,7 +75,7 @@ def clip_rows(norm: tuple[str, float], table: Table, columns: list[int], interce
     """(n, p) prepared rows clipped to the declared norm and divided by it, the intercept last; sparse stays sparse."""
     from hullabaloo.data.kernels import clip_dense
 
-    kind, radius = _NORMS[norm[0]], norm[1]
+    kind, radius = NORM_CODES[norm[0]], norm[1]
     if table.sparse:
         return _clip_sparse(kind, radius, table, intercept)
     values = table.numbers(columns)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 from narwhals.dependencies import is_pandas_like_dataframe
 
@@ -13,13 +14,13 @@ from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
 from hullabaloo.data.engines.cluster import Remote, RemoteFrame
 from hullabaloo.data.engines.local import Local
-from hullabaloo.data.places import JsonLines, RemotePath
+from hullabaloo.data.given import names_of
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
 from hullabaloo.data.sparse_lists import SparseLists
-from hullabaloo.data.table import Table
+from hullabaloo.data.table import Table, cells_schema
 from hullabaloo.errors import InvalidParameter, SchemaError
 
 KEEP = 2**30
@@ -122,6 +123,13 @@ def scan(
         raise InvalidParameter(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
+    for name, value in (("verbose", verbose), ("quoted_line_breaks", quoted_line_breaks)):
+        if not isinstance(value, bool):
+            raise InvalidParameter(f"{name}= was given an object of {type(value).__name__}. Pass True or False.")
+    if client is not None and not type(source).__module__.startswith("dask."):
+        raise InvalidParameter(
+            "client= says whose workers read a Dask dataframe, and another source was given, which no client reads. Leave it out."
+        )
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
     if columns is not None and not isinstance(opened, JsonLines):
         raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
@@ -131,7 +139,7 @@ def scan(
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
         )
-    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), bool(verbose))
+    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), verbose)
 
 
 def _sparse(opened: Any, width: Any) -> SparseLists | RemoteFrame:
@@ -182,3 +190,80 @@ def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None
             "query of DuckDB, a lazy frame of Polars, or a function that returns Arrow record batches whenever it is called."
         )
     return Batches(giver)
+
+
+# Where files that are read in parts lie: JSON Lines by their path, and whatever `fsspec` opens by its address.
+
+
+class RemotePath:
+    """A file or folder by its address, as far as readers ask about a path. What its store says when it fails may hold passwords, and is left out."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from fsspec.core import url_to_fs
+            from pyarrow.fs import FSSpecHandler, PyFileSystem
+        except ImportError:
+            raise SchemaError(
+                "Reading from an address needs fsspec and pyarrow, which are not installed. Install them with: pip install 'hullabaloo[remote]'"
+            ) from None
+        failed = False
+        try:
+            self._store, self._path = url_to_fs(address)
+            there = self._store.exists(self._path)
+        except Exception:
+            failed, there = True, False
+        if failed or not there:
+            raise SchemaError(
+                "There is nothing at the address that was passed, or its store cannot be opened. What it said is left out, as it may hold a password: "
+                "open the address with fsspec to see it. Nothing was read or charged."
+            )
+        self.filesystem = PyFileSystem(FSSpecHandler(self._store))
+        self.suffix = PurePosixPath(self._path).suffix
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        return bool(self._store.isdir(self._path))
+
+    def open(self, mode: str) -> Any:
+        """The file."""
+        return self._store.open(self._path, mode)
+
+
+class JsonLines:
+    """A JSON Lines file: every line is a record, by the rule of `data/sources/json_lines.py`."""
+
+    quoted_line_breaks: bool | None = None
+
+    def __init__(self, path: Path | RemotePath, columns: Sequence[str] | None) -> None:
+        if columns is None:
+            raise SchemaError(
+                "A JSON Lines file declares no columns, and to look them up in its records would tell of them. Pass hb.scan(path, columns=['age', 'cost'])."
+            )
+        self._path, self._names = path, names_of(columns, "columns")
+        self.schema = cells_schema(self._names, len(self._names))
+        with self._file():
+            pass
+
+    def _file(self) -> BinaryIO:
+        try:
+            file: BinaryIO = self._path.open("rb")
+        except FileNotFoundError:
+            raise SchemaError("There is no such JSON Lines file. Pass its path; nothing was read or charged.") from None
+        return file
+
+    @property
+    def n_rows(self) -> int:
+        """The number of lines; takes a pass."""
+        with self._file() as file:
+            return sum(1 for _ in file)
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """Parts of at most so many records."""
+        from hullabaloo.data.sources.json_lines import table_of_lines
+
+        with self._file() as file:
+            while lines := list(islice(file, rows)):
+                yield table_of_lines(lines, self._names)

@@ -73,7 +73,7 @@ def feature_columns(schema: TableSchema, names: tuple[str, ...] | None, width: i
     """Positions of the feature columns: by name where both sides have names, else by position."""
     if names is not None and schema.names is not None:
         if names not in schema.matched:  # once for all parts of a wide table
-            schema.matched[names] = [column_of(schema, name, "feature") for name in names]
+            schema.matched[names] = [column_of(schema, name, "column") for name in names]
         return schema.matched[names]
     if schema.width is None:
         return list(range(width))

@@ -126,7 +126,7 @@ class Ledger:
         """
 
         relation = Neighbours.parse(neighbours)
-        request = Request(dataset, event, budget, relation, unit, records_per_unit, what, who, detail, test_key)
+        request = Request(dataset, event, budget, relation, what, unit, records_per_unit, who, detail, test_key)
         return self._run(lambda session: session.charge(request), write=True)
 
     def check(
@@ -146,23 +146,11 @@ class Ledger:
         """Price a charge without making it; raises what `charge` would raise now."""
 
         relation = Neighbours.parse(neighbours)
-        request = Request(dataset, event, budget, relation, unit, records_per_unit, what, who, detail, test_key)
+        request = Request(dataset, event, budget, relation, what, unit, records_per_unit, who, detail, test_key)
         return self._run(lambda session: session.check(request))
 
     def open_stream(
-        self,
-        dataset: str,
-        stream: str,
-        event: Event,
-        *,
-        budget: Budget,
-        neighbours: Neighbours | str,
-        unit: str = "record",
-        records_per_unit: int = 1,
-        what: str,
-        who: str | None = None,
-        detail: Mapping[str, Any] | None = None,
-        test_key: bool = False,
+        self, dataset: str, stream: str, event: Event, *, neighbours: Neighbours | str, **terms: Any
     ) -> Charge:
         """Charge all releases of a stream up to its horizon, once, and note where it stands: position 0, token `stream`.
 
@@ -172,8 +160,7 @@ class Ledger:
         """
         from hullabaloo.ledger import streams
 
-        relation = Neighbours.parse(neighbours)
-        request = Request(dataset, event, budget, relation, unit, records_per_unit, what, who, detail, test_key)
+        request = Request(dataset, event, neighbours=Neighbours.parse(neighbours), **terms)
         return self._run(lambda session: streams.begin(session, request, stream), write=True)
 
     def advance(self, dataset: str, stream: str, *, position: int, token: str, previous: str) -> Stream:

@@ -70,12 +70,12 @@ class Request:
     event: Event
     budget: Budget
     neighbours: Neighbours
-    unit: str
-    records_per_unit: int
     what: str
-    who: str | None
-    detail: Mapping[str, Any] | None
-    test_key: bool
+    unit: str = "record"
+    records_per_unit: int = 1
+    who: str | None = None
+    detail: Mapping[str, Any] | None = None
+    test_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def quotient(
     value = min(max(top / bottom, low), high) if bottom > 0.0 else unknown
     if not (bottom > 0.0 and a > 0.0):
         return Measured(value, low, high, math.inf, math.inf)
-    privacy, sampled = (math.sqrt(max(_at(q, value), 0.0)) / bottom for q in (noise, sampling))
+    privacy, sampled = (math.sqrt(max(q[0] + q[1] * value + q[2] * value**2, 0.0)) / bottom for q in (noise, sampling))
     b, c = 2.0 * top * bottom + z**2 * spread[1], top**2 - z**2 * spread[0]
     root = math.sqrt(max(b**2 - 4.0 * a * c, 0.0))
     ends = (b - root) / (2.0 * a), (b + root) / (2.0 * a)
@@ -75,10 +75,6 @@ def quotient(
         half = z * math.hypot(privacy, sampled)
         ends = min(ends[0], value - half), max(ends[1], value + half)
     return Measured(value, max(low, min(ends[0], value)), min(high, max(ends[1], value)), privacy, sampled)
-
-
-def _at(q: Quadratic, x: float) -> float:
-    return q[0] + q[1] * x + q[2] * x**2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,21 +19,6 @@ ROUNDING_ROOM = 2.0**-36
 """Relative part of μ left unspent, so that a solver may split μ among any releases in floating point and still fit."""
 
 
-def calibrate(make_event: Callable[[float], Event], budget: Budget, *, start: float = 1.0) -> float:
-    """Give the smallest noise scale x whose event the budget admits, to a relative 1e-12.
-
-    ``make_event(x)`` must cost less as x grows, for example ``lambda x: compose(GaussianEvent(x), count=10)``. To calibrate
-    what costs more as it grows (an ε₀), pass ``lambda x: SelectionEvent(1 / x)``. Gives 0 for a budget that is not private.
-
-    **Guarantee.** Claim: ``budget.admits(make_event(result))``. Proof: the admitted end of a bisection is returned. Raises
-    CalibrationError when no scale up to 2^100 times the start is admitted.
-    """
-    if not budget.is_private:
-        return 0.0
-    refuse_pure(budget, make_event(start))
-    return _smallest(lambda x: budget.admits(make_event(x)), start)
-
-
 @lru_cache(maxsize=4096)
 def gaussian_mu(budget: Budget, *, samples: int = 0, filter: str | None = None) -> float:
     """Give the largest μ such that μ-GDP plus the tails of ``samples`` lattice draws is admitted.
@@ -54,15 +39,6 @@ def gaussian_mu(budget: Budget, *, samples: int = 0, filter: str | None = None) 
         return budget.admits(GaussianEvent(noise, samples)) and _fits(filter, GaussianEvent(noise, samples), budget)
 
     return (1.0 - ROUNDING_ROOM) / _smallest(holds, 1.0)
-
-
-def noise_multiplier(budget: Budget, count: int = 1, *, samples: int = 0, filter: str | None = None) -> float:
-    """Give the smallest σ/Δ₂ for which ``count`` Gaussian releases of ``samples`` draws each fit into the budget; 0 for ε = ∞.
-
-    **Guarantee.** Claim: ``compose(GaussianEvent(result, samples), count=count)`` is admitted. Proof: it costs
-    ``√count/result``, the result of `gaussian_mu`, whose room covers the rounding.
-    """
-    return math.sqrt(_uses(count)) / gaussian_mu(budget, samples=samples * count, filter=filter)
 
 
 @lru_cache(maxsize=1024)

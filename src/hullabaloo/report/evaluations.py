@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.model_selection.evaluation import Evaluation
-from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin
 from hullabaloo.release.parameters import found
 from hullabaloo.report.drawing import MUTED, WIDTH, Display, new_figure
 
@@ -30,7 +29,7 @@ class _BinnedDisplay(Display, ABC):
     """
 
     metric: str
-    label: str
+    drawn: str
 
     def __init__(self, rows: Sequence[Any], *, confidence: float = 0.95) -> None:
         self.rows, self.confidence = tuple(rows), confidence
@@ -55,10 +54,6 @@ class _BinnedDisplay(Display, ABC):
         return cls([row for row in rows if row.target == chosen], confidence=evaluation.confidence)
 
     @abstractmethod
-    def _value(self, row: Any) -> Measured:
-        """What is drawn of a bin."""
-
-    @abstractmethod
     def _reference(self, ax: "Axes") -> None:
         """The line of a model that is right on average."""
 
@@ -67,12 +62,12 @@ class _BinnedDisplay(Display, ABC):
         if ax is None:
             _, ax = new_figure(3.2, WIDTH)
         seen = [row for row in self.rows if row.count > SEEN * row.count_error]
-        values = [self._value(row) for row in seen]
+        values = [getattr(row, self.drawn) for row in seen]
         ends = [[one.value - one.low for one in values], [one.high - one.value for one in values]]
         self._errorbars(ax, [row.prediction for row in seen], [one.value for one in values], yerr=ends)
         self._reference(ax)
         ax.set_xlabel(f"mean prediction; {100 * self.confidence:g} % intervals")
-        ax.set_ylabel(self.label)
+        ax.set_ylabel(f"mean {self.drawn}")
         return self
 
 
@@ -87,10 +82,7 @@ class CalibrationDisplay(_BinnedDisplay):
         >>> hb.report.CalibrationDisplay.from_evaluation(found).plot().figure_.savefig("calibration.svg")  # doctest: +SKIP
     """
 
-    metric, label = "calibration", "mean outcome"
-
-    def _value(self, row: Bin) -> Measured:
-        return row.outcome
+    metric, drawn = "calibration", "outcome"
 
     def _reference(self, ax: "Axes") -> None:
         ends = [self.rows[0].low, self.rows[-1].high]
@@ -108,10 +100,7 @@ class ResidualDisplay(_BinnedDisplay):
         >>> hb.report.ResidualDisplay.from_evaluation(found).plot().figure_.savefig("residuals.svg")  # doctest: +SKIP
     """
 
-    metric, label = "residuals", "mean residual"
-
-    def _value(self, row: ResidualBin) -> Measured:
-        return row.residual
+    metric, drawn = "residuals", "residual"
 
     def _reference(self, ax: "Axes") -> None:
         ax.axhline(0.0, color=MUTED, lw=0.8, zorder=0)

@@ -46,7 +46,7 @@ def run(quick: bool) -> Reproduction:
         Claim("Theorem 4.2", "sums: excess over the whole stream is polylogarithmic in T: power of T at most a quarter", *slopes(lengths, sums), high=0.25),
         Claim("Theorem 4.2", "sums: excess over the bound with our constants, largest over time", max(row["sums"] / row["bound"] for row in path), high=1.0),
         Claim("Theorem 3.1 (1)", "fits every τ = (Tp)^(1/3) records: excess over the stream, power of T at most a third (0.1 for logarithms)", *slopes(lengths, fits), high=1 / 3 + 0.1),
-        Claim("Remark 4.3", "on the longest stream sums lose less than fits: ratio", *_ratio(sums, fits), high=1.0),
+        Claim("Remark 4.3", "on the longest stream sums lose less than fits: ratio", *mean_error([a[-1] / b[-1] for a, b in zip(sums, fits, strict=False)]), high=1.0),
         Claim("Theorem 5.1", "a sketch moves norms by at most (W + 3 + 2√(2 ln(2/β)))/√m: largest ratio", max(a / b for a, b in zip(seen, allowed, strict=True)), high=1.0),
         Claim("Corollary 5.2", "distortion falls like m^(-1/2) (0.1 of the power)", slope(SIZES, seen), low=-0.6, high=-0.4),
         Claim("Theorem 5.7", "a sketched stream's excess over the bound with our constants", *mean_error([row["excess / bound"] for row in wide]), high=1.0),
@@ -59,10 +59,6 @@ def run(quick: bool) -> Reproduction:
     }  # fmt: skip
     errors = [{"T": T, "error": e} for T, e in zip(horizons, tree, strict=True)]
     return Reproduction(claims, {"length": rows, "time": path, "tree": errors, "sketched": wide}, pictures)
-
-
-def _ratio(above: list[list[float]], below: list[list[float]]) -> tuple[float, float]:
-    return mean_error([a[-1] / b[-1] for a, b in zip(above, below, strict=False)])
 
 
 def _tree_noise(steps: int, coordinates: int) -> tuple[float, float]:

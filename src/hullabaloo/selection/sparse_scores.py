@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hullabaloo.compiled import njit
 from hullabaloo.curator.exact import ExactSum
+from hullabaloo.curator.gradient_kernels import sparse_slope
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.noise import Contest
-from hullabaloo.selection.sparse_scores_kernels import replace
 
 if TYPE_CHECKING:
     from hullabaloo.selection.choice import Choice
@@ -61,3 +62,16 @@ class SparseScores:
         total = ExactSum(cells.shape, query.gradient.exponent)
         total.high, total.low = cells >> 32, cells & _MASK
         return query.scored(total.value(query.gradient.bound), columns, within, excluded)
+
+
+@njit(cache=True, nogil=True)
+def replace(records, data, indices, indptr, record, unit, slopes, cells, moved):  # type: ignore[no-untyped-def]
+    """Put what these records contribute now in the place of what they did, and mark the columns whose sum moved."""
+    for i in records:
+        before, d = slopes[i], sparse_slope(i, indptr[i], indptr[i + 1], data, indices, *record)
+        slopes[i] = d
+        if d != before:
+            for at in range(indptr[i], indptr[i + 1]):
+                cells[indices[at]] += np.int64(np.rint(d * data[at] * unit))
+                cells[indices[at]] -= np.int64(np.rint(before * data[at] * unit))
+                moved[indices[at]] = True

@@ -20,8 +20,7 @@ from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import Release, check_types, declared, warn_of_column, whole
-from hullabaloo.streaming.opening import EXISTS, opened
-from hullabaloo.streaming.parameters import check_stream
+from hullabaloo.streaming.opening import EXISTS, check_stream, opened
 
 _OPENING = threading.RLock()  # two threads that begin a stream begin one, and it is charged once
 _COPY = (

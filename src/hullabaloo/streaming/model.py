@@ -11,6 +11,7 @@ import numpy as np
 
 from hullabaloo._version import __version__
 from hullabaloo.data import BoundedTarget, Domain, Encoding, Format, table_of
+from hullabaloo.data.encode import NORM_CODES, scaling_of
 from hullabaloo.data.kernels import clip_dense, scale_numeric
 from hullabaloo.data.labels import MISSING, LevelIndex
 from hullabaloo.data.layout import Layout
@@ -29,7 +30,6 @@ from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
 
 FORMAT = Format("hullabaloo stream model", "saved model of a stream", "stream.model_at().save(path)")
-_NORMS = {"l1": 1, "l2": 2, "linf": 3}  # the codes of data/kernels.py
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,20 +254,12 @@ class _Row:
     def __init__(self, encoding: Encoding) -> None:
         layout: Layout | None = encoding.layout
         assert layout is not None
-        factors = sorted({place for block in layout.products for pair in block.factors for place in pair})
-        kept = [c.column for c in layout.numeric if c.column in factors]
         self._features = tuple(c.feature for c in layout.numeric)
-        self._scales = np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric]).reshape(-1, 5)
-        self._codes = np.array([c.code for c in layout.numeric], dtype=np.int64)
-        self._places = np.array(
-            [(c.column, c.indicator, kept.index(c.column) if c.column in kept else -1) for c in layout.numeric],
-            dtype=np.int64,
-        ).reshape(-1, 3)
-        self._factors = {column: place for place, column in enumerate(kept)}
-        self._levels = [
-            (block.feature, LevelIndex(block.all_levels).place, _columns(block.levels, block.columns, block.missing))
-            for block in layout.onehot
-        ]
+        self._scaling, self._factors = scaling_of(layout)
+        self._levels = []
+        for block in layout.onehot:  # an unknown level and the baseline have no column
+            columns = dict(zip((*block.levels, MISSING), (*block.columns, block.missing), strict=True))
+            self._levels.append((block.feature, LevelIndex(block.all_levels).place, columns))
         products = [zip(block.columns, block.factors, strict=True) for block in layout.products]
         self._products = [(column, a, b) for block in products for column, (a, b) in block]
         self._clip = encoding.domain.row_norm
@@ -280,7 +272,7 @@ class _Row:
         if self._features:
             cells = map(x.get, self._features)
             values = np.array([[cell if type(cell) is float else number_of(cell) for cell in cells]])
-            scale_numeric(values, self._scales, self._codes, self._places, row, filled)
+            scale_numeric(values, *self._scaling, row, filled)
         for feature, place, columns in self._levels:
             column = columns.get(place(x.get(feature)), -1)
             if column >= 0:
@@ -289,7 +281,7 @@ class _Row:
             row[0, column] = self._factor(row, filled, a) * self._factor(row, filled, b) + 0.0
         if self._clip is not None:
             body = row[:, : self._width]
-            clip_dense(body, _NORMS[self._clip[0]], self._clip[1], 1.0, body)
+            clip_dense(body, NORM_CODES[self._clip[0]], self._clip[1], 1.0, body)
         if self._intercept:
             row[0, self._width] = 1.0
         return row
@@ -297,8 +289,3 @@ class _Row:
     def _factor(self, row: Array, filled: Array, column: int) -> float:
         place = self._factors.get(column)
         return float(row[0, column] if place is None else filled[0, place])
-
-
-def _columns(levels: tuple[int, ...], columns: tuple[int, ...], missing: int) -> dict[int, int]:
-    """Encoded column by the place of a level; an unknown level and the baseline have none."""
-    return {**dict(zip(levels, columns, strict=True)), MISSING: missing}

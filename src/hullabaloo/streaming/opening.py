@@ -1,21 +1,46 @@
-"""How a stream begins: plan, charge, restore, in this order; nothing is read before."""
+"""How a stream begins: check, plan, charge, restore, in this order; nothing is read before."""
 
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.shared import terms_of
+from hullabaloo.linear_model.shared import check_state, terms_of
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release import Release, ReleaseRequest, label_of, whole
+from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, whole
 from hullabaloo.structure.structure_files import shape_to_dict
 
 EXISTS = (
     "A fit begins a new stream, and there is a state file at {} already, whose stream it would end. Go on from it with partial_fit, or "
     "name another file. Nothing was read or charged."
 )
+
+
+def check_stream(model: Any) -> None:
+    """Refuse a parameter of the wrong type, or two that do not go together, with a sentence that says how to write it.
+
+    Raises:
+        InvalidParameter: a parameter has a type or value that it cannot have.
+    """
+    check_state(model)
+    if not isinstance(model.mechanism, str):
+        raise InvalidParameter(f"The mechanism must be the name of one, such as 'auto', not {found(model.mechanism)}.")
+    horizon = model.horizon
+    number = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
+    if horizon is not None and not (number and 1 <= horizon < 2**63):
+        raise InvalidParameter(
+            f"The parameter horizon (a number of records) must be a positive whole number below 2^63 or None, but {shown(horizon)} was given."
+        )
+    if horizon is None and isinstance(model.every, str) and model.every == "auto":
+        raise InvalidParameter(
+            f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the "
+            "largest number of records that the stream may take (noise is then least). Running sums can go on without an end: pass "
+            "every=… alone, the records between two releases."
+        )
 
 
 def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> StreamBuffer:

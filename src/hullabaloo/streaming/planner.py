@@ -169,9 +169,8 @@ def plan(
     Example:
         >>> import hullabaloo as hb
         >>> few = hb.streaming.plan(horizon=4_000, every=1_000, p=3, budget=hb.Budget(1.0, 1e-8))
-        >>> many = hb.streaming.plan(horizon=4_000, every=50, p=3, budget=hb.Budget(1.0, 1e-8))
-        >>> few.chosen, many.chosen
-        ('PeriodicERM', 'IncrementalRegression')
+        >>> few.chosen, few.releases
+        ('PeriodicERM', 4)
 
     Source: 003, Table 1; 003, Remark 4.3.
     """

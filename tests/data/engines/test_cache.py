@@ -210,8 +210,18 @@ def test_bits_are_those_of_memory_and_the_table_is_read_once(keep: int, tmp_path
     assert passes[0] == 3  # for its schema, to count its records, and to read them
 
 
-@pytest.mark.parametrize("folder", ["nowhere", 7, b"/tmp", "file"])
-def test_a_cache_lies_in_a_folder_that_is_there(folder: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "folder", ["nowhere", "nowhere/new", 7, b"/tmp", "", "file", "file/new", "a\0b", "x" * 300, "locked"]
+)
+def test_a_cache_lies_in_a_folder_that_is_there(folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is not there is not made, as its name may be mistaken; what is said is what to do."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidParameter, match="folder"):
-        hb.scan(table, cache=tmp_path / folder if isinstance(folder, str) else folder)
+    (tmp_path / "locked").mkdir()
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda place, how: str(place) != "locked" and allowed(place, how))
+    monkeypatch.chdir(tmp_path)
+    why = "is no folder that this user can write to" if folder in ("file", "locked") else "is no folder that is there"
+    with pytest.raises(InvalidParameter, match=rf"{why}\. Make a new one first .*mkdir"):
+        hb.scan(table, cache=folder)
+    assert {one.name for one in tmp_path.iterdir()} == {"file", "locked"}
+    hb.scan(table, cache="."), hb.scan(table, cache=tmp_path)

@@ -112,7 +112,7 @@ DRAWING = (
     Bug(
         "kept scores: a former part stays",
         "What a touched record contributed before is not taken away, so that one record counts as often as it is touched.",
-        "selection.sparse_scores_kernels",
+        "selection.sparse_scores",
         old="np.rint(before *",
         new="np.rint(0.0 *",
         caught_by=(

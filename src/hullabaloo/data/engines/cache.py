@@ -176,8 +176,10 @@ def folder_of(cache: Any) -> Path | None:
     """
     if cache is None:
         return None
-    if not isinstance(cache, str | Path) or not Path(cache).is_dir() or not os.access(cache, os.W_OK | os.X_OK):
+    place = cache if isinstance(cache, str | Path) else ""
+    if not os.path.isdir(place) or not os.access(place, os.W_OK | os.X_OK):
+        why = "is no folder that this user can write to" if os.path.exists(place) else "is no folder that is there"
         raise InvalidParameter(
-            "cache= names no folder that exists and can be written to. Make one on a local disk and pass its path, with room for 8 bytes for each record and encoded column."
+            f"What cache= names {why}. Make a new one first (in a shell: mkdir), on a local disk with room for 8 bytes for each record and encoded column. Nothing was charged or read."
         )
-    return Path(cache)
+    return Path(place)

@@ -35,9 +35,11 @@ class FrameTable(Table):
         self._names = list(self._types)
         named = all(isinstance(name, str) for name in self._names)  # pandas numbers columns that have no names
         self.n_rows = int(frame.shape[0])
+        # Types in a word: whether objects are text, and which categories occur, only values could tell; the rest may be names of fields or of zones.
+        texts = nw.String | nw.Object
         self.schema = TableSchema(
             hidden(self._names if named else None),
-            tuple(_type_name(dtype) for dtype in self._types.values()),
+            tuple("Text" if isinstance(dtype, texts) else type(dtype).__name__ for dtype in self._types.values()),
             tuple(self._kind(name, dtype) for name, dtype in self._types.items()),
         )
 
@@ -132,14 +134,6 @@ def _dense(array: Any) -> NDArray[np.float64]:
     inside = (places >= 0) & (places < out.size)
     out[places[inside]] = values[inside]
     return out
-
-
-def _type_name(dtype: Any) -> str:
-    """The declared type in a word: whether objects are text, and which categories occur, only values could tell.
-
-    What else a type says of itself may be names of fields or of zones.
-    """
-    return "Text" if isinstance(dtype, nw.String | nw.Object) else type(dtype).__name__
 
 
 def open_frame(native: Any) -> Table | None:

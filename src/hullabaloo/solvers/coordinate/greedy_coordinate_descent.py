@@ -16,7 +16,7 @@ from hullabaloo.solvers.coordinate import greedy_search as greedy
 from hullabaloo.solvers.options import WHOLE, check_options, words
 from hullabaloo.solvers.reference import Reference
 
-SHARES = greedy.Shares(choices=0.65, partials=0.3, squares=0.04, lengths=0.01, refit=0.0)
+SHARES = greedy.Parts(choices=0.65, partials=0.3, squares=0.04, lengths=0.01, refit=0.0)
 FREE = 1000
 """Steps without noise."""
 UNFINISHED = 0.15

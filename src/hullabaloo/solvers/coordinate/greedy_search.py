@@ -47,21 +47,13 @@ ROOM = 2.0**-34
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """Parts of the budget (of ρ), adding up to 1: choices, partial derivatives, second moments, how large |φ'| is, the refit."""
+class Parts:
+    """Shares of the budget (of ρ), adding up to 1: choices, partial derivatives, second moments, how large |φ'| is, the refit.
+
+    Or what they buy: ε₀ of a choice, and μ of all partials, all second moments, the histogram and the refit.
+    """
 
     choices: float
-    partials: float
-    squares: float
-    lengths: float
-    refit: float
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What one budget buys: ε₀ of a choice, and μ of all partials, all second moments, the histogram and the refit."""
-
-    choice: float
     partials: float
     squares: float
     lengths: float
@@ -112,13 +104,13 @@ def picks(problem: Problem, allowance: Allowance, share: float) -> int:
     return min(max(int(WORTH / cooling), FEWEST), MOST, slopes)
 
 
-def prices_of(allowance: Allowance, shares: Shares, count: int) -> Prices:
+def prices_of(allowance: Allowance, shares: Parts, count: int) -> Parts:
     """The prices at the largest τ; all infinite without noise."""
     if not allowance.is_private:
-        return Prices(math.inf, math.inf, math.inf, math.inf, math.inf)
+        return Parts(math.inf, math.inf, math.inf, math.inf, math.inf)
     tau = _tau(allowance, shares.choices, count)
     mu = (tau * math.sqrt(2.0 * part) for part in (shares.partials, shares.squares, shares.lengths, shares.refit))
-    return Prices(tau * math.sqrt(8.0 * shares.choices / count), *mu)
+    return Parts(tau * math.sqrt(8.0 * shares.choices / count), *mu)
 
 
 @lru_cache(maxsize=512)
@@ -149,18 +141,18 @@ def _tau(allowance: Allowance, choices: float, count: int) -> float:
 
 
 def bought(
-    problem: Problem, prices: QueryPrices, parts: Prices, count: int, *, window: int, again: bool, together: bool
+    problem: Problem, prices: QueryPrices, parts: Parts, count: int, *, window: int, again: bool, together: bool
 ) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its queries."""
     loss = problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
     smoothness, slope = smooth_and_steep(loss)
     opening = OPENING if problem.intercept else 0
-    free, measured = math.isinf(parts.choice), is_residual(loss)
+    free, measured = math.isinf(parts.choices), is_residual(loss)
     behind = sum(min(window, t) for t in range(1, count + 1))
     updates = opening + count * (1 + problem.intercept) + behind  # a choice, the intercept, the window behind
     one = prices.restricted(1)
-    choice = prices.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=parts.choice, count=count)
+    choice = prices.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=parts.choices, count=count)
     partial = prices.price("coordinate_gradient", loss=loss, mu=parts.partials / math.sqrt(updates), count=updates)
     if together:
         square = prices.price("second_moments", mu=parts.squares)
@@ -173,7 +165,7 @@ def bought(
         share_noise = lengths.sigma / problem.records
         queries.append(lengths)
     noise = (partial.sigma / problem.records, square.sigma / problem.records, share_noise)
-    chosen = (*noise, smoothness, slope, measured and not free, together, None if free else parts.choice)
+    chosen = (*noise, smoothness, slope, measured and not free, together, None if free else parts.choices)
     return Search(count, again, window, opening, *chosen), queries
 
 

@@ -25,7 +25,7 @@ from hullabaloo.solvers.options import WHOLE, check_options
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.reference import Reference
 
-SHARES = greedy.Shares(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
+SHARES = greedy.Parts(choices=0.65, partials=0.12, squares=0.03, lengths=0.01, refit=0.19)
 OPTIMUM = OutputPerturbationSolver()
 REFIT = AdaptiveGradientSolver(uneven=True)
 """Of the chosen columns, most of which may be 0 in most records."""

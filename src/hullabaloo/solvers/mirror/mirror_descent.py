@@ -150,9 +150,7 @@ class MirrorDescentSolver(Solver):
                     choices.append((euclidean, blocks, *found))
         if not choices:
             raise self._no_rule()
-        least = (1.0 + rules.ALIKE) * min(bound.risk for *_, bound in choices)
-        alike = [choice for choice in choices if choice[3].risk <= least]
-        euclidean, blocks, count, bound = min(alike, key=lambda choice: choice[2])
+        euclidean, blocks, count, bound = rules.best(choices)
         query = prices.price("gradient", loss=problem.loss, clip=clip, mu=mu / math.sqrt(count), count=count)
         descent = _descent(bound, blocks, count, clip, euclidean, query.sigma / problem.records, strength, own)
         potential = "½‖θ‖²" if euclidean else "the set's own potential"

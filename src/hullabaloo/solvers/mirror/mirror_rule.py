@@ -9,11 +9,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, TypeVar
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, HasComposite, HasMirrorMap, MirrorMap, NoPenalty, product_bound
 from hullabaloo.geometry.mirror import EuclideanMap, euclidean_map
 from hullabaloo.solvers.base import Array, PricedQuery, Problem, QueryPrices
+
+T = TypeVar("T", bound=tuple[Any, ...])
 
 EXACT_STEPS = 1000
 """Gradients where there is no noise, and so nothing that optimisation could meet."""
@@ -201,7 +204,7 @@ def candidates(blocks: Sequence[Block], count: int, sigma: float, strength: floa
 
 
 def settled(
-    blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None, own: float = 0.0
+    blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None = None, own: float = 0.0
 ) -> list[tuple[int, Bound]]:
     """For each rule the first T at which its optimisation error has come down to its noise, at most `most`.
 
@@ -228,11 +231,10 @@ def settled(
     return found
 
 
-def best(blocks: Sequence[Block], sigma_of_one: float, strength: float, most: int | None = None) -> tuple[int, Bound]:
-    """The number of gradients and the rule: of those whose bounds are `ALIKE` to the least, the one of fewest gradients."""
-    found = settled(blocks, sigma_of_one, strength, most)
-    least = min(bound.risk for _, bound in found)
-    return min((one for one in found if one[1].risk <= (1.0 + ALIKE) * least), key=lambda one: one[0])
+def best(found: Sequence[T]) -> T:
+    """Of choices that end with a number of gradients and its bound: of those whose bounds are `ALIKE` to the least, the one of fewest gradients."""
+    least = (1.0 + ALIKE) * min(bound.risk for *_, bound in found)
+    return min((one for one in found if one[-1].risk <= least), key=lambda one: one[-2])
 
 
 NEAR = 2.0
@@ -289,8 +291,8 @@ def slope_reach(problem: Problem) -> float:
 
 def prediction_bound(problem: Problem) -> float:
     """Z = max |⟨x, θ⟩ + offset| over the domain and the set; ‖·‖₂ for a loss of k predictions."""
-    ends = math.sqrt(problem.targets) * _ends(problem) if problem.intercept else 0.0
-    return slope_reach(problem) + ends + problem.offset_bound
+    end = max(map(abs, problem.loss.intercept_bounds)) if problem.intercept else 0.0
+    return slope_reach(problem) + math.sqrt(problem.targets) * end + problem.offset_bound
 
 
 def slope_bound(problem: Problem, prediction: float) -> float:
@@ -313,10 +315,6 @@ def gradients_at(problem: Problem, prices: QueryPrices, clip: float, sigma: floa
 def penalty_strength(problem: Problem) -> float:
     """λ of a squared l2 penalty, 0 without a penalty."""
     return 0.0 if isinstance(problem.penalty, NoPenalty) else problem.penalty.strong_convexity
-
-
-def _ends(problem: Problem) -> float:
-    return max(abs(end) for end in problem.loss.intercept_bounds)
 
 
 def _row_norms(problem: Problem) -> tuple[float, float, float]:
