@@ -141,6 +141,9 @@ class Descent:
         if path.measured:
             usual = self.cut(point, 0.2 * self.natural)[0]
             clip_norm = usual if path.ridge else min(FIRST_CUT * usual, clip_norm)
+        if path.bend_noise:
+            bend, told = self.curvature(point.size), {"gradients cut at": 0.0, "farther": 1.0, **told}
+            return self.newton(point, path.first, clip_norm, bend), told, bend
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
@@ -150,18 +153,14 @@ class Descent:
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, mean_length(shares, grid))
-        bend = self.curvature(mean.size) if path.bend_noise else None
-        if bend is None:
-            travel = farther * share * path.travel(view.typical, cut)
-            _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
-        else:
-            mean = self.newton(mean, path.second, cut, bend)
+        travel = farther * share * path.travel(view.typical, cut)
+        _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
             noise = path.noise * math.sqrt(2.0 * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.classes else 0.5)
             mean = self.kept_level(mean, moved, noise * clip) if self.classes else moved
-        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, bend
+        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, None
 
     def farther(self, level: float, length: float) -> float:
         """How many times as far to walk in whitened coordinates where classes separate: in units of 1/h, h at the constant over twice that at the model.
@@ -191,18 +190,18 @@ class Descent:
         steep = min(clip_norm / view.length, self.loss.constants(math.inf, 1.0).lipschitz)
         # Of classes before the whitened walk, too, which a level that fits would find no evidence for.
         start = self.late_level(start, shares, grid, before, 1.0 if self.classes and path.ridge else steep)
-        gradient = self.gradient(start, clip_norm)[:q]
+        gradient = self.gradient(start, clip_norm)
         evident = (
-            float(gradient @ gradient)
+            float(gradient[:q] @ gradient[:q])
             - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
         )
-        doubt = q * (noise * clip_norm) ** 2 / AVERAGED
+        doubt = q * (noise * clip_norm) ** 2 / (AVERAGED if bend is None else 1.0)
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         if bend is None:
             travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
             _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         else:
-            mean = self.newton(start, path.late, clip_norm, bend)
+            mean = self.newton(start, path.late, clip_norm, bend, gradient)
         found = start + weight * (mean - start)
         found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, bend is not None)
         return found, {"gradients cut at": clip_norm, "weight": weight}
@@ -231,16 +230,15 @@ class Descent:
         values, vectors = np.linalg.eigh(answer / view.mean_weight)
         return np.asarray((vectors * (path.smoothness * (np.maximum(values, 0.0) + hidden[at]))) @ vectors.T)
 
-    def newton(self, start: Array, steps: int, clip_norm: float, bend: Array) -> Array:
-        """The mean of the second half of steps `M⁻¹g`: M bounds the curvature from above, so that none goes too far."""
-        point, speed, total, q = start, np.zeros_like(start), np.zeros_like(start), self.view.slopes
-        for t in range(steps):
-            speed = MEMORY * speed - np.linalg.solve(bend, self.gradient(point, clip_norm))
-            point = point + speed
+    def newton(self, start: Array, steps: int, clip_norm: float, bend: Array, gradient: Array | None = None) -> Array:
+        """After steps `M⁻¹g`, the first by a gradient that is known already: M bounds the curvature from above, so that none goes too far."""
+        point, q = start, self.view.slopes
+        asked = iter([] if gradient is None else [gradient])
+        for _ in range(steps + (gradient is not None)):
+            g = next(asked, None)
+            point = point - np.linalg.solve(bend, self.gradient(point, clip_norm) if g is None else g)
             point[q:] = np.clip(point[q:], *self.loss.intercept_bounds)
-            if t >= steps // 2:
-                total += point
-        return total / (steps - steps // 2)
+        return point
 
     def late_level(
         self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: bool = False

@@ -22,6 +22,7 @@ from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.histogram import BINS, gradient_bins
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.public_start import ASKED
+from hullabaloo.solvers.gradient.released_curvature import LAST
 from hullabaloo.solvers.gradient.schedule import (
     FINE_BINS,
     TYPICAL,
@@ -64,7 +65,8 @@ class MeasuredGradientSolver(Solver, ABC):
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
         bins = gradient_bins(is_residual(loss))
-        queries.append(prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count - 1))
+        count -= 1 + bool(to.bend)
+        queries.append(prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count))
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
         if to.check:
             one = prices.restricted(1)
@@ -80,7 +82,9 @@ class MeasuredGradientSolver(Solver, ABC):
             before, after = (
                 [steps(to.part(0) * math.sqrt(one / sum(levels)), one)] if level and one else [] for one in levels
             )
-            queries += [*before, steps(to.part(2), 1), steps(to.part(3), path.late), *after]
+            last = [steps(to.part(3) * math.sqrt(LAST), 1)] if to.bend else []
+            walk = steps(to.part(3) * math.sqrt(1.0 - LAST * bool(to.bend)), path.late - len(last))
+            queries += [*before, steps(to.part(2), 1), walk, *last, *after]
         reason = self._reason(path, problem)
         return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
 

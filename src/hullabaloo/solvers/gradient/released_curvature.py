@@ -17,15 +17,22 @@ FLOOR = 1.4
 """λ over half the spectral radius of a released matrix's noise, s√(2q)."""
 BEND, FAINT = 0.05, 0.1
 """Share of μ² for the curvature, and the λ' over the curvature of round records up to which it is bought: at 0.14 `appliances` lost 3 points, at 0.18 to 0.4 `adult` 1."""
-NEWTON, LEVEL_NEWTON = (4, 3, 6), 2
-"""Steps of the three walks beside it, of which only the first has one length for all directions, and for the intercept alone at the end. Chosen on appliances and
-california, and six tables of classes, at ε = 30 and 100."""
-NEWTON_SHARES = (0.15, 0.04, 0.1, 0.71)
+FIRST_NEWTON, LEVEL_NEWTON = 2, 2
+NEWTON_SHARES, LAST = (0.13, 0.04, 0.08, 0.75), 0.85
 """`LATE_SHARES` beside it."""
+FLAT = 0.3
+
+
+def floor(noise: float, size: int) -> float:
+    return FLOOR * noise * math.sqrt(0.5 * size) * 2.25 * size
+
+
+def newton_steps(noise: float, size: int, level: float) -> int:
+    left = floor(noise, size)
+    return max(math.ceil(math.log(level) / math.log(left / (FLAT + left))), FIRST_NEWTON + 3)
 
 
 def tells(problem: Problem, prices: QueryPrices, mu: float) -> bool:
     """Whether, bought at `mu`, its floor is at most `FAINT` of the curvature of round records within 1.5 typical lengths."""
-    size = problem.dimension
     noise = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
-    return bool(FLOOR * noise * math.sqrt(0.5 * size) * 2.25 * size <= FAINT)
+    return bool(floor(noise, problem.dimension) <= FAINT)

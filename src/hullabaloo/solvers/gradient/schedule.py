@@ -35,7 +35,7 @@ from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
-from hullabaloo.solvers.gradient.released_curvature import BEND, FLOOR, LEVEL_NEWTON, NEWTON, NEWTON_SHARES, tells
+from hullabaloo.solvers.gradient.released_curvature import BEND, FIRST_NEWTON, FLOOR, LAST, LEVEL_NEWTON, NEWTON_SHARES, newton_steps, tells
 from hullabaloo.solvers.gradient.travel import smooth_and_steep, swift
 
 FINE_BINS = 25
@@ -185,6 +185,8 @@ class GradientSchedule:
     @property
     def result_noise(self) -> float:
         """s of the walk that makes the result."""
+        if self.bend_noise:
+            return self.late_noise / math.sqrt(NEWTON_SHARES[3] * LAST)
         return self.late_noise / math.sqrt(self.late_shares[3]) if self.late else self.noise
 
     def late_levels(self, loss: Loss) -> tuple[int, int]:
@@ -266,7 +268,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
         late = 0.0
     quiet = whitened and late >= 0.5 and swift(problem) and is_residual(loss) and not problem.weighted  # type: ignore[arg-type]
     bend = BEND if quiet and tells(problem, prices, mu * math.sqrt(BEND)) else 0.0
-    steps -= bend
+    steps += lengths * bool(bend) - bend
     parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend
     return Budgets(*(mu * math.sqrt(one) for one in parts))._replace(check_clip=clip)
 
@@ -369,7 +371,8 @@ def _whitened(
     if common["late_noise"] and swift(problem):
         first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
     if common["bend_noise"]:
-        (first, second, late), growth = NEWTON, 1.0
+        first, second, growth = FIRST_NEWTON, 0, 1.0
+        late = newton_steps(common["bend_noise"], problem.dimension, late_level) - first - 1
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(smooth and level < USUAL),
