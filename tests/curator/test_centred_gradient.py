@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import CentredGradientQuery, Curator, MeansQuery, NormHistogramQuery
+from hullabaloo.curator.centred_gradient_kernels import add_counts
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -24,7 +25,13 @@ def copies(relation: Neighbours) -> float:
 
 def random_lens(rng: np.random.Generator, about: RowFacts) -> AffineView:
     centre = rng.uniform(-1.0, 1.0, about.width) if rng.random() < 0.7 else np.zeros(about.width)
-    return AffineView(about.norm_linf * centre, float(10.0 ** rng.uniform(-3.0, 2.0)))
+    return AffineView(about.norm_linf * centre, random_weights(rng, about.width))
+
+
+def random_weights(rng: np.random.Generator, width: int) -> np.ndarray:
+    """Of the last column, or of each of them."""
+    found: np.ndarray = 10.0 ** rng.uniform(-3.0, 2.0, width if rng.random() < 0.5 else ())
+    return found
 
 
 @pytest.mark.few(6)
@@ -65,6 +72,22 @@ def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
     assert counted <= scales.sensitivity
     root = math.sqrt(2.0) if relation is Neighbours.REPLACE_ONE else 1.0
     assert scales.sensitivity <= (1.0 + 1e-6) * about.records_per_unit * root
+
+
+@pytest.mark.parametrize("bins", [1, 2, 25])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_length_is_counted_once_where_it_lies(bins: int, weighted: bool) -> None:
+    """At an edge it lies above it; without end in the last bin; no number in the first; of no weight nowhere."""
+    rng = np.random.default_rng(35)
+    edges = np.sort(rng.uniform(0.0, 2.0, bins - 1))
+    lengths = np.concatenate([rng.uniform(0.0, 3.0, 500), edges, [0.0, math.inf]])
+    weight = rng.integers(0, 2, lengths.size) * 0.5 if weighted else np.ones(lengths.size)
+    counts = np.bincount(np.searchsorted(edges, lengths[weight > 0.0], side="right"), minlength=bins)
+    counts[0] += 3
+    found = np.zeros(bins, dtype=np.int64)
+    add_counts(lengths, edges, weight if weighted else np.zeros(0), found)
+    add_counts(np.full(3, math.nan), edges, np.zeros(0), found)
+    assert np.array_equal(found, counts)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -156,7 +179,12 @@ def test_the_curator_answers_in_means_and_only_what_was_paid_for() -> None:
 def test_a_point_of_view_that_is_none_is_refused() -> None:
     about = facts(3)
     asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared())
-    for centre, intercept_weight in ((np.zeros(2), 1.0), (np.array([0.0, math.nan, 0.0]), 1.0), (np.zeros(3), 0.0)):
+    few, none, one = np.ones(2), np.array([1.0, 0.0, 1.0]), 1.0
+    for centre, intercept_weight in (
+        (np.zeros(2), one),
+        (np.array([0.0, math.nan, 0.0]), one),
+        *((np.zeros(3), weight) for weight in (0.0, few, none, np.ones((1, 3)))),
+    ):
         with pytest.raises(InvalidParameter):
             asked.question(np.zeros(3), centre=centre, intercept_weight=intercept_weight, clip_norm=1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):
