@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import CalibrationError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import best_of, choose, passed_over
+from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
@@ -63,6 +63,22 @@ def test_a_named_solver_is_taken_at_its_word() -> None:
     assert chosen(300, 0.1, targets=2, name="gradient")[0] == "gradient"
     with pytest.raises(InvalidParameter, match="'auto', 'moments', 'gradient'"):
         chosen(300, 0.1, name="newton")
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("records", [10**9, 10**11])
+def test_a_solver_whose_noise_no_lattice_resolves_does_not_stop_the_choice(
+    neighbours: Neighbours, records: int
+) -> None:
+    """Of so many records sums are up to 2^40 times as large as the noise of some answers; others can still be bought."""
+    data = table(20, 4, intercept=True)
+    asked = problem(data, neighbours, records=records)
+    allowance = Allowance.gdp(1.0)
+    able = forecasts(asked, prices(data, asked), allowance, None)
+    assert any(isinstance(one.refusal, CalibrationError) for one in able)
+    solver, plan = choose(asked, prices(data, asked), allowance, "auto")
+    assert solver.name == plan.solver
+    assert allowance.takes(plan.event)
 
 
 @pytest.mark.parametrize("name", ["coordinate_descent", "greedy_selection"])

@@ -10,14 +10,16 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curator import Curator
+from hullabaloo.data import Rows
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box
 from hullabaloo.losses import Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Allowance, Budget
+from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.solvers import ConstantSolver
 from hullabaloo.solvers.constant import _rate
-from tests.solvers.tables import prices, problem, table
+from tests.solvers.tables import Table, prices, problem, table
 
 RNG = np.random.default_rng(5)
 N = 500
@@ -54,6 +56,38 @@ def test_the_constant_of_rare_counts_is_their_rate() -> None:
     frame = pd.DataFrame({"x": RNG.uniform(-1, 1, 20_000), "years": years, "events": y})
     fitted = hb.PoissonRegressor(budget=hb.Budget(3.0, 1e-8), domain=domain, **known).fit(frame)
     assert fitted.predict(frame).sum() == pytest.approx(y.sum(), rel=0.15)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("over", [0.5, 1.0, 1.7])
+def test_the_mean_of_a_skewed_target_is_not_cut(neighbours: Neighbours, share: float, over: float) -> None:
+    """Whatever share of the targets lies at an end, and however far the declared number is from the true one, where it is not public.
+
+    Steps whose gradients are cut where most residuals lie ended at the more frequent end. Fixed keys; six standard deviations.
+    """
+    n = 4_000
+    y = np.where(np.arange(n) < share * n, 1.0, -0.8)[:, None]
+    data = Table(np.ones((n, 1)), y, table(p=1, intercept=True).facts.restricted(0))
+    public = neighbours is Neighbours.REPLACE_ONE
+    asked = problem(data, neighbours, records=n if public else round(over * n))
+    plan = ConstantSolver().plan(asked, prices(data, asked), Allowance.gdp(0.2))
+    assert [one.name for one in plan.queries] == (["gradient"] if public else ["gradient", "means"])
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32)))  # type: ignore[arg-type]
+    found = float(ConstantSolver().run(asked, plan, curator).theta[-1, 0])
+    noise = math.hypot(*plan.settings["sums"]) * (1.0 if public else over)
+    assert found == pytest.approx(float(y.mean()), abs=6.0 * noise)
+    assert noise < 0.01
+
+
+def test_where_noise_is_not_low_gradients_are_measured() -> None:
+    """Which are less noisy where targets are narrow."""
+    data = table(p=3, intercept=True)
+    asked = problem(data)
+    for mu, names in ((0.05, {"norm_histogram", "centred_gradient"}), (1.0, {"gradient"})):
+        plan = ConstantSolver().plan(asked, prices(data, asked), Allowance.gdp(mu))
+        assert {one.name for one in plan.queries} == names
+        assert Allowance.gdp(mu).takes(plan.event)
 
 
 def test_auto_takes_it_where_slopes_would_drown() -> None:

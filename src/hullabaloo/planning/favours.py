@@ -73,6 +73,6 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
 
 
 def noise(problem: Problem, prices: QueryPrices, allowance: Allowance, p: int | None = None) -> float:
-    """s√p of a mean of p unit contributions; p is the dimension where None."""
-    s = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1).sigma / problem.records
-    return float(s * math.sqrt(p or problem.dimension))
+    """s√p of a mean of p unit contributions; p is the dimension where None. Of noise that no lattice resolves, too."""
+    one = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1)
+    return float(one.sensitivity / allowance.mu / problem.records * math.sqrt(p or problem.dimension))

@@ -306,10 +306,11 @@ def propose(
     for solver in solvers.values():
         try:
             plan = solver.plan(problem, prices, allowance)
+            within = allowance.takes(plan.event)  # the event of a choice refuses a lattice that would be too coarse
         except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
             found.append(Forecast(solver, None, refused))
             continue
-        if not allowance.takes(plan.event):
+        if not within:
             found.append(Forecast(solver, None, CapabilityError("Its plan costs more than the budget allows.")))
             continue
         found.append(Forecast(solver, plan, predicted=solver.predicted_risk(problem, plan)))

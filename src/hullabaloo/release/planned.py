@@ -30,7 +30,7 @@ from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.score.with_inference import SHARE, refusal, refuse
+from hullabaloo.solvers.score.with_inference import refusal, refuse, usual_share
 
 PAPERS = (
     "mirror_descent", "frank_wolfe", "dual_frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation",
@@ -166,7 +166,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     asked, wanted = task.solver, task.inference
     if wanted is False or isinstance(asked, WithInference):
         return asked, "" if wanted is not False else "Inference was not asked for."
-    share, errors = SHARE if isinstance(wanted, bool | str) else float(wanted), _errors(task, context)
+    errors, public = _errors(task, context), (context.problem, context.prices, context.allowance)
     if not context.allowance.is_private and errors in ("robust", "unit") and task.errors != "auto":
         raise CapabilityError(
             f"errors={task.errors!r} was asked of a fit without noise, whose release holds exact moments and tells homoskedastic errors alone. Nothing "
@@ -179,7 +179,8 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     itself = MomentsSolver.name == name_of(asked) and errors in ("auto", "homoskedastic")
     if itself or not context.allowance.is_private:  # releases that tell errors themselves
         return asked, ""
-    why, helps = refusal(context.problem, context.prices, context.allowance, share)
+    share = usual_share(*public) if isinstance(wanted, bool | str) else float(wanted)
+    why, helps = refusal(*public, share)
     if task.calibration is Calibration.PAPER:
         why, helps = "the noise is that of a paper, which prints none of it", ""
     if not why and not isinstance(asked, str) and type(asked) not in {type(one) for one in SOLVERS.values()}:
