@@ -56,8 +56,9 @@ def words(problem: Problem) -> tuple[str, str]:
 
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
-HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that a handful of records decide, and no total's above 0.13"
+HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that a handful of records decide"
 APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
+LOUD = "it tells no total whose error is above 0.13"
 # Passes over the table from which a price tells their time.
 LONG = 1_000
 NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -134,7 +135,8 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
     expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
-    pair, linear = task.budget.pair if private else None, isinstance(prepared.problem.loss, Squared | Huber)
+    pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
+    withheld = ((HIDDEN, expected), (APART, expected and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
         epsilon=epsilon_of(plan.event, delta) if private else math.inf,
@@ -148,7 +150,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
         totals=totals,
-        withheld=() if not (private and expected) else (HIDDEN,) if linear else (HIDDEN, APART),
+        withheld=tuple(one for one, about in withheld if private and about),
     )
 
 
