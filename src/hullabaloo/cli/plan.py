@@ -188,7 +188,7 @@ def _deviation(text: str) -> tuple[str, float]:
 
 def expected(when: str, head: list[str], lines: list[Any]) -> list[Any]:
     """A table of the errors to expect, with what they are; an empty line where none are told."""
-    said = f"Expected standard errors{when}, of sampling and privacy, in the units of the table: about nine tables of ten are within the range"
+    said = f"Expected standard errors{when}, of sampling and privacy, in the units of the table: eight to nine tables of ten are within the range"
     narrower = "" if when else "; what is publicly known narrows it (--known NAME=STANDARD_DEVIATION)"
     return ["", f"{said}{narrower}:", table(head, lines)] if lines else [""]
 

@@ -116,7 +116,7 @@ class Price(Printed):
         ]
         if shown := self.expected:
             lines.append(
-                "expected standard errors, of sampling and privacy together, in the units of the table (about nine tables of ten are within the range; standard deviations that "
+                "expected standard errors, of sampling and privacy together, in the units of the table (eight to nine tables of ten are within the range; standard deviations that "
                 "are publicly known narrow it, price(known={name: ...})):"
             )
         width = max((len(names) for names, _ in shown), default=0)
