@@ -10,6 +10,11 @@ all the rest that widens intervals together: a clip at which what it takes of a 
 own noise to b_j. Columns explain one another the more of them are numbers, and a single number is explained by none: of m of them log √VIF_j is taken in proportion to log m. Of s_j, σ, VIF_j
 and r logarithms are taken as independent and normal around what is usual (`USUALLY`), a given s_j or σ as known; a range holds nine tenths. What is usual of s_j is that of columns of
 which fits tell errors: columns that are narrow in their bounds get none (log s_j of numbers −1.7 in place of −0.6), and no public fact tells which these are.
+
+A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): as much as privacy adds to the error of a column of deviation 1
+or more, as long gradients of one sign lie along the constant, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion to `√((1 − s)/s)`
+of a class of share s, to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known (of a class as if it were the rarer one).
+Where the mean may be 0, of targets of both signs, there is no forecast.
 """
 
 import math
@@ -42,7 +47,7 @@ USUALLY = {
 }
 """Means and deviations of logarithms: of a number's s over that of one spread evenly over its bounds, of a level's over that of levels all alike, of σ over half of the
 target's range, of counts over 1, of √VIF (of a number over log m) and of r. They and r are those of the development half of `benchmarks/inference.py`; the report half had no part in them."""
-MORE = {"squared": (2.35, 0.6), "logistic": (1.85, 0.6), "poisson": (2.8, 0.6)}
+MORE = {"squared": (0.45, 0.55), "logistic": (-0.1, 0.55), "poisson": (0.85, 0.8)}
 RELATIVE = {"squared": (-1.05, 0.85), "logistic": (0.45, 0.9), "poisson": (0.6, 0.9)}
 ABOVE = (-0.9, 0.8)
 """The same of `MORE`, of σ over the mean target, which is that above the lower bound of numbers, and of this over half the range."""
@@ -51,8 +56,6 @@ QUANTILE = 1.81
 WIDEST = 2_048
 """Columns of which errors are told one by one."""
 TOTAL = "predicted / observed total"
-LISTED = 4
-"""Names in a line, of columns that share a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +81,21 @@ def alike(errors: Sequence[ExpectedError]) -> list[tuple[str, str]]:
     for one in errors:
         together.setdefault((one.target, one.range), []).append(one.name.removesuffix(f" for {one.target}"))
     targets = len({one.target for one in errors})
-    columns = len(errors) // max(targets, 1)
     shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (target, said), names in together.items():
         shared.setdefault((said, tuple(names)), []).append(target)
-    return [
-        (_listed(names, columns, "columns") + f" for {_listed(of, targets, 'targets')}" * (targets > 1), said)
-        for (said, names), of in shared.items()
-    ]
+    lines = []
+    for (said, group), of in shared.items():
+        words = _listed(group, len(errors) // targets, "columns")
+        lines.append((words + f" for {_listed(of, targets, 'targets')}" * (targets > 1), said))
+    return lines
 
 
 def _listed(names: Sequence[str], every: int, what: str) -> str:
-    """All of so many, or as many names as fit, and how many more."""
+    """All of so many, or four names and how many more."""
     if len(names) == every > 3:
         return f"all {every} {what}"
-    more = len(names) - LISTED
-    return ", ".join(names[:LISTED]) + f" and {more} more" * (more > 0)
+    return ", ".join(names[:4]) + f" and {len(names) - 4} more" * (len(names) > 4)
 
 
 def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[ExpectedError, ...]:
@@ -116,14 +118,13 @@ def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     counted = facts.max_weight == 1.0 and problem.neighbours is Neighbours.REPLACE_ONE and facts.intercept
     if not (counted and isinstance(prepared.solver, WithInference) and isinstance(loss, Squared | Logistic | Poisson)):
         return ()
-    noise = float(prepared.plan.settings["score_noise"]) * math.sqrt(problem.dimension - 1)
-    found, (more, unsure) = [], MORE[loss.name]
+    found, noise, (more, unsure), several = [], _privacy(prepared), MORE[loss.name], problem.targets > 1
     for name, target in zip(facts.targets, (one for one in prepared.encoding.targets for _ in one.names), strict=True):
         middle, doubt = _relative(prepared, target, known.get(name))
         middle, half = min(middle + more, 600.0), QUANTILE * math.hypot(doubt, unsure)
         ends = (noise * math.exp(middle + side * half) for side in (-1.0, 0.0, 1.0))
-        of, several = f" for {name}", problem.targets > 1
-        found += [ExpectedError(TOTAL + of * several, name * several, *ends)] if math.isfinite(doubt) else []
+        if math.isfinite(doubt):
+            found.append(ExpectedError(TOTAL + f" for {name}" * several, name * several, *ends))
     return tuple(found)
 
 
@@ -135,11 +136,14 @@ def _relative(prepared: PlannedFit, target: Any, sure: float | None) -> tuple[fl
         above = half * math.exp(ABOVE[0])
         if (mean := lo + above) < 0.5 * above:
             return 0.0, math.inf
-        return (math.log(sure / mean), ABOVE[1] * above / mean) if sure else (middle + math.log(above / mean), doubt)
+        if sure:
+            return math.log(sure) - math.log(mean), ABOVE[1] * above / mean
+        return middle + math.log(above / mean), doubt
     if isinstance(loss, Poisson):
         return (-math.log(sure), 0.0) if sure else (middle, doubt)
     if sure:
-        return math.log((1.0 + math.sqrt(max(1.0 - 4.0 * sure**2, 0.0))) / (2.0 * min(sure, 0.5))), 0.0
+        sure = min(sure, 0.5)
+        return math.log(0.5 + math.sqrt(0.25 - sure**2)) - math.log(sure), 0.0
     return middle + 0.5 * math.log(max(prepared.problem.targets - 1, 1)), doubt
 
 
@@ -154,7 +158,7 @@ def _of_target(prepared: PlannedFit, known: Mapping[str, float], number: int) ->
     scale = float(encoding.target_scale[number])
     rest, doubt = USUALLY[loss.name]
     if target in known:
-        rest, doubt = math.log(known[target] / (scale if linear else 1.0)), 0.0
+        rest, doubt = math.log(known[target]) - math.log(scale if linear else 1.0), 0.0
     levels, units = _levels(encoding), np.abs(np.diag(matrix)[: len(names)])
     kinds = ["level" if place in levels else "number" for place in range(len(names))]
     shifts, spreads = np.array([USUALLY[one] for one in kinds]).T
@@ -162,25 +166,26 @@ def _of_target(prepared: PlannedFit, known: Mapping[str, float], number: int) ->
     larger *= np.where(np.array(kinds) == "number", math.log(max(kinds.count("number"), 1)), 1.0)
     sizes = np.log(even) + shifts
     for place in (place for place, name in enumerate(names) if name in known):
-        sizes[place], spreads[place] = math.log(known[names[place]] * units[place] / scale), 0.0
+        sizes[place], spreads[place] = math.log(known[names[place]]) + math.log(units[place] / scale), 0.0
     middles = (rest if linear else -rest) + larger - sizes - 0.5 * math.log(n)
     if isinstance(prepared.solver, MomentsSolver):
         shrink = np.append(np.exp(sizes) / even, np.ones(len(gram) - len(names)))
         noise = prepared.solver.predicted_noise(problem, prepared.plan, gram * np.outer(shrink, shrink))
         middles = np.log(np.hypot(np.exp(middles), noise[: len(names)]))
     else:
-        middles += math.log(_ratio(prepared))
+        middles += 0.5 * math.log1p(n * _privacy(prepared) ** 2)
     widths = QUANTILE * np.sqrt(doubt**2 + spreads**2 + unsure**2 + USUALLY["ratio"][1] ** 2)
     ends = units * np.exp(middles + np.multiply.outer([-1.0, 0.0, 1.0], widths))
     of, one = f" for {target}" * (problem.targets > 1), target * (problem.targets > 1)
     return [ExpectedError(names[j] + of, one, *map(float, ends[:, j])) for j in range(len(names)) if j not in untold]
 
 
-def _ratio(prepared: PlannedFit) -> float:
+def _privacy(prepared: PlannedFit) -> float:
+    """What it adds to the error of a coefficient of a column of deviation 1, over σ; nothing where there is no inference."""
     if not isinstance(prepared.solver, WithInference):
-        return 1.0
+        return 0.0
     noise = float(prepared.plan.settings["score_noise"]) / mean_weight(prepared)
-    return math.sqrt(1.0 + prepared.problem.records * prepared.problem.dimension * (USUAL * noise ** (2.0 / 3.0)) ** 2)
+    return float(USUAL * noise ** (2.0 / 3.0) * math.sqrt(prepared.problem.dimension))
 
 
 def _levels(encoding: Encoding) -> set[int]:

@@ -24,7 +24,7 @@ from hullabaloo.release.release import large_delta
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
-from hullabaloo.tables import Printed
+from hullabaloo.tables import Printed, text_table
 
 
 def prospect(prepared: PlannedFit, predicted: float) -> tuple[tuple[float, ...], str, str]:
@@ -119,8 +119,7 @@ class Price(Printed):
                 "expected standard errors, of sampling and privacy together, in the units of the table (eight to nine tables of ten are within the range; standard deviations that "
                 "are publicly known narrow it, price(known={name: ...})):"
             )
-        width = max((len(names) for names, _ in shown), default=0)
-        lines += [f"  {names.ljust(width)}  {said}" for names, said in shown]
+            lines += text_table(shown, marks=["  "] * len(shown))
         bounds = bound_lines(self.lower_bounds, self.upper_bounds)
         return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in (*self.withheld, *self.notes))])
 
