@@ -1,8 +1,9 @@
 """What is forecast of a fit before any record is read, beside what fits then give; `inference.py` measures both on the same draws.
 
 A range counts as its middle, and by whether it holds what was found; "known" is with standard deviations of the columns and of what is left of the target given to one digit. Standard errors: the forecast of a coefficient over the median that the fits state, where half of them
-or more tell it, else over the deviation of the released coefficient from draw to draw (the table's own sampling included). Share kept: also
-as what is lost, one minus it. Total: the forecast deviation of predicted over observed total over what it was from draw to draw.
+or more tell it, else over the deviation of the released coefficient from draw to draw (the table's own sampling included); "told" is of those alone that are told, as a price promises no
+other, over the lines with any. Share kept: also as what is lost, one minus it. Total: the forecast over the median that the fits state of predicted over observed total, over the lines whose
+fits state it in half of the draws or more; and how often what came is no farther from 1 than the end of the range.
 """
 
 import re
@@ -18,13 +19,26 @@ LEAST = 0.01
 """Shares kept and lost are not told apart below this."""
 
 
+FORECASTS = {
+    "errors": ("in range", None),
+    "errors known": ("in range known", None),
+    "errors told": ("in range told", "errors told"),
+    "errors told known": ("in range told known", "errors told"),
+    "share": (None, None),
+    "loss": (None, None),
+    "total": ("in range total", "total told"),
+    "total known": ("in range total known", "total told"),
+}
+"""What is forecast: whether ranges held it, and which lines tell it."""
+
+
 @dataclass(frozen=True)
 class Forecast:
-    """Ranges of standard errors by name in the user's units, the share of the gain kept, the deviation of predicted over observed total; NaN is unsaid."""
+    """Ranges of standard errors by name in the user's units, the share of the gain kept, the range of the error of predicted over observed total; NaN is unsaid."""
 
     errors: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     share: float = np.nan
-    total: float = np.nan
+    total: tuple[float, float, float] = (np.nan, np.nan, np.nan)
 
 
 def forecast(model: Any, n: int | None, known: dict[str, float]) -> Forecast:
@@ -32,27 +46,53 @@ def forecast(model: Any, n: int | None, known: dict[str, float]) -> Forecast:
     price = model.price(n, known=known)
     kept = re.search(r"expected to keep about (\d+) %", price.expectation)
     share = 0.0 if kept is None else int(kept[1]) / 100
-    return Forecast({one.name: (one.low, one.likely, one.high) for one in price.errors}, share)
+    errors, totals = ([(one.low, one.likely, one.high) for one in part] for part in (price.errors, price.totals))
+    return Forecast(
+        {one.name: ends for one, ends in zip(price.errors, errors, strict=True)}, share, *totals[:1] or [Forecast.total]
+    )
 
 
 def compared(
-    said: Forecast, sharp: Forecast, names: Sequence[str], errors: Array, share: float, total: float
+    said: Forecast,
+    sharp: Forecast,
+    names: Sequence[str],
+    errors: Array,
+    told: Array,
+    share: float,
+    totals: tuple[Array, Array],
 ) -> dict[str, Any]:
-    """Forecast over found: the median over coefficients with its spread, shares kept and lost, totals; None where nothing was said."""
+    """Forecast over found: the median over coefficients with its spread, of those `told` besides, shares kept and lost, totals; None where nothing was said.
+
+    `totals` are, of each draw, predicted over observed total and its error as the fit states it, NaN where it states none.
+    """
     ranges = _over(said, names, errors)
     ratios, sharper = ranges[:, 1], _over(sharp, names, errors)
+    ours, ours_known = (_over(one, names, np.where(told, errors, np.nan)) for one in (said, sharp))
+    stated = np.median(np.where(np.isfinite(totals[1]), totals[1], np.inf))  # infinite where half tell none
+    total, total_known = (_over(Forecast({"": one.total}), [""], np.array([stated])) for one in (said, sharp))
+    came = np.abs(totals[0] - 1.0)
     return {
         "forecast": said.share if np.isfinite(said.share) else None,
-        "forecast errors": float(np.median(ratios)) if ratios.size else None,
-        "forecast errors known": float(np.median(sharper[:, 1])) if len(sharper) else None,
+        "forecast errors": _middle(ranges),
+        "forecast errors known": _middle(sharper),
         "in range": _held(ranges),
         "in range known": _held(sharper),
+        "errors told": bool(told.any()),
+        "forecast errors told": _middle(ours),
+        "forecast errors told known": _middle(ours_known),
+        "in range told": _held(ours),
+        "in range told known": _held(ours_known),
         **{
             f"coefficients within {by:g}": float(np.mean(_within(ratios, by))) if ratios.size else None for by in WITHIN
         },
         "forecast share": _ratio(said.share, share),
         "forecast loss": _ratio(1.0 - said.share, 1.0 - share),
-        "forecast total": said.total / total if np.isfinite(said.total) and total > 0.0 else None,
+        "total told": bool(np.isfinite(stated)),
+        "forecast total": _middle(total),
+        "forecast total known": _middle(total_known),
+        "in range total": _held(total),
+        "in range total known": _held(total_known),
+        "total no farther": float(np.mean(came <= said.total[2])) if np.isfinite(said.total[2]) else None,
     }
 
 
@@ -62,6 +102,10 @@ def _over(said: Forecast, names: Sequence[str], errors: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.array([said.errors.get(name, nothing) for name in names]).reshape(-1, 3) / errors[:, None]
     return np.asarray(found[np.isfinite(found).all(axis=1) & (found > 0.0).all(axis=1)])
+
+
+def _middle(ranges: Array) -> float | None:
+    return float(np.median(ranges[:, 1])) if len(ranges) else None
 
 
 def _held(ranges: Array) -> float | None:
@@ -86,19 +130,22 @@ HEAD = (
 
 
 def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of both halves: how many (table, bounds, estimator, n, ε) are within a factor 2 and 5, what is unsaid counted as outside."""
+    """Of both halves: how many (table, bounds, estimator, n, ε), of those that tell it, are within a factor 2 and 5, what is unsaid counted as outside."""
     out = []
     for half in dict.fromkeys(line["half"] for line in lines):
-        for what in ("errors", "errors known", "share", "loss", "total"):
-            found = [line[f"forecast {what}"] for line in lines if line["half"] == half]
-            said = np.array([one for one in found if one is not None])
-            one: dict[str, Any] = {"half": half, "forecast of": what, "lines": len(found), "said": len(said)}
-            one |= {f"within {by:g}": float(_within(said, by).sum() / len(found)) for by in WITHIN}
+        for what, (held, told) in FORECASTS.items():
+            every = [line for line in lines if line["half"] == half]
+            part = [line for line in every if told is None or line[told]]
+            said = np.array([line[f"forecast {what}"] for line in part if line[f"forecast {what}"] is not None])
+            one: dict[str, Any] = {"half": half, "forecast of": what, "lines": len(part), "said": len(said)}
+            one |= {f"within {by:g}": float(_within(said, by).sum() / max(len(part), 1)) for by in WITHIN}
             one["median ratio"] = float(np.median(said)) if said.size else None
             one["farthest"] = float(np.exp(np.abs(np.log(said)).max())) if said.size else None
-            if what.startswith("errors"):
-                held = [line[what.replace("errors", "in range")] for line in lines if line["half"] == half]
-                one["in range"] = float(np.mean([value or 0.0 for value in held]))
+            if held is not None:
+                one["in range"] = float(np.mean([line[held] or 0.0 for line in part])) if part else None
+            if what == "total" and said.size:
+                came = [line["total no farther"] for line in part if line["total no farther"] is not None]
+                one["no farther than its end"] = float(np.mean(came))
             out.append(one)
     return out
 

@@ -75,10 +75,10 @@ def told(model: Any) -> Told:
     }
 
 
-def total_error(model: Any) -> float:
-    """How far predicted over observed total is said to be from 1, root mean square; NaN where the release does not say."""
+def total_told(model: Any) -> tuple[float, float]:
+    """How far predicted over observed total is said to be from 1, root mean square, and its error; NaN where the release does not say."""
     told_ = total(model._fitted(), 0) if model.release_.scores else None
-    return float("nan") if told_ is None else float(np.hypot(told_[0] - 1.0, told_[1]))
+    return (np.nan, np.nan) if told_ is None else (float(np.hypot(told_[0] - 1.0, told_[1])), float(told_[1]))
 
 
 def estimator(case: Case, known: Population, key: TestKey | None, **given: Any) -> Any:
@@ -127,7 +127,7 @@ def measure(case: Case) -> dict[str, Any]:
         "total": float(kept["total"].mean()),
         "total spread": spread,
         "total within 1 %": float(np.mean(np.abs(kept["total"] - 1.0) <= 0.01)),
-        "total held": _held(kept["total"], kept["total error"]),
+        "total held": _held(kept["total"], kept["total error"][:, 0]),
         "share": share,
         "plain": float(np.median(kept["plain"])) if case.compare else None,
         "distance": float(np.median(far.max(axis=1))) if strong.any() else None,
@@ -137,8 +137,9 @@ def measure(case: Case) -> dict[str, Any]:
             _forecast(case, known, deviations(case, known)),
             truth.names,
             stated,
+            often,
             share,
-            spread,
+            (kept["total"], kept["total error"][:, 1]),
         ),
     }
 
@@ -157,7 +158,7 @@ def _drawn(case: Case, known: Population, truth: Truth, rng: np.random.Generator
         "coef": np.ravel(model.coef_),
         "least": without_privacy(case, known, rows, others),
         "total": _total(case, known, model, rows, others),
-        "total error": total_error(model),
+        "total error": total_told(model),
         "share": _share(case, known, model),
         "means": _means(case, known, model),
         "seconds": seconds,

@@ -9,7 +9,8 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.release.expected_errors import ExpectedError
+from hullabaloo.inference.fit_quality import total
+from hullabaloo.release.expected_errors import ExpectedError, alike
 
 N = 20_000
 
@@ -43,9 +44,22 @@ def test_ranges_follow_records_budget_and_what_is_known(estimator: Any) -> None:
 
 
 def test_without_noise_it_is_the_error_of_least_squares() -> None:
-    """But for the usual inflation of a number's error by other columns."""
+    """Of a single number, which no other explains."""
     found = told(posed(hb.LinearRegression, math.inf), age=12.0, y=3.0)[0, 1]
-    assert found == pytest.approx(math.exp(0.55) * 3.0 / (12.0 * math.sqrt(N)))
+    assert found == pytest.approx(3.0 / (12.0 * math.sqrt(N)))
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 9])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, math.inf])
+def test_no_middle_is_below_what_sampling_alone_gives(numbers: int, epsilon: float) -> None:
+    """`σ/(s√n)`, of columns and residuals of known deviations."""
+    names = [f"x{j}" for j in range(numbers)]
+    domain = hb.Domain(dict.fromkeys(names, (-1, 1)), target={"y": (0, 30)}, indicators=False)
+    private = math.isfinite(epsilon)
+    budget, solver = (hb.Budget(epsilon, 1e-8), "preconditioned_gradient") if private else (hb.Budget(math.inf), "auto")
+    model = hb.LinearRegression(domain=domain, budget=budget, solver=solver)
+    found = told(model, y=3.0, **dict.fromkeys(names, 0.4))
+    assert np.all(found[:, 1] >= 3.0 / (0.4 * math.sqrt(N)) * (1.0 - 1e-9))
 
 
 @pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
@@ -74,7 +88,9 @@ def test_several_targets_have_a_range_each() -> None:
     domain = hb.Domain(features={"age": (18, 90)}, target={"a": (0, 30), "b": (0, 1000)}, indicators=False)
     about: dict[str, Any] = {"domain": domain, "budget": hb.Budget(3.0, 1e-9), "test_key": bytes(32)}
     model = hb.LinearRegression(solver="preconditioned_gradient", **about)
-    assert [one.name for one in model.price(N).errors] == ["age for a", "age for b"]
+    price = model.price(N)
+    assert [(one.name, one.target) for one in price.errors] == [("age for a", "a"), ("age for b", "b")]
+    assert [name for name, _ in price.expected] == ["predicted / observed total for a, b", "age for a", "age for b"]
     assert told(model)[1] == pytest.approx(told(model)[0] * 1000.0 / 30.0)
     errors = model.fit(frame).summary().to_dataframe().query("name == 'age'")["std_error"].astype(float).to_numpy()
     for found in (told(model), told(model, age=10.0, a=2.0, b=100.0)):
@@ -106,4 +122,81 @@ def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
     assert "that a handful of records decide" in str(posed(hb.LinearRegression).price(N)), "which a fit may withhold"
     assert "known after the fit alone" in str(posed(hb.LogisticRegression).price(N))
     assert "known after the fit alone" not in str(posed(hb.LinearRegression).price(N))
-    assert ExpectedError("age", 1.0, 2.0, 4.0).range == "1 to 4, about 2"
+    for model, conditions in ((posed(hb.LinearRegression), 2), (posed(hb.LogisticRegression), 3)):
+        withheld = model.price(N).to_dict()["withheld"]
+        assert len(withheld) == conditions
+        assert all(one in str(model.price(N)) for one in withheld)
+    assert posed(hb.LogisticRegression, inference=False).price(N).withheld == ()
+    assert posed(hb.LinearRegression, math.inf).price(N).withheld == ()
+
+
+def test_what_has_the_same_range_is_one_line() -> None:
+    """Seven classes of nine columns are two lines; a column that differs has its own, and no column is lost."""
+    names = [f"x{j}" for j in range(9)]
+    domain = hb.Domain(dict.fromkeys(names, (-100, 150)), classes={"c": list("abcdefg")}, indicators=False)
+    about: dict[str, Any] = {"multi_class": "one-vs-rest", "solver": "preconditioned_gradient"}
+    model = hb.LogisticRegression(domain=domain, budget=hb.Budget(1.0, 1e-9), **about)
+    price = model.price(40_000)
+    assert (len(price.errors), len(price.totals)) == (63, 7)
+    assert [what for what, _ in price.expected] == [
+        "predicted / observed total for all 7 targets",
+        "all 9 columns for all 7 targets",
+    ]
+    apart = alike(model.price(40_000, known={"x3": 1.0}).errors)
+    assert [what for what, _ in apart] == ["x0, x1, x2, x4 and 4 more for all 7 targets", "x3 for all 7 targets"]
+    assert alike([ExpectedError("age", "", 1.0, 2.0, 4e4)]) == [("age", "about 2 (1 to 40,000)")]
+
+
+@pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
+def test_the_error_of_a_total_is_within_the_range(estimator: Any) -> None:
+    """That a fit tells, which holds what comes; with what is known of the target it is narrower, and falls with records and budget."""
+    rng = np.random.default_rng(0)
+    age, sex = np.clip(rng.normal(50, 10, N), 18, 90), rng.random(N) < 0.4
+    z = 0.03 * (age - 50) + 0.5 * sex
+    y: Any = np.clip(10 + 2 * z + rng.normal(0, 2, N), 0, 30)
+    if estimator is hb.LogisticRegression:
+        y = np.where(rng.random(N) < 1 / (1 + np.exp(1 - z)), "yes", "no")
+    elif estimator is hb.PoissonRegressor:
+        y = np.minimum(rng.poisson(np.exp(0.5 + z)), 30)
+    model = posed(estimator, test_key=bytes(32))
+    model.fit(pd.DataFrame({"age": age, "sex": np.where(sex, "m", "f"), "y": y}))
+    found = total(model._fitted(), 0)
+    assert found is not None
+    known = {hb.LinearRegression: 2.0, hb.LogisticRegression: 0.47, hb.PoissonRegressor: 1.4}[estimator]
+    (usual,), (sharp,) = model.price(N).totals, model.price(N, known={"y": known}).totals
+    for one in (usual, sharp):
+        assert one.low <= found[1] <= one.high
+        assert abs(found[0] - 1.0) <= 2.0 * one.high
+    assert sharp.high / sharp.low < usual.high / usual.low
+    assert model.price(4 * N).totals[0].likely < 0.5 * usual.likely < posed(estimator, 1.0).price(N).totals[0].likely
+
+
+@pytest.mark.parametrize("bounds", [(0, 30), (10, 40), (-30, 0), (-10, 20), (-30, 30), (-1, 60)])
+def test_a_total_that_may_be_nothing_has_no_forecast(bounds: tuple[float, float]) -> None:
+    """Of targets of both signs; else in any units, as much for losses as for gains, and less for targets far from 0."""
+    domains = [
+        hb.Domain({"age": (18, 90)}, target={"y": ends}, indicators=False)
+        for ends in (bounds, (10 * bounds[0], 10 * bounds[1]), (-bounds[1], -bounds[0]), (0, bounds[1] - bounds[0]))
+    ]
+    about: dict[str, Any] = {"budget": hb.Budget(3.0, 1e-8), "solver": "preconditioned_gradient"}
+    fits = [hb.LinearRegression(domain=one, **about) for one in domains]
+    found = [[one.likely for one in fit.price(N).totals] for fit in fits]
+    if bounds in ((-10, 20), (-30, 30)):
+        assert found[:3] == [[], [], []]
+        return
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] == pytest.approx(found[2])
+    assert (found[0][0] > found[3][0]) is (bounds == (-1, 60))
+
+
+@pytest.mark.parametrize(
+    "more", [{"neighbours": "add-or-remove"}, {"fit_intercept": False}, {"inference": False}, {"solver": "moments"}]
+)
+def test_no_total_is_promised_where_fits_tell_none(more: dict[str, Any]) -> None:
+    domain = hb.Domain({"age": (18, 90)}, target={"y": (0, 30)}, indicators=False, records=N)
+    more = {"solver": "preconditioned_gradient", **more}
+    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-8), test_key=bytes(32), **more)
+    assert model.price().totals == ()
+    rng = np.random.default_rng(0)
+    model.fit(pd.DataFrame({"age": rng.uniform(18, 90, N), "y": rng.uniform(0, 30, N)}))
+    assert not model.release_.scores or total(model._fitted(), 0) is None

@@ -12,7 +12,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import inference_lines as inference  # noqa: E402
 from benchmarks import inference_populations, inference_tables  # noqa: E402
-from benchmarks.forecasts import Forecast, compared  # noqa: E402
+from benchmarks.forecasts import Forecast, compared, summary  # noqa: E402
 
 
 def truth(values: list[float], null: list[bool]) -> inference_populations.Truth:
@@ -53,14 +53,24 @@ def test_robust_intervals_without_privacy_hold_the_truth_of_units(monkeypatch: p
 
 
 def test_a_forecast_is_compared_with_what_came() -> None:
-    said = Forecast({"a": (0.5, 1.0, 2.0), "b": (20.0, 30.0, 50.0)}, share=0.9)
-    found = compared(said, Forecast(), ["a", "b"], np.array([1.0, 10.0]), 0.8, 0.01)
+    said = Forecast({"a": (0.5, 1.0, 2.0), "b": (20.0, 30.0, 50.0)}, share=0.9, total=(0.01, 0.02, 0.03))
+    came = np.array([1.02, 0.99, 1.1, 1.0]), np.array([0.01, 0.015, 0.02, np.nan])
+    found = compared(said, Forecast(), ["a", "b"], np.array([1.0, 10.0]), np.array([True, False]), 0.8, came)
     assert found["in range"] == 0.5
     assert found["forecast errors known"] is None
     assert found["coefficients within 2"] == 0.5
     assert found["coefficients within 5"] == 1.0
+    assert (found["forecast errors told"], found["in range told"]) == (1.0, 1.0)
     assert found["forecast loss"] == pytest.approx(0.5)
-    assert found["forecast total"] is None
+    assert found["forecast total"] == pytest.approx(0.02 / 0.0175)
+    assert (found["in range total"], found["forecast total known"]) == (1.0, None)
+    assert found["total no farther"] == 0.75
+    none = compared(said, said, ["a", "b"], np.ones(2), np.zeros(2, dtype=bool), 0.8, (came[0], np.full(4, np.nan)))
+    assert (none["forecast errors told"], none["total told"], none["forecast total"]) == (None, False, None)
+    lines = [{"half": "report", **one} for one in (found, none)]
+    kept = {one["forecast of"]: one for one in summary(lines)}
+    assert [kept[what]["lines"] for what in ("errors", "errors told", "total")] == [2, 1, 1]
+    assert (kept["total"]["within 2"], kept["total known"]["within 2"]) == (1.0, 0.0)
 
 
 def test_the_halves_are_apart_and_both_hold_every_loss() -> None:

@@ -117,8 +117,8 @@ def price(
         "solver": f"{found.solver} ({found.reason})" if found.reason else found.solver,
         "gain": found.expectation,
     }
-    notes = [f"Note: {note}." for note in found.notes]
-    said = expected("", ["column", "standard error"], [(one.name, one.range) for one in found.errors])
+    notes = [f"Note: {note}." for note in (*found.withheld, *found.notes)]
+    said = expected("", ["of", "standard error"], found.expected)
     shown = [facts(about), *said, *notes, NOTHING]
     Output("price", json_).result({"price": found.to_dict()}, *shown)
 
@@ -188,7 +188,7 @@ def _deviation(text: str) -> tuple[str, float]:
 
 def expected(when: str, head: list[str], lines: list[Any]) -> list[Any]:
     """A table of the errors to expect, with what they are; an empty line where none are told."""
-    said = f"Expected standard error of each coefficient{when}, sampling and privacy, in the units of the table: eight tables of ten are within the range"
+    said = f"Expected standard errors{when}, of sampling and privacy, in the units of the table: eight to nine tables of ten are within the range"
     narrower = "" if when else "; what is publicly known narrows it (--known NAME=STANDARD_DEVIATION)"
     return ["", f"{said}{narrower}:", table(head, lines)] if lines else [""]
 

@@ -1,18 +1,26 @@
-"""Standard errors that a fit can be expected to have, from public facts: a range for each coefficient, which narrows with what is publicly known.
+"""Standard errors that a fit can be expected to tell, from public facts: a range for each coefficient and total, which narrows with what is publicly known.
 
 Least squares without privacy has the error `b_j = σ √VIF_j / (s_j √n)`, s_j a column's standard deviation and σ that of what the model leaves of
 the target; of chances and counts σ is replaced by its inverse, as `Eφ'²/(Eφ'')² = 1/σ²` there. Inference multiplies it by
 
-    r = (1 + nq (USUAL σ_g)²)^½,
+    r = (1 + nq (USUAL σ_g^⅔)²)^½,
 
-σ_g the noise of a score of gradients of length 1 in each of q directions, USUAL the length over their root mean square that has the same effect as the clip and
-all the rest that widens intervals together; moments add their own noise to it. Of s_j, σ, VIF_j and r logarithms are taken as independent and normal
-around what is usual (`USUALLY`), a given s_j or σ as known; a range holds nine tenths.
+σ_g the noise of a score of gradients of length 1 in each of q directions, and USUAL σ_g^−⅓ the length over their root mean square that has the same effect as the clip and
+all the rest that widens intervals together: a clip at which what it takes of a tail of index k is as much as noise goes like σ_g^−1/k, and usual ones fall like the cube. Moments add their
+own noise to b_j. Columns explain one another the more of them are numbers, and a single number is explained by none: of m of them log √VIF_j is taken in proportion to log m. Of s_j, σ, VIF_j
+and r logarithms are taken as independent and normal around what is usual (`USUALLY`), a given s_j or σ as known; a range holds nine tenths. What is usual of s_j is that of columns of
+which fits tell errors: columns that are narrow in their bounds get none (log s_j of numbers −1.7 in place of −0.6), and no public fact tells which these are.
+
+A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): as much as privacy adds to the error of a column of deviation 1
+or more, as long gradients of one sign lie along the constant, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion to `√((1 − s)/s)`
+of a class of share s, to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known (of a class as if it were the rarer one).
+Where the mean may be 0, of targets of both signs, there is no forecast.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,34 +28,42 @@ from hullabaloo.data import Encoding
 from hullabaloo.data.reference import columns_of, reference_gram, undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
+from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import positive
 from hullabaloo.release.planned import PlannedFit, mean_weight
 from hullabaloo.solvers import MomentsSolver, WithInference
 
-USUAL = 5.5
+USUAL = 0.58
 USUALLY = {
-    "number": (-0.95, 0.85),
-    "level": (-0.3, 0.6),
+    "number": (-0.6, 0.6),
+    "level": (-0.25, 0.45),
     "squared": (-1.95, 0.75),
     "huber": (-1.95, 0.75),
     "logistic": (-1.2, 0.35),
     "poisson": (-0.6, 1.0),
-    "inflation of number": (0.55, 0.75),
+    "inflation of number": (0.25, 0.55),
     "inflation of level": (0.2, 0.4),
-    "ratio": (0.0, 0.5),
+    "ratio": (0.0, 0.3),
 }
 """Means and deviations of logarithms: of a number's s over that of one spread evenly over its bounds, of a level's over that of levels all alike, of σ over half of the
-target's range, of counts over 1, of √VIF and of r. They and r are those of the development half of `benchmarks/inference.py`; the report half had no part in them."""
-QUANTILE = 1.645
+target's range, of counts over 1, of √VIF (of a number over log m) and of r. They and r are those of the development half of `benchmarks/inference.py`; the report half had no part in them."""
+MORE = {"squared": (0.45, 0.55), "logistic": (-0.1, 0.55), "poisson": (0.85, 0.8)}
+RELATIVE = {"squared": (-1.05, 0.85), "logistic": (0.45, 0.9), "poisson": (0.6, 0.9)}
+ABOVE = (-0.9, 0.8)
+"""The same of `MORE`, of σ over the mean target, which is that above the lower bound of numbers, and of this over half the range."""
+QUANTILE = 1.81
+"""Of Student's law, within which nine tenths of further tables are where means and deviations are those of 16."""
 WIDEST = 2_048
 """Columns of which errors are told one by one."""
+TOTAL = "predicted / observed total"
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedError:
-    """Of a coefficient, in the user's units: what is as likely below as above, and the ends of the range."""
+    """Of a coefficient, in the user's units, or of a total over another: what is as likely below as above, and the ends of the range; of which target, where there are several."""
 
     name: str
+    target: str
     low: float
     likely: float
     high: float
@@ -55,7 +71,31 @@ class ExpectedError:
     @property
     def range(self) -> str:
         """In words."""
-        return f"{self.low:.2g} to {self.high:.2g}, about {self.likely:.2g}"
+        low, likely, high = (f"{float(f'{one:.2g}'):,.10g}" for one in (self.low, self.likely, self.high))
+        return f"about {likely} ({low} to {high})"
+
+
+def alike(errors: Sequence[ExpectedError]) -> list[tuple[str, str]]:
+    """Which columns, of which targets, have a range in words; those of one range together."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for one in errors:
+        together.setdefault((one.target, one.range), []).append(one.name.removesuffix(f" for {one.target}"))
+    targets = len({one.target for one in errors})
+    shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (target, said), names in together.items():
+        shared.setdefault((said, tuple(names)), []).append(target)
+    lines = []
+    for (said, group), of in shared.items():
+        words = _listed(group, len(errors) // targets, "columns")
+        lines.append((words + f" for {_listed(of, targets, 'targets')}" * (targets > 1), said))
+    return lines
+
+
+def _listed(names: Sequence[str], every: int, what: str) -> str:
+    """All of so many, or four names and how many more."""
+    if len(names) == every > 3:
+        return f"all {every} {what}"
+    return ", ".join(names[:4]) + f" and {len(names) - 4} more" * (len(names) > 4)
 
 
 def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[ExpectedError, ...]:
@@ -72,10 +112,44 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     return tuple(one for number in range(len(targets)) for one in _of_target(prepared, known, number))
 
 
+def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[ExpectedError, ...]:
+    """Of each target's predicted over observed total, 1 where they agree; none where the fit tells none."""
+    facts, problem, loss = prepared.encoding.facts, prepared.problem, prepared.problem.loss
+    counted = facts.max_weight == 1.0 and problem.neighbours is Neighbours.REPLACE_ONE and facts.intercept
+    if not (counted and isinstance(prepared.solver, WithInference) and isinstance(loss, Squared | Logistic | Poisson)):
+        return ()
+    found, noise, (more, unsure), several = [], _privacy(prepared), MORE[loss.name], problem.targets > 1
+    for name, target in zip(facts.targets, (one for one in prepared.encoding.targets for _ in one.names), strict=True):
+        middle, doubt = _relative(prepared, target, known.get(name))
+        middle, half = min(middle + more, 600.0), QUANTILE * math.hypot(doubt, unsure)
+        ends = (noise * math.exp(middle + side * half) for side in (-1.0, 0.0, 1.0))
+        if math.isfinite(doubt):
+            found.append(ExpectedError(TOTAL + f" for {name}" * several, name * several, *ends))
+    return tuple(found)
+
+
+def _relative(prepared: PlannedFit, target: Any, sure: float | None) -> tuple[float, float]:
+    """Mean and deviation of the logarithm of σ over a target's mean; the latter is infinite where the mean may be 0."""
+    loss, (middle, doubt) = prepared.problem.loss, RELATIVE[prepared.problem.loss.name]
+    if isinstance(loss, Squared):
+        lo, half = target.lo if target.hi > -target.lo else -target.hi, 0.5 * (target.hi - target.lo)
+        above = half * math.exp(ABOVE[0])
+        if (mean := lo + above) < 0.5 * above:
+            return 0.0, math.inf
+        if sure:
+            return math.log(sure) - math.log(mean), ABOVE[1] * above / mean
+        return middle + math.log(above / mean), doubt
+    if isinstance(loss, Poisson):
+        return (-math.log(sure), 0.0) if sure else (middle, doubt)
+    if sure:
+        sure = min(sure, 0.5)
+        return math.log(0.5 + math.sqrt(0.25 - sure**2)) - math.log(sure), 0.0
+    return middle + 0.5 * math.log(max(prepared.problem.targets - 1, 1)), doubt
+
+
 def _of_target(prepared: PlannedFit, known: Mapping[str, float], number: int) -> list[ExpectedError]:
     encoding, problem, loss = prepared.encoding, prepared.problem, prepared.problem.loss
     names, target = encoding.feature_names_out, encoding.facts.targets[number]
-    of = f" for {target}" * (problem.targets > 1)
     linear = isinstance(loss, Squared | Huber)
     untold = {place for feature in undetermined(encoding) for place in columns_of(encoding, feature)}
     gram, matrix, n = reference_gram(encoding), encoding.user_matrix(number), problem.records
@@ -84,31 +158,34 @@ def _of_target(prepared: PlannedFit, known: Mapping[str, float], number: int) ->
     scale = float(encoding.target_scale[number])
     rest, doubt = USUALLY[loss.name]
     if target in known:
-        rest, doubt = math.log(known[target] / (scale if linear else 1.0)), 0.0
+        rest, doubt = math.log(known[target]) - math.log(scale if linear else 1.0), 0.0
     levels, units = _levels(encoding), np.abs(np.diag(matrix)[: len(names)])
     kinds = ["level" if place in levels else "number" for place in range(len(names))]
     shifts, spreads = np.array([USUALLY[one] for one in kinds]).T
     larger, unsure = np.array([USUALLY[f"inflation of {one}"] for one in kinds]).T
+    larger *= np.where(np.array(kinds) == "number", math.log(max(kinds.count("number"), 1)), 1.0)
     sizes = np.log(even) + shifts
     for place in (place for place, name in enumerate(names) if name in known):
-        sizes[place], spreads[place] = math.log(known[names[place]] * units[place] / scale), 0.0
+        sizes[place], spreads[place] = math.log(known[names[place]]) + math.log(units[place] / scale), 0.0
     middles = (rest if linear else -rest) + larger - sizes - 0.5 * math.log(n)
     if isinstance(prepared.solver, MomentsSolver):
         shrink = np.append(np.exp(sizes) / even, np.ones(len(gram) - len(names)))
         noise = prepared.solver.predicted_noise(problem, prepared.plan, gram * np.outer(shrink, shrink))
         middles = np.log(np.hypot(np.exp(middles), noise[: len(names)]))
     else:
-        middles += math.log(_ratio(prepared))
+        middles += 0.5 * math.log1p(n * _privacy(prepared) ** 2)
     widths = QUANTILE * np.sqrt(doubt**2 + spreads**2 + unsure**2 + USUALLY["ratio"][1] ** 2)
     ends = units * np.exp(middles + np.multiply.outer([-1.0, 0.0, 1.0], widths))
-    return [ExpectedError(names[j] + of, *map(float, ends[:, j])) for j in range(len(names)) if j not in untold]
+    of, one = f" for {target}" * (problem.targets > 1), target * (problem.targets > 1)
+    return [ExpectedError(names[j] + of, one, *map(float, ends[:, j])) for j in range(len(names)) if j not in untold]
 
 
-def _ratio(prepared: PlannedFit) -> float:
+def _privacy(prepared: PlannedFit) -> float:
+    """What it adds to the error of a coefficient of a column of deviation 1, over σ; nothing where there is no inference."""
     if not isinstance(prepared.solver, WithInference):
-        return 1.0
-    noise = USUAL * float(prepared.plan.settings["score_noise"]) / mean_weight(prepared)
-    return math.sqrt(1.0 + prepared.problem.records * prepared.problem.dimension * noise**2)
+        return 0.0
+    noise = float(prepared.plan.settings["score_noise"]) / mean_weight(prepared)
+    return float(USUAL * noise ** (2.0 / 3.0) * math.sqrt(prepared.problem.dimension))
 
 
 def _levels(encoding: Encoding) -> set[int]:

@@ -18,13 +18,13 @@ from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import epsilon_of
-from hullabaloo.release.expected_errors import ExpectedError, expected_errors
+from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
 from hullabaloo.release.planned import PlannedFit, fewer, mean_weight, replanned, tried_out
 from hullabaloo.release.release import large_delta
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
-from hullabaloo.tables import Printed
+from hullabaloo.tables import Printed, text_table
 
 
 def prospect(prepared: PlannedFit, predicted: float) -> tuple[tuple[float, ...], str, str]:
@@ -56,6 +56,9 @@ def words(problem: Problem) -> tuple[str, str]:
 
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
+HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that a handful of records decide"
+APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
+LOUD = "it tells no total whose error is above 0.13"
 # Passes over the table from which a price tells their time.
 LONG = 1_000
 NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -74,6 +77,8 @@ class Price(Printed):
         mu: its Gaussian-DP parameter (None when it has none; ∞ when no noise is drawn).
         errors: standard errors that the unpenalised coefficients can be expected to have, sampling and privacy together, as ranges
             (`release/expected_errors.py`); empty where the fit tells none.
+        totals: the same of each target's predicted over observed total.
+        withheld: which of these the fit may not tell all the same, which is known after it alone.
         expectation: a sentence that says whether the model can be expected to beat a constant, and from which n or ε.
         reason: why this solver and these settings.
         notes: sentences on what should be changed before the fit, if anything.
@@ -92,6 +97,13 @@ class Price(Printed):
     upper_bounds: tuple[UpperBound, ...] = ()
     lower_bounds: tuple[LowerBound, ...] = ()
     errors: tuple[ExpectedError, ...] = ()
+    totals: tuple[ExpectedError, ...] = ()
+    withheld: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> list[tuple[str, str]]:
+        """Which standard errors are expected, and their range in words."""
+        return [*alike(self.totals), *alike(self.errors)]
 
     def __str__(self) -> str:
         mu = "" if self.mu is None or math.isinf(self.mu) else f", mu = {self.mu:.4g}"
@@ -102,16 +114,14 @@ class Price(Printed):
             f"spend: {spend}, for {self.records} records, by the solver {self.solver!r}",
             f"gain:  {self.expectation}",
         ]
-        if self.errors:
+        if shown := self.expected:
             lines.append(
-                "expected standard error of each coefficient, in the units of the table, where the fit tells one: not of columns that noise hides or "
-                "that a handful of records decide (about eight tables of ten are within the range; standard deviations that are publicly known "
-                "narrow it, price(known={name: ...})):"
+                "expected standard errors, of sampling and privacy together, in the units of the table (eight to nine tables of ten are within the range; standard deviations that "
+                "are publicly known narrow it, price(known={name: ...})):"
             )
-        width = max((len(one.name) for one in self.errors), default=0)
-        lines += [f"  {one.name.ljust(width)}  {one.range}" for one in self.errors]
+            lines += text_table(shown, marks=["  "] * len(shown))
         bounds = bound_lines(self.lower_bounds, self.upper_bounds)
-        return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in self.notes)])
+        return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in (*self.withheld, *self.notes))])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; infinity is None."""
@@ -123,8 +133,9 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
     delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
-    expected = expected_errors(prepared, known)
-    pair = task.budget.pair if private else None
+    expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
+    pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
+    withheld = ((HIDDEN, expected), (APART, expected and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
         epsilon=epsilon_of(plan.event, delta) if private else math.inf,
@@ -137,6 +148,8 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
+        totals=totals,
+        withheld=tuple(one for one, about in withheld if private and about),
     )
 
 
@@ -146,11 +159,6 @@ def _notes(prepared: PlannedFit, expected: bool) -> tuple[str, ...]:
     if any(query.name == "select" for query in prepared.plan.queries):
         notes.append(
             "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
-        )
-    if expected and task.budget.is_private and not isinstance(prepared.problem.loss, Squared | Huber):
-        notes.append(
-            "errors are told where the released coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare "
-            "class may hold them apart"
         )
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
