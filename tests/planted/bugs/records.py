@@ -9,10 +9,11 @@ RECORDS = (
         "bounds from the data",
         "Features are scaled by the least and largest values found, not by the declared bounds.",
         "data.encode",
-        old="            np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric]),",
+        old="        scale_numeric(values, *given, X, filled)",
         new=(
-            "            np.array([(lo, hi, (lo + hi) / 2, (hi - lo) / 2 or 1.0, c.fill) for c, lo, hi in zip(\n"
-            "                layout.numeric, np.nanmin(values, axis=0), np.nanmax(values, axis=0), strict=True)]),"
+            "        found = np.array([(lo, hi, (lo + hi) / 2, (hi - lo) / 2 or 1.0, c.fill) for c, lo, hi in zip(\n"
+            "            layout.numeric, np.nanmin(values, axis=0), np.nanmax(values, axis=0), strict=True)])\n"
+            "        scale_numeric(values, found, *given[1:], X, filled)"
         ),
         caught_by=(
             "tests/data/test_value_faults.py::test_one_record_with_a_fault_changes_nothing_that_can_be_seen[5-age]",
