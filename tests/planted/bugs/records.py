@@ -9,10 +9,11 @@ RECORDS = (
         "bounds from the data",
         "Features are scaled by the least and largest values found, not by the declared bounds.",
         "data.encode",
-        old="            np.array([(*c.bounds, c.mid, c.half, c.fill) for c in layout.numeric]),",
+        old="        scale_numeric(values, *given, X, filled)",
         new=(
-            "            np.array([(lo, hi, (lo + hi) / 2, (hi - lo) / 2 or 1.0, c.fill) for c, lo, hi in zip(\n"
-            "                layout.numeric, np.nanmin(values, axis=0), np.nanmax(values, axis=0), strict=True)]),"
+            "        found = np.array([(lo, hi, (lo + hi) / 2, (hi - lo) / 2 or 1.0, c.fill) for c, lo, hi in zip(\n"
+            "            layout.numeric, np.nanmin(values, axis=0), np.nanmax(values, axis=0), strict=True)])\n"
+            "        scale_numeric(values, found, *given[1:], X, filled)"
         ),
         caught_by=(
             "tests/data/test_value_faults.py::test_one_record_with_a_fault_changes_nothing_that_can_be_seen[5-age]",
@@ -245,13 +246,13 @@ RECORDS = (
         "a warning of clipped values",
         "Values that were clipped cause a warning, which says how many there were.",
         "data.encode",
-        old="    factors = {place for block in layout.products for pair in block.factors for place in pair}\n",
+        old="    given, kept = scaling_of(layout)\n",
         new=(
             "    beyond = sum(int(np.sum(np.abs(values[:, i]) > 1e3 * max(map(abs, c.bounds)))) for i, c in enumerate(layout.numeric))\n"
             "    if beyond:\n"
             "        import warnings\n\n"
             '        warnings.warn(f"{beyond} values were clipped to their bounds.", stacklevel=2)\n'
-            "    factors = {place for block in layout.products for pair in block.factors for place in pair}\n"
+            "    given, kept = scaling_of(layout)\n"
         ),
         caught_by=(
             "tests/data/test_value_faults.py::test_one_record_with_a_fault_changes_nothing_that_can_be_seen[5-age]",
