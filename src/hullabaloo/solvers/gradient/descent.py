@@ -21,7 +21,7 @@ from hullabaloo.solvers.gradient.histogram import (
 )
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
-from hullabaloo.solvers.gradient.released_curvature import FLOOR
+from hullabaloo.solvers.gradient.released_curvature import FLOOR, LONGER
 from hullabaloo.solvers.gradient.travel import swift
 
 SETTLE = 10.0
@@ -38,8 +38,6 @@ FIRST_CUT, LOOSE = 3.0, 2.0
 """How many times their quantile the gradients of residuals are cut at in the first walk in whitened coordinates, and at most where it is below `least`: where a
 target hardly varies within its bounds, noise in proportion to the bounds would drown it, and a few times the quantile cuts few of an exponential law. Chosen on blog posts and synthetic costs; of 2, 3 and 4 for the first, 2 took 4 points of `appliances`, and ailerons, elevators and flights
 told none apart. In `benchmarks/share_kept.py` no median fell by more than 0.03 with them."""
-MEMORY = 0.2
-"""Of steps by a released curvature; their walk's second half is averaged."""
 APART = 6.0
 """How many times as far beyond their cut gradients of residuals may lie as those of an exponential law. Lognormal ones of σ = 1 and 1.5 lie 1.6 and 3.6 times as far, those
 of `appliances` up to 5, of claims and of a 0/1 target 7 to 11: chosen on these; on wine, California and bikes 0.3 to 2."""
@@ -141,6 +139,9 @@ class Descent:
         if path.measured:
             usual = self.cut(point, 0.2 * self.natural)[0]
             clip_norm = usual if path.ridge else min(FIRST_CUT * usual, clip_norm)
+        if path.bend_noise:
+            bend, told = self.curvature(point.size), {"gradients cut at": 0.0, "farther": 1.0, **told}
+            return self.newton(point, path.first, clip_norm, bend, last=False), told, bend
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
@@ -150,18 +151,14 @@ class Descent:
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, mean_length(shares, grid))
-        bend = self.curvature(mean.size) if path.bend_noise else None
-        if bend is None:
-            travel = farther * share * path.travel(view.typical, cut)
-            _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
-        else:
-            mean = self.newton(mean, path.second, cut, bend)
+        travel = farther * share * path.travel(view.typical, cut)
+        _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
         if path.level:
             noise = path.noise * math.sqrt(2.0 * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.classes else 0.5)
             mean = self.kept_level(mean, moved, noise * clip) if self.classes else moved
-        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, bend
+        return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, None
 
     def farther(self, level: float, length: float) -> float:
         """How many times as far to walk in whitened coordinates where classes separate: in units of 1/h, h at the constant over twice that at the model.
@@ -191,18 +188,17 @@ class Descent:
         steep = min(clip_norm / view.length, self.loss.constants(math.inf, 1.0).lipschitz)
         # Of classes before the whitened walk, too, which a level that fits would find no evidence for.
         start = self.late_level(start, shares, grid, before, 1.0 if self.classes and path.ridge else steep)
-        gradient = self.gradient(start, clip_norm)[:q]
-        evident = (
-            float(gradient @ gradient)
-            - (q + EVIDENT * math.sqrt(2.0 * q)) * (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
-        )
-        doubt = q * (noise * clip_norm) ** 2 / AVERAGED
-        weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         if bend is None:
+            gradient, known = self.gradient(start, clip_norm), (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
+            doubt = q * (noise * clip_norm) ** 2 / AVERAGED
             travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
             _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
         else:
-            mean = self.newton(start, path.late, clip_norm, bend)
+            mean = self.newton(start, path.late, clip_norm, bend, last=True)
+            gradient, known = bend @ (start - mean), (noise * clip_norm) ** 2
+            doubt = q * known
+        evident = float(gradient[:q] @ gradient[:q]) - (q + EVIDENT * math.sqrt(2.0 * q)) * known
+        weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         found = start + weight * (mean - start)
         found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, bend is not None)
         return found, {"gradients cut at": clip_norm, "weight": weight}
@@ -231,16 +227,14 @@ class Descent:
         values, vectors = np.linalg.eigh(answer / view.mean_weight)
         return np.asarray((vectors * (path.smoothness * (np.maximum(values, 0.0) + hidden[at]))) @ vectors.T)
 
-    def newton(self, start: Array, steps: int, clip_norm: float, bend: Array) -> Array:
-        """The mean of the second half of steps `M⁻¹g`: M bounds the curvature from above, so that none goes too far."""
-        point, speed, total, q = start, np.zeros_like(start), np.zeros_like(start), self.view.slopes
+    def newton(self, start: Array, steps: int, clip_norm: float, bend: Array, last: bool) -> Array:
+        """After steps `ω M⁻¹g`, ω = `LONGER` but for the walk's last one: M bounds the curvature from above, so that none goes too far."""
+        point, q = start, self.view.slopes
         for t in range(steps):
-            speed = MEMORY * speed - np.linalg.solve(bend, self.gradient(point, clip_norm))
-            point = point + speed
+            longer = 1.0 if last and t == steps - 1 else LONGER
+            point = point - longer * np.linalg.solve(bend, self.gradient(point, clip_norm))
             point[q:] = np.clip(point[q:], *self.loss.intercept_bounds)
-            if t >= steps // 2:
-                total += point
-        return total / (steps - steps // 2)
+        return point
 
     def late_level(
         self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: bool = False

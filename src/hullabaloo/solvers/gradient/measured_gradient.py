@@ -23,6 +23,7 @@ from hullabaloo.solvers.gradient.histogram import BINS, gradient_bins
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.public_start import ASKED
 from hullabaloo.solvers.gradient.schedule import (
+    FINE,
     FINE_BINS,
     TYPICAL,
     TYPICAL_WHITENED,
@@ -64,7 +65,8 @@ class MeasuredGradientSolver(Solver, ABC):
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
         bins = gradient_bins(is_residual(loss))
-        queries.append(prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count - 1))
+        count -= 1 + bool(to.bend)
+        queries.append(prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count))
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
         if to.check:
             one = prices.restricted(1)
@@ -73,14 +75,17 @@ class MeasuredGradientSolver(Solver, ABC):
         queries.append(steps(to.steps, path.steps))
         queries += [prices.price("gradient_moments", loss=loss, mu=to.bend)] if to.bend else []
         if path.late:
-            fine = to.part(1) / math.sqrt(2.0)
-            queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=fine, count=2))
+            shares = path.late_shares
+            queries.append(prices.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=to.late * FINE, count=2))
             level = problem.intercept or led(problem)
             levels = path.late_levels(loss)
             before, after = (
-                [steps(to.part(0) * math.sqrt(one / sum(levels)), one)] if level and one else [] for one in levels
+                [steps(to.late * math.sqrt(shares[0]) * math.sqrt(one / sum(levels)), one)] if level and one else []
+                for one in levels
             )
-            queries += [*before, steps(to.part(2), 1), steps(to.part(3), path.late), *after]
+            counts = [1] * path.late if to.bend else [1, path.late]
+            walk = [steps(to.late * math.sqrt(share), count) for share, count in zip(shares[2:], counts, strict=True)]
+            queries += [*before, *walk, *after]
         reason = self._reason(path, problem)
         return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
 

@@ -3,7 +3,8 @@
 After one whitening the directions in which Σ's eigenvalues g(Λ₊ + λ) drowned are still flat, and steps of one length for all need 1/√g of them. Where it is
 quiet, the bound of a residual loss's curvature, `H = L E vvᵀ`, v = (u, 1), is bought in those coordinates. Its noise has half the spectral radius
 `s_H √(p/2) R²`, R within which records count in full, so that with `λ' = FLOOR` times it and what shortening hides, `M = H̃₊ + λ'I`, steps M⁻¹g̃ leave about
-`λ'/(g + λ')` of what was left before: of all directions but the faintest next to nothing after `NEWTON` of them. λ' is public but for R, `1.5√p` on most tables.
+`λ'/(g + λ')` of what was left before. λ' is public but for R, `1.5√p` on most tables, and so is how many of them leave less than noise. Noise in all gradients but the last
+is taken back by those that follow it, in a direction of curvature a all but 1 − a of it: so each takes `FALL` of the budget of the next one, and the last about half.
 
 Of residuals alone, whose H bounds the curvature everywhere. That of a rare class grows while a walk finds it: steps by what it was ended 2 to 114 standard
 errors from the optimum on "rare class, mixed columns" of `benchmarks/consistency.py`.
@@ -17,15 +18,33 @@ FLOOR = 1.4
 """λ over half the spectral radius of a released matrix's noise, s√(2q)."""
 BEND, FAINT = 0.05, 0.1
 """Share of μ² for the curvature, and the λ' over the curvature of round records up to which it is bought: at 0.14 `appliances` lost 3 points, at 0.18 to 0.4 `adult` 1."""
-NEWTON, LEVEL_NEWTON = (4, 3, 6), 2
-"""Steps of the three walks beside it, of which only the first has one length for all directions, and for the intercept alone at the end. Chosen on appliances and
-california, and six tables of classes, at ε = 30 and 100."""
-NEWTON_SHARES = (0.15, 0.04, 0.1, 0.71)
-"""`LATE_SHARES` beside it."""
+FIRST_NEWTON, LEVEL_NEWTON = 2, 2
+"""Steps before gradients are cut anew, and for the intercept alone at the end."""
+NEWTON_SHARES, FALL = (0.13, 0.04), 0.5
+"""The first two `LATE_SHARES` beside it, and each step's share of the rest over the next one's: what is left of its noise in a direction of curvature a is (1 − a)² of that."""
+FLAT, LONGER = 0.3, 1.25
+"""The curvature of a direction, over that of round records, for which steps are counted, and how long all but the last are, over `M⁻¹g`. They and `FALL` were chosen on appliances, california, elevators,
+ailerons, abalone, bike and acs_income at ε = 30 and 100; diamonds and power_plant had no part in it."""
+
+
+def floor(noise: float, size: int) -> float:
+    """λ' over the curvature of round records, within 1.5 typical lengths, for a noise of a diagonal entry."""
+    return FLOOR * noise * math.sqrt(0.5 * size) * 2.25 * size
+
+
+def newton_steps(noise: float, size: int, level: float) -> int:
+    """T, after which what was left at the start is below the gradients' noise, s√q = `level`, in every direction of the curvature `FLAT` or more."""
+    left = floor(noise, size)
+    return max(math.ceil(math.log(level) / math.log(left / (FLAT + left))), FIRST_NEWTON + 3)
+
+
+def newton_shares(steps: int) -> tuple[float, ...]:
+    """The second phase's shares where its walk has so many steps: the intercept alone, two histograms, and each step."""
+    falling = [FALL ** (steps - 1 - t) for t in range(steps)]
+    return *NEWTON_SHARES, *((1.0 - sum(NEWTON_SHARES)) * one / sum(falling) for one in falling)
 
 
 def tells(problem: Problem, prices: QueryPrices, mu: float) -> bool:
-    """Whether, bought at `mu`, its floor is at most `FAINT` of the curvature of round records within 1.5 typical lengths."""
-    size = problem.dimension
+    """Whether, bought at `mu`, its floor is at most `FAINT`."""
     noise = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
-    return bool(FLOOR * noise * math.sqrt(0.5 * size) * 2.25 * size <= FAINT)
+    return floor(noise, problem.dimension) <= FAINT

@@ -32,10 +32,10 @@ from typing import Any, NamedTuple
 from hullabaloo.losses import Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
+from hullabaloo.solvers.gradient import released_curvature as released
 from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
-from hullabaloo.solvers.gradient.released_curvature import BEND, FLOOR, LEVEL_NEWTON, NEWTON, NEWTON_SHARES, tells
 from hullabaloo.solvers.gradient.travel import smooth_and_steep, swift
 
 FINE_BINS = 25
@@ -73,6 +73,8 @@ LEVEL_LATE = 8, 5
 """Steps for the intercept alone at the beginning of the second phase, and at its end; there a loss of kinks, whose curvature no step is adapted to, has none."""
 LATE_SHARES = (0.25, 0.04, 0.1, 0.61)
 """Shares of its budget: the intercept alone, two histograms, the evidence, and the walk."""
+FINE = math.sqrt(0.5 * LATE_SHARES[1])
+"""μ of one of the two histograms, over its."""
 STEPS_LATE, STEPS_SWIFT = 14, 7
 """Steps of its walk in whitened coordinates where it takes half of the budget, and where they are `swift`; T grows as the fourth root of 1/noise."""
 LEAST_STEPS_LATE = 32
@@ -179,24 +181,24 @@ class GradientSchedule:
 
     @property
     def late_shares(self) -> tuple[float, ...]:
-        """`LATE_SHARES`."""
-        return NEWTON_SHARES if self.bend_noise else LATE_SHARES
+        """`LATE_SHARES`; by a released curvature of each step."""
+        return released.newton_shares(self.late) if self.bend_noise else LATE_SHARES
 
     @property
     def result_noise(self) -> float:
         """s of the walk that makes the result."""
-        return self.late_noise / math.sqrt(self.late_shares[3]) if self.late else self.noise
+        return self.late_noise / math.sqrt(self.late_shares[-1]) if self.late else self.noise
 
     def late_levels(self, loss: Loss) -> tuple[int, int]:
         """`LEVEL_LATE` of a loss; a walk by a released curvature takes the level along."""
         if self.bend_noise:
-            return 0, LEVEL_NEWTON
+            return 0, released.LEVEL_NEWTON
         kinks = loss.kernel_code in (KernelCode.PINBALL, KernelCode.SMOOTHED_HINGE)
         return LEVEL_LATE[0], 0 if kinks else LEVEL_LATE[1]
 
     def floor(self, clip_norm: float, slopes: int) -> float:
         """λ for a covariance of records shortened to `clip_norm`."""
-        return max(FLOOR * self.covariance_noise * math.sqrt(0.5 * slopes), 1e-5) * clip_norm**2
+        return max(released.FLOOR * self.covariance_noise * math.sqrt(0.5 * slopes), 1e-5) * clip_norm**2
 
     def travel(self, typical: float, clip_norm: float) -> float:
         """η of the first phase's last walk, for gradients shortened to `clip_norm`."""
@@ -227,10 +229,6 @@ class Budgets(NamedTuple):
     look: float
     bend: float
     check_clip: float = 0.0
-
-    def part(self, number: int) -> float:
-        """μ of a part of the second phase."""
-        return self.late * math.sqrt((NEWTON_SHARES if self.bend else LATE_SHARES)[number])
 
 
 def is_counts(loss: Loss) -> bool:
@@ -265,8 +263,8 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
     quiet = whitened and late >= 0.5 and swift(problem) and is_residual(loss) and not problem.weighted  # type: ignore[arg-type]
-    bend = BEND if quiet and tells(problem, prices, mu * math.sqrt(BEND)) else 0.0
-    steps -= bend
+    bend = released.BEND if quiet and released.tells(problem, prices, mu * math.sqrt(released.BEND)) else 0.0
+    steps += lengths * bool(bend) - bend
     parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend
     return Budgets(*(mu * math.sqrt(one) for one in parts))._replace(check_clip=clip)
 
@@ -288,7 +286,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
         "late_noise": late_noise,
         "mean_noise": noise_of("means", to.means) * problem.norm_l2 if centred(problem) else 0.0,
         "share_noise": noise_of("norm_histogram", to.lengths, loss=loss, bins=BINS, count=histograms(problem)),
-        "late_share_noise": noise_of("norm_histogram", to.part(1) / math.sqrt(2.0), loss=loss, bins=FINE_BINS, count=2),
+        "late_share_noise": noise_of("norm_histogram", to.late * FINE, loss=loss, bins=FINE_BINS, count=2),
         "covariance_noise": noise_of("covariance", to.covariance),
         "smoothness": smoothness,
         "slope": slope,
@@ -309,7 +307,7 @@ def _rule(problem: Problem, common: dict[str, Any], *, whitened: bool) -> dict[s
     """What follows from the noise."""
     size, loss = math.sqrt(max(problem.dimension - problem.intercept, 1)), problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
-    late = common["late_noise"] / math.sqrt((NEWTON_SHARES if common["bend_noise"] else LATE_SHARES)[3])
+    late = common["late_noise"] / math.sqrt(LATE_SHARES[3])
     levels = max(common["noise"] * size, TINY), max(late * size, TINY)
     return (_whitened if whitened else _plain)(problem, common, *levels, is_residual(loss), is_counts(loss))
 
@@ -369,7 +367,8 @@ def _whitened(
     if common["late_noise"] and swift(problem):
         first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
     if common["bend_noise"]:
-        (first, second, late), growth = NEWTON, 1.0
+        first, second, growth = released.FIRST_NEWTON, 0, 1.0
+        late = released.newton_steps(common["bend_noise"], problem.dimension, late_level) - first
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(smooth and level < USUAL),
