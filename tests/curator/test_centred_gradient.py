@@ -34,7 +34,13 @@ def copies(relation: Neighbours) -> float:
 
 def random_lens(rng: np.random.Generator, about: RowFacts) -> AffineView:
     centre = rng.uniform(-1.0, 1.0, about.width) if rng.random() < 0.7 else np.zeros(about.width)
-    return AffineView(about.norm_linf * centre, float(10.0 ** rng.uniform(-3.0, 2.0)))
+    return AffineView(about.norm_linf * centre, random_weights(rng, about.width))
+
+
+def random_weights(rng: np.random.Generator, width: int) -> np.ndarray:
+    """Of the last column, or of each of them."""
+    found: np.ndarray = 10.0 ** rng.uniform(-3.0, 2.0, width if rng.random() < 0.5 else ())
+    return found
 
 
 @pytest.mark.few(6)
@@ -166,7 +172,12 @@ def test_the_curator_answers_in_means_and_only_what_was_paid_for() -> None:
 def test_a_point_of_view_that_is_none_is_refused() -> None:
     about = facts(3)
     asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 5, 1, 0.5, Squared())
-    for centre, intercept_weight in ((np.zeros(2), 1.0), (np.array([0.0, math.nan, 0.0]), 1.0), (np.zeros(3), 0.0)):
+    few, none, one = np.ones(2), np.array([1.0, 0.0, 1.0]), 1.0
+    for centre, intercept_weight in (
+        (np.zeros(2), one),
+        (np.array([0.0, math.nan, 0.0]), one),
+        *((np.zeros(3), weight) for weight in (0.0, few, none, np.ones((1, 3)))),
+    ):
         with pytest.raises(InvalidParameter):
             asked.question(np.zeros(3), centre=centre, intercept_weight=intercept_weight, clip_norm=1.0)
     with pytest.raises(InvalidParameter, match="positive finite length"):

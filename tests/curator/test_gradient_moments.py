@@ -16,7 +16,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, Poisson, SmoothedHinge, Squ
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
-from tests.curator.test_centred_gradient import RELATIONS, TABLES
+from tests.curator.test_centred_gradient import RELATIONS, TABLES, random_weights
 
 LOSSES: list[Loss] = [Squared(), Logistic(), Poisson(), Huber(0.3), SmoothedHinge(0.5)]
 KINDS = GradientMomentsQuery.KINDS
@@ -33,7 +33,7 @@ def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(relation: Neigh
         asked = GradientMomentsQuery(about, relation, 20, 3, 0.5, LOSSES[number % len(LOSSES)])
         theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
         view, clip_norm = (
-            AffineView(np.zeros(about.width), float(10.0 ** rng.uniform(-3.0, 2.0))),
+            AffineView(np.zeros(about.width), random_weights(rng, about.width)),
             float(10.0 ** rng.uniform(-9.0, 3.0)),
         )
         matrix = rng.normal(size=(about.width, about.width)) * 10.0 ** rng.integers(-3, 100)

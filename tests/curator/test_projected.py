@@ -123,6 +123,30 @@ def test_answers_are_their_formulas(sparse: bool) -> None:
     assert curator.answer("covariance", centre=centre, clip_norm=0.8) == pytest.approx(near.T @ near / 3000, abs=1e-5)
 
 
+def test_weights_beside_a_matrix_are_the_matrix_times_them() -> None:
+    """Gradients of the weighted columns, divided by their weights again, histograms and second moments."""
+    rng = np.random.default_rng(66)
+    about, matrix, weights = facts(5), rng.normal(size=(5, 5)), 10.0 ** rng.uniform(-1.0, 1.0, 5)
+    rows, theta = random_rows(rng, 2_000, about), rng.normal(size=5)
+    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 2_000)
+    queries = [
+        prices.price("centred_gradient", loss=Squared(), mu=1e4, count=2),
+        prices.price("norm_histogram", loss=Squared(), bins=4, mu=1e4, count=2),
+        *[prices.price("gradient_moments", loss=Squared(), mu=1e4)] * 2,
+    ]
+    curator = Curator(rows, queries)
+    found = []
+    for W, point, D in ((matrix, theta, weights), (matrix * weights, theta / weights, 1.0)):
+        seen, about_them = curator.projected(W), {"centre": np.zeros(5), "intercept_weight": D}
+        gradient = seen.answer("centred_gradient", point, clip_norm=0.4, **about_them) * (
+            weights if D is weights else 1.0
+        )
+        counts = seen.answer("norm_histogram", point, edges=np.array([0.3, 1.0, 3.0]), **about_them)
+        squares = seen.answer("gradient_moments", point, of="gradients", intercept_weight=D, clip_norm=1.0)
+        found.append(np.concatenate([gradient, counts, squares.ravel()]))
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
 def test_a_record_is_turned_by_itself() -> None:
     """Its bits are the same alone, in any order and in any company."""
     rng = np.random.default_rng(64)

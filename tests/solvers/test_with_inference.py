@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curator import Curator, views
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import NoisyScore
@@ -81,6 +82,22 @@ def test_intervals_hold(kind: str) -> None:
                 held.append(row.low <= true <= row.high)
     assert told >= 40
     assert np.mean(held) >= 0.80
+
+
+def test_where_it_is_quiet_the_fit_and_its_errors_share_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records are turned twice, and 3 second moments released beside the covariance. 20 fits of 3 slopes: at least 85 % of them hold: less by chance once in 1 000 at 95 %, were they independent."""
+    turned, asked, held = [], [], []
+    plain, answer = views.dense_turned, Curator.answer
+    monkeypatch.setattr(views, "dense_turned", lambda *given: (turned.append(1), plain(*given)))
+    monkeypatch.setattr(Curator, "answer", lambda *given, **named: (asked.append(given[1]), answer(*given, **named))[1])
+    for seed in range(20):
+        X, y = table(20_000, seed)
+        made = model(epsilon=20.0, test_key=KEY.derive(seed), solver="preconditioned_gradient").fit(X, y)
+        rows = made.summary().rows[:3]
+        held += [row.low <= true <= row.high for row, true in zip(rows, SLOPES, strict=True)]
+    assert len(turned) == 2 * 20
+    assert asked.count("gradient_moments") == 3 * 20
+    assert np.mean(held) >= 0.85
 
 
 def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:

@@ -8,41 +8,43 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.curator.kernels import dense_turned, sparse_turned
-from hullabaloo.curator.known import Array, anything, number, numbers
+from hullabaloo.curator.known import Array, anything, numbers
 from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineView:
-    """`u = D(x − m)`, D the identity but for the weight a of the last column: the constant one, or what stands in its place.
+    """`u = D(x − m)`, D diagonal: the identity but for the weight of the last column, the constant one or what stands in its place; or any weights.
 
     A function of public facts and earlier releases, never of records: the queries that take one are private for each of its
     values.
 
     Attributes:
         centre: m, of shape (p,), 0 at the intercept.
-        intercept_weight: a > 0, how heavily the last column weighs.
+        weights: of the last column, () or a number, or of all of them, (p,); positive.
     """
 
     centre: Array
-    intercept_weight: float = 1.0
+    weights: float | Array = 1.0
 
     def scale(self, about: RowFacts) -> Array:
         """The weight of each column, (p,)."""
-        return np.append(np.ones(about.width - 1), self.intercept_weight)
+        return np.append(np.ones(about.width - np.size(self.weights)), self.weights)
 
 
-def public_view(centre: Any, intercept_weight: Any, about: RowFacts) -> AffineView:
+def public_view(centre: Any, weights: Any, about: RowFacts) -> AffineView:
     """The view from a centre.
 
     Raises:
-        InvalidParameter: a centre of another shape or not finite, or a weight that is not positive.
+        InvalidParameter: a centre of another shape or not finite, or a weight that is not positive, or another number of them.
     """
-    view = AffineView(public_centre(centre, about.width), number(intercept_weight))
-    if not 0.0 < view.intercept_weight < np.inf:
-        raise InvalidParameter(f"The last column's weight must be positive and finite, not {view.intercept_weight!r}.")
-    return view
+    found = numbers(weights)
+    if found.shape not in ((), (about.width,)) or not np.all((found > 0.0) & (found < np.inf)):
+        raise InvalidParameter(
+            f"The last column's weight, or each of the {about.width} columns', must be positive and finite, not {found!r}."
+        )
+    return AffineView(public_centre(centre, about.width), found)
 
 
 def seen(rows: Rows | PartedRows, view: Callable[[Rows], Rows], width: int) -> Rows | PartedRows:

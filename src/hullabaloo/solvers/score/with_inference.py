@@ -1,7 +1,7 @@
 """Inference beside any solver of a smooth loss: after its coefficients a noisy score, its curvature and its spread, where records are round.
 
 The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The
-records' centre and two covariances, the second of records that the first has made round, give coordinates
+records' centre and two covariances, the second of records that the first has made round, unless the solver has bought it, give coordinates
 `u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
 column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼,
 and the score and its spread are released. Lengths at which records are shortened come from histograms (`lengths.py`).
@@ -174,7 +174,8 @@ class WithInference(Solver):
         inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
         whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
-        total = _total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST
+        again = bool(own.settings.get("bend_noise", 0.0)) and centred(problem)
+        total = _total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST - again * SECOND
 
         def part(share: float) -> float:
             return mu * math.sqrt(share / total)
@@ -188,8 +189,9 @@ class WithInference(Solver):
         queries += [] if whitened else [first]
         spreads = [SPREAD * one for one in spread.shares(self.errors, loss)]
         own_shares = [CURVATURE, *spreads]
-        shares = [SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
+        shares = [*own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
         squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
+        second = [] if again else [prices.price("gradient_moments", loss=loss, mu=part(SECOND))]
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
         step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)), count=k)
@@ -202,11 +204,12 @@ class WithInference(Solver):
             "share_noise": fine.sigma / n,
             "tail_noise": tails.sigma / n,
             "first_noise": first.sigma / n,
-            "noises": [one.sigma / n for one in squares[: 2 + len(spreads)]],
+            "second_noise": second[0].sigma / n if second else 0.0,
+            "noises": [one.sigma / n for one in squares[: 1 + len(spreads)]],
             "score_noise": step.sigma / n,
         }
         reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
-        return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, step), settings, reason)
+        return Plan(own.solver, (*own.queries, *queries, *second, *squares, fine, tails, step), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
@@ -254,12 +257,12 @@ class _Scores:
         self.known = known
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
-        q, first = problem.dimension, self.settings["noises"][1]
+        q, first = problem.dimension, self.settings["noises"][0]
         self.W = self.rounded()
         weight = self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        self.ordinary = lengths = self.lengths(curator.projected(self.W), None, self.W, 40.0 * math.sqrt(q))
+        self.ordinary = lengths = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q))
         calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
         self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
@@ -277,8 +280,8 @@ class _Scores:
 
     def at(self, theta: Array, target: int) -> NoisyScore:
         """The target's score at θ, in coordinates that are round for its curvature."""
-        problem, q, settings, one = self.problem, self.problem.dimension, self.settings, 1.0
-        size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
+        problem, q, settings = self.problem, self.problem.dimension, self.settings
+        size, heaviest, (first, *others) = float(q), problem.max_weight, settings["noises"]
         weight = self.found.mean_weight
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
         gram, R = self.curved(theta, curator)
@@ -286,19 +289,22 @@ class _Scores:
         scale = np.maximum(own, 0.5 * max(float(np.median(own)), 1e-12)) ** -HEAVY
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
-        records, point = curator.projected(V), np.linalg.solve(self.W, theta) / scale
+        # Records through V are those through W, which are kept, beside weights.
+        records, point = curator.projected(self.W), np.asarray(np.linalg.solve(self.W, theta), np.float64)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
-        gradients = self.lengths(records, point, V, 16.0 * slope * math.sqrt(size))
+        gradients = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size))
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
             gradients = gradients.at_least(self.ordinary, 1.0 - top, top)
         c, lost = gradients.gradient_clip(settings["score_noise"] / weight, q, DOUBT_SCORE)
-        g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=one, clip_norm=c)
+        g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         wide = gradients.quantile(TAIL_SPREAD)
 
         def ask(of: str, reach: float) -> Array:
-            answer = records.answer("gradient_moments", point, of=of, intercept_weight=one, clip_norm=reach / heaviest)
+            answer = records.answer(
+                "gradient_moments", point, of=of, intercept_weight=scale, clip_norm=reach / heaviest
+            )
             return np.asarray(answer, dtype=np.float64)
 
         around, spread_noise = spread.asked(
@@ -308,7 +314,7 @@ class _Scores:
         return NoisyScore(
             point=theta,
             matrix=V,
-            score=-g,
+            score=-g * scale,
             curvature=curvature,
             spread=around,
             scale=scale,
@@ -322,11 +328,12 @@ class _Scores:
             shortened=self.shortened,
         )
 
-    def lengths(self, records: Answers, point: Array | None, W: Array, largest: float) -> Lengths:
-        """Of records or, at a point, of their gradients."""
+    def lengths(self, records: Answers, point: Array | None, weights: Array, largest: float) -> Lengths:
+        """Of records or, at a point, of their gradients, beside weights of the columns."""
         grid = edges(largest, FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
-        shares = records.answer("norm_histogram", point, centre=np.zeros(len(W)), intercept_weight=1.0, edges=grid)
+        nowhere = np.zeros(len(weights))
+        shares = records.answer("norm_histogram", point, centre=nowhere, intercept_weight=weights, edges=grid)
         counted = self.found.counted
         return tail(shares / counted, grid, noise / counted, 0.25 if point is None else 0.5)
 
@@ -359,13 +366,15 @@ class _Scores:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
         problem, q = self.problem, self.slopes
         self.found = first = self.first()
-        R = AROUND * typical(float(first.gain.sum()))
-        weight = TINY if problem.intercept else 1.0
-        again = first.seen(self.curator).answer(
-            "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
-        )
+        R, noise = AROUND * typical(float(first.gain.sum())), self.settings["second_noise"]
+        again, about = first.moments, {"of": "records", "intercept_weight": TINY if problem.intercept else 1.0}
+        if noise:
+            again = first.seen(self.curator).answer(
+                "gradient_moments", np.zeros(problem.dimension), clip_norm=R, **about
+            )
         assert first.matrix is not None
-        least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
+        assert again is not None
+        least = floor(noise * R**2 / first.mean_weight, q)
         second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
         assert second.matrix is not None
         B = _symmetric(first.matrix @ second.matrix)
