@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from hullabaloo.curator import CentredGradientQuery, Curator, MeansQuery, NormHistogramQuery
+from hullabaloo.curator.centred_gradient_kernels import add_counts
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
@@ -81,6 +82,22 @@ def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
     assert counted <= scales.sensitivity
     root = math.sqrt(2.0) if relation is Neighbours.REPLACE_ONE else 1.0
     assert scales.sensitivity <= (1.0 + 1e-6) * about.records_per_unit * root
+
+
+@pytest.mark.parametrize("bins", [1, 2, 25])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_length_is_counted_once_where_it_lies(bins: int, weighted: bool) -> None:
+    """At an edge it lies above it; without end in the last bin; no number in the first; of no weight nowhere."""
+    rng = np.random.default_rng(35)
+    edges = np.sort(rng.uniform(0.0, 2.0, bins - 1))
+    lengths = np.concatenate([rng.uniform(0.0, 3.0, 500), edges, [0.0, math.inf]])
+    weight = rng.integers(0, 2, lengths.size) * 0.5 if weighted else np.ones(lengths.size)
+    counts = np.bincount(np.searchsorted(edges, lengths[weight > 0.0], side="right"), minlength=bins)
+    counts[0] += 3
+    found = np.zeros(bins, dtype=np.int64)
+    add_counts(lengths, edges, weight if weighted else np.zeros(0), found)
+    add_counts(np.full(3, math.nan), edges, np.zeros(0), found)
+    assert np.array_equal(found, counts)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -82,6 +82,17 @@ def dense_lengths(X, y, offset, theta, centre, scale, code, numbers, out):  # ty
 
 
 @njit(cache=True, nogil=True)
+def add_counts(lengths, edges, weight, counts):  # type: ignore[no-untyped-def]
+    """Add to `counts` how many lengths, of rows with a positive weight, reach so many of the edges; one that is not a number reaches none."""
+    for i in range(lengths.size):
+        place = 0
+        for j in range(edges.size):
+            place += lengths[i] >= edges[j]
+        if weight.size == 0 or weight[i] > 0.0:
+            counts[place] += 1
+
+
+@njit(cache=True, nogil=True)
 def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code, numbers, magic, out):  # type: ignore[no-untyped-def]
     """Add what `dense_steps` adds for every row to the row of `out` that is its unit's."""
     for i in range(y.size):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_lengths, sparse_lengths
+from hullabaloo.curator.centred_gradient_kernels import PLAIN, add_counts, dense_lengths, sparse_lengths
 from hullabaloo.curator.known import kernel_of, numbers
 from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
@@ -114,7 +114,7 @@ class NormHistogramQuery(Counts):
         loss = (PLAIN, point) if theta is None else kernel_of(self.loss)
         n, counts = rows.Y.shape[0], np.zeros(self.bins, dtype=np.int64)
         y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n)
-        offset = np.zeros(0) if rows.offset is None else rows.offset
+        offset, weight = (np.zeros(0) if one is None else one for one in (rows.offset, rows.weight))
         for start in range(0, n, _BLOCK):
             part = slice(start, start + _BLOCK)
             X, about, lengths = rows.X[part], (y[part], offset[part], point), np.empty(y[part].size)
@@ -123,8 +123,5 @@ class NormHistogramQuery(Counts):
                 dense_lengths(X, *about, centre, scale, *loss, lengths)
             else:
                 sparse_lengths(X.data, X.indices, X.indptr, *about, scale, *loss, lengths)
-            places = np.searchsorted(edges, np.where(np.isnan(lengths), 0.0, lengths), side="right")
-            if rows.weight is not None:
-                places = places[rows.weight[part] > 0.0]
-            counts += np.bincount(places, minlength=self.bins)
+            add_counts(lengths, edges, weight[part], counts)
         return counts
