@@ -210,7 +210,7 @@ class Descent:
 
     def steepest(self) -> float:
         """The largest eigenvalue that u's covariance may have, were all that is long one direction."""
-        return self.view.steepest + mean_beyond(*self.longer(), math.sqrt(2.0) * self.view.typical, power=2)
+        return self.view.steepest + float(mean_beyond(*self.longer(), math.sqrt(2.0) * self.view.typical, power=2))
 
     def curvature(self, p: int) -> Array:
         """M, (p, p): the bound `L E vvᵀ`, v = (u, 1), of the curvature at any point, and on its diagonal what noise and shortening may hide of it.
@@ -220,7 +220,7 @@ class Descent:
         path, view = self.path, self.view
         longer, grid = self.longer()
         trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
-        hidden = np.array([mean_beyond(longer, grid, c, power=2) for c in map(float, trials)]) / p
+        hidden = mean_beyond(longer, grid, trials, power=2) / p
         hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
         at, about = int(np.argmin(hidden)), {"of": "records", "intercept_weight": 1.0}
         answer = self.records.answer("gradient_moments", np.zeros(p), clip_norm=float(trials[at]), **about)
@@ -257,7 +257,7 @@ class Descent:
         """The length c that minimises `(½E(L − c)₊)² + (1 + p/5)(sc)²`."""
         noise, p = self.path.result_noise, self.problem.dimension
         trials = grid[0] * 2.0 ** np.arange(0.0, 0.5 * len(grid), 0.125)
-        bias = 0.5 * np.array([mean_beyond(above, grid, c, power=1) for c in map(float, trials)])
+        bias = 0.5 * mean_beyond(above, grid, trials, power=1)
         return float(trials[int(np.argmin(bias**2 + (1.0 + p / 5.0) * (noise * trials) ** 2))])
 
     def cut(self, point: Array, likely: float) -> tuple[float, Array, Array]:
@@ -281,7 +281,7 @@ class Descent:
         """
         above, share = tail(shares, self.path.share_noise), self.path.cut
         trials = found * 2.0 ** np.arange(0.0, 10.0, 0.125)
-        excess = np.array([mean_beyond(above, grid, c, power=1) for c in map(float, trials)])
+        excess = mean_beyond(above, grid, trials, power=1)
         if found < grid[-1] and excess[0] <= APART * share * found / math.log(1.0 / share):
             return found
         noise = self.path.noise * self.path.smoothness / self.path.curvature
@@ -297,7 +297,7 @@ class Descent:
             return 1.0 if self.classes else self.path.slope
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)
-        bias = [mean_beyond(above, grid / self.view.length, c, power=1) for c in map(float, trials)]
+        bias = mean_beyond(above, grid / self.view.length, trials, power=1)
         return float(trials[int(np.argmin(np.square(bias) + (noise * trials) ** 2))])
 
     def walk(

@@ -124,13 +124,13 @@ def tail(shares: Array, noise: float) -> Array:
     return np.minimum(np.maximum.accumulate(above[::-1])[::-1], 1.0)
 
 
-def mean_beyond(above: Array, edges: Array, at: float, *, power: int) -> float:
-    """`E(L^k − at^k)₊ = ∫_at^∞ k x^{k−1} P(L > x) dx`, the share above x interpolated geometrically, above the last edge a power law."""
-    last, low = float(edges[-1]), max(at, float(edges[0]) / 64.0)
-    start = max(low, last)
+def mean_beyond(above: Array, edges: Array, at: Array | float, *, power: int) -> Array:
+    """`E(L^k − at^k)₊ = ∫_at^∞ k x^{k−1} P(L > x) dx` for each `at`, the share above x interpolated geometrically, above the last edge a power law."""
+    last, low = float(edges[-1]), np.maximum(at, float(edges[0]) / 64.0)
+    start = np.maximum(low, last)
     order = -2.0 * math.log2(FALL)  # of the power law: `FALL` an edge of √2
     beyond = power / (order - power) * float(above[-1]) * (last / start) ** order * start**power
-    x = np.geomspace(low, start, 400)
+    x = np.geomspace(low, start, 400, axis=-1)
     share = np.exp(np.interp(np.log(x), np.log(edges), np.log(above), left=0.0))
-    within = float(np.trapezoid(power * x ** (power - 1) * share, x)) if low < last else 0.0
-    return float(low**power - at**power + within + beyond)
+    within = np.trapezoid(power * x ** (power - 1) * share, x, axis=-1)
+    return np.asarray(low**power - np.power(at, power) + within + beyond, dtype=np.float64)
