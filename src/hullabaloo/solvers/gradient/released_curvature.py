@@ -22,9 +22,10 @@ FIRST_NEWTON, LEVEL_NEWTON = 2, 2
 """Steps before gradients are cut anew, and for the intercept alone at the end."""
 NEWTON_SHARES, FALL = (0.13, 0.04), 0.5
 """The first two `LATE_SHARES` beside it, and each step's share of the rest over the next one's: what is left of its noise in a direction of curvature a is (1 − a)² of that."""
-FLAT, LONGER = 0.3, 1.25
-"""The curvature of a direction, over that of round records, for which steps are counted, and how long all but the last are, over `M⁻¹g`. They and `FALL` were chosen on appliances, california, elevators,
-ailerons, abalone, bike and acs_income at ε = 30 and 100; diamonds and power_plant had no part in it."""
+FLAT, FEWEST, LONGER = 0.3, 6, 1.5
+"""The curvature of a direction, over that of round records, for which steps are counted, and the fewest for those that are fainter; and how long all but the last are, over `M⁻¹g`, which leaves of faint
+ones less and of the others half, for the last to take away. They and `FALL` were chosen on appliances, california, elevators, ailerons, abalone, bike and acs_income at ε = 30 and 100 (with 5 steps
+`appliances` lost half a point at add-or-remove); diamonds and power_plant had no part in it."""
 
 
 def floor(noise: float, size: int) -> float:
@@ -33,9 +34,9 @@ def floor(noise: float, size: int) -> float:
 
 
 def newton_steps(noise: float, size: int, level: float) -> int:
-    """T, after which what was left at the start is below the gradients' noise, s√q = `level`, in every direction of the curvature `FLAT` or more."""
+    """T, after which steps `M⁻¹g` leave less of the start than the gradients' noise, s√q = `level`, in every direction of the curvature `FLAT` or more; at least `FEWEST`."""
     left = floor(noise, size)
-    return max(math.ceil(math.log(level) / math.log(left / (FLAT + left))), FIRST_NEWTON + 3)
+    return max(math.ceil(math.log(level) / math.log(left / (FLAT + left))), FEWEST)
 
 
 def newton_shares(steps: int) -> tuple[float, ...]:
