@@ -301,7 +301,7 @@ class _Scores:
     def at(self, theta: Array, target: int) -> NoisyScore:
         """The target's score at θ, in coordinates that are round for its curvature."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
-        size, heaviest, (first, *others) = float(q), problem.max_weight, settings["noises"]
+        size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
         weight = self.found.mean_weight
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
         gram, R = self.curved(theta, curator)
