@@ -9,14 +9,14 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball
+from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, SquaredL2Penalty
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
-from hullabaloo.planning.favours import weights
+from hullabaloo.planning.favours import QUIET, noise, weights
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
 from hullabaloo.planning.synthetic import SyntheticTable
-from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import plan_context
 from hullabaloo.release.planner import planned_task
@@ -79,6 +79,20 @@ def test_a_solver_whose_noise_no_lattice_resolves_does_not_stop_the_choice(
     solver, plan = choose(asked, prices(data, asked), allowance, "auto")
     assert solver.name == plan.solver
     assert allowance.takes(plan.event)
+
+
+@pytest.mark.parametrize("penalty", [None, SquaredL2Penalty(0.1)])
+@pytest.mark.parametrize("records", [30, 10**6])
+def test_a_stiff_ridge_is_left_out_where_noise_is_low_and_nothing_else_shrinks(penalty: Any, records: int) -> None:
+    """Of the squared loss in four columns λ/σ is above a half at every budget."""
+    data = table(20, 4, intercept=True)
+    asked = problem(data, records=records, penalty=penalty)
+    able = forecasts(asked, prices(data, asked), Allowance(Budget(1.0, 1e-12)), None)
+    (ridged,) = [one for one in able if one.name == "objective_perturbation"]
+    low = noise(asked, prices(data, asked), Allowance(Budget(1.0, 1e-12))) <= QUIET
+    assert low == (records > 30)
+    assert (ridged.plan is None) == (low and penalty is None)
+    assert "by name" in str(ridged.refusal) or ridged.plan is not None
 
 
 @pytest.mark.parametrize("name", ["coordinate_descent", "greedy_selection"])

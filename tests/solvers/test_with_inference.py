@@ -48,6 +48,17 @@ def model(kind: str = "LinearRegression", epsilon: float = 2.0, **more: Any) -> 
 
 
 @pytest.mark.parametrize(
+    ("kind", "n", "share"),
+    [("LinearRegression", 2_000_000, 0.8), ("LinearRegression", 5_000, 0.6), ("PoissonRegressor", 2_000_000, 0.6)],
+)
+def test_a_squared_loss_of_a_quiet_curvature_buys_a_better_last_step(kind: str, n: int, share: float) -> None:
+    """Of records enough for the curvature's noise to be low; another share that is asked for is kept."""
+    asked = model(kind, solver="preconditioned_gradient")
+    assert f"{share:.0%} of the budget for errors" in asked.price(n=n).reason
+    assert "50% of the budget for errors" in asked.set_params(inference=0.5).price(n=n).reason
+
+
+@pytest.mark.parametrize(
     "budget", [hb.Budget(1.0, 1e-8), hb.Budget.gdp(0.3), hb.Budget.zcdp(0.05)], ids=["dp", "gdp", "zcdp"]
 )
 @pytest.mark.parametrize(

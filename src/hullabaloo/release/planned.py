@@ -16,7 +16,7 @@ from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose, exact, narrow
-from hullabaloo.planning.favours import CONSTANT
+from hullabaloo.planning.favours import CONSTANT, usual_share
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed
@@ -30,7 +30,7 @@ from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.score.with_inference import refusal, refuse, usual_share
+from hullabaloo.solvers.score.with_inference import refusal, refuse
 
 PAPERS = (
     "mirror_descent", "frank_wolfe", "dual_frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation",

@@ -9,7 +9,6 @@ Estimates, errors and intervals are post-processing: `inference/from_score.py`. 
 """
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -36,10 +35,6 @@ SHARE = 0.6
 LARGEST_SHARE = 0.8
 """What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and
 0.98, all of a category together."""
-STILL = 0.02
-"""Noise of the curvature over it, up to which `LARGEST_SHARE` is the usual share of a squared loss, whose curvature is the same everywhere: from wherever the coefficients are a step then
-reaches the optimum, as noisy as the score alone. Chosen on costs (`benchmarks/consistency.py`, 60 000 records, 0.007 at ε = 1), whose distance falls from 2.7 to 2.3 standard errors (64 draws; moments 1.85); on
-power plants and California (0.006 to 0.018) errors fell by a fifth or stayed. At 0.1 and more it took up to 0.6 points of the share kept (diamonds)."""
 MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.4, 0.05
 """Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram, the score and its spread; what a solver has released itself
 is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
@@ -67,22 +62,6 @@ BLURRED = 0.008
 SMOOTH = (Squared, Logistic, Huber, Poisson)
 
 
-def usual_share(problem: Problem, prices: QueryPrices, allowance: Allowance) -> float:
-    """Of the budget for inference, where no other is asked for."""
-    fits = isinstance(problem.loss, Squared) and problem.dimension <= WIDEST
-    with suppress(CalibrationError):  # a budget of no Gaussian noise
-        if fits and _loudness(problem, prices, allowance.mu * math.sqrt(SHARE / _total(problem))) <= STILL:
-            return LARGEST_SHARE
-    return SHARE
-
-
-def _loudness(problem: Problem, prices: QueryPrices, mu: float) -> float:
-    """Spectral radius of the curvature's noise over the curvature, for a whole of `mu`."""
-    q = problem.dimension
-    squares = prices.price("gradient_moments", loss=problem.loss, mu=mu * math.sqrt(CURVATURE))
-    return float(squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q))
-
-
 def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float) -> tuple[str, str]:
     """Why nothing valid would be told of this problem, "" where it would; and what helps, in a sentence, as far as it is known."""
     loss, q = problem.loss, problem.dimension
@@ -99,7 +78,8 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
     except CalibrationError:
         return "the budget takes no Gaussian noise", ""
     mu *= math.sqrt(share / _total(problem))
-    loud = _loudness(problem, prices, mu)
+    squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(CURVATURE))
+    loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
     counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(TAILS))
     blurred = counts.sigma / problem.records
     excess, m = max(blurred / BLURRED, loud / LOUDEST), problem.records_per_unit
