@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotReleased
-from hullabaloo.inference.from_score import FromScore, at_ends, lean, levels, remainder, steadied
+from hullabaloo.inference.from_score import CONSTANT, EVEN, FromScore, at_ends, lean, levels, remainder, steadied
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.summary import rows_of
 from hullabaloo.noise import TestKey
@@ -299,9 +299,9 @@ def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(i
     ).fit(pd.DataFrame(X), y)  # fmt: skip
     fitted = model._fitted()
     found = fitted.release.scores[0]
-    shares = lean(at_ends(found, levels(fitted.encoding, found), intercept)[1] @ found.matrix)
+    shares = lean(at_ends(found, levels(fitted.encoding, found), intercept)[1] @ found.matrix, found.spread, intercept)
     assert shares.sum() == pytest.approx(1.0)
-    assert (shares >= 0.3 / len(shares) - 1e-12).all()
+    assert (shares >= (1.0 - CONSTANT * intercept) * EVEN / len(shares) - 1e-12).all()
     names = list(fitted.encoding.feature_names_out)
     assert shares[names.index("far")] > 3.0 * shares[names.index("near")]
     if intercept:

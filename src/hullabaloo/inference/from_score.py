@@ -6,7 +6,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 
 - privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known;
 - sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
-  excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each (`lean`). A level's records, or
+  excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each, and gradients are (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
   and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: so what these could decide is not told (`decided_by`);
@@ -15,7 +15,8 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
   `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span);
-- what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
+- what the regularised inverse leaves undone, `(I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*, numbers held where they were released included: what these would explain, others
+  that go with them take over. (A level of a share p that noise hides goes with no other: with one of share P its squared correlation is p/P at most.)
 
 What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half
 at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckoned with.
@@ -29,7 +30,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
-from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals
+from hullabaloo.inference.debiased import Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -44,9 +45,9 @@ of the errors, and is known to that order only. The coefficients are otherwise h
 FARTHEST = 50.0
 """Move beyond which what is left of it is taken as of this one: nothing is told there, and its square must be a number."""
 
-EVEN = 0.3
-"""Of what shortening takes, see `lean`. Chosen by the likelihood of what was taken on the development tables of `benchmarks/inference.py`: more than half of its square lies
-in one coordinate, of a rare level or a column whose bounds are far off."""
+EVEN, CONSTANT = 0.3, 0.2
+"""Of what shortening takes, see `lean`: shares of its square, by the likelihood of what was taken on the development tables of `benchmarks/inference.py` at ε = 1: more than half of it lies
+in one coordinate, of a rare level or of a column with a long tail, and of skewed targets a third to a half of it in the level."""
 
 RAREST = 10.0
 """How many times as long as usual records are those of a level of which nothing is told. Chosen on motor claims (2.6 % of the records) and a simulated class of 8 % beside levels of 0.3 to 9 %."""
@@ -131,11 +132,17 @@ def at_ends(found: NoisyScore, marked: dict[int, Array], intercept: bool) -> tup
     return columns, np.concatenate([np.stack([middle, *marked.values()]), *ends[:, alone]])
 
 
-def lean(far: Array) -> Array:
-    """How what shortening takes is shared by the coordinates, (q,), of sum 1: `EVEN` of it evenly, the rest by how far along each the longest of the
-    records `far` (m, q) is. Few long records lie along one coordinate."""
-    longest = np.max(np.abs(far), axis=0)
-    return np.asarray(EVEN / len(longest) + (1.0 - EVEN) * longest / longest.sum(), dtype=np.float64)
+def lean(far: Array, spread: Array, intercept: bool) -> Array:
+    """How what shortening takes is shared by the coordinates, (q,), of sum 1.
+
+    Its part in a coordinate is `E(1 − c/L)_+ g_j` over long gradients: large where records can be long, as the longest of the records `far` (m, q) is, and gradients
+    are, as their released spread says. So `EVEN` of it is taken as even, the rest by the product of both; and `CONSTANT` of all in the level, along which gradients of one sign add up.
+    """
+    longest, size = np.max(np.abs(far), axis=0), np.maximum(np.diag(spread), 0.0)
+    long = longest * (size if size.any() else 1.0)
+    shared = EVEN / len(long) + (1.0 - EVEN) * long / long.sum()
+    level = CONSTANT * intercept
+    return np.asarray((1.0 - level) * shared + level * (np.arange(len(long)) == len(long) - 1), dtype=np.float64)
 
 
 def steadied(found: NoisyScore) -> Array:
@@ -173,14 +180,15 @@ class FromScore:
         held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
-        step = score_step(found, INFERENCE, DOUBT, self.basis)
+        beside = [column for column in np.flatnonzero(self.faint) if column not in marked]
+        step = score_step(found, INFERENCE, DOUBT, self.basis, held=found.matrix[beside].T)
         sampling = steadied(found) / found.records
         if found.errors == "bound":  # records of a unit may be alike
             sampling *= model.encoding.facts.records_per_unit
         taken = DOUBT_SCORE * found.excess
         columns, ends = at_ends(found, marked, self.intercept)
         self.columns, far = np.array(columns), ends @ found.matrix
-        sampling += taken**2 * np.diag(lean(far))
+        sampling += taken**2 * np.diag(lean(far, found.spread, self.intercept))
         z, mean = ends @ found.point, float(np.trace(found.curvature) / np.sum(found.scale**2))
         bent = np.clip(model.loss.second_derivative(z, np.ones_like(z)), mean, max(mean, 1.0))
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")
@@ -203,7 +211,7 @@ class FromScore:
         nowhere = np.zeros(q)
         noise = found.curvature_noise, found.score_noise
         plain = Equations(found.curvature, found.score, *noise, sampling, self.basis, origin=nowhere, anchor=nowhere)
-        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
+        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=step.left))
         self.map: Array = self.project @ found.matrix
 
     def _constant(self, q: int) -> list[Array]:
