@@ -25,7 +25,7 @@ at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckone
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -90,9 +90,9 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     return seen
 
 
-def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_], rare: set[int]) -> list[Array]:
-    """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare; or whose baseline,
-    that of the first column in `rare`, has too long records.
+def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_], rare: set[Any]) -> list[Array]:
+    """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare; or whose baseline
+    is among the `rare`, columns and whether a baseline's (`Marked`).
 
     What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
     """
@@ -102,7 +102,7 @@ def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.
         if columns and len(columns) < len(block.all_levels):
             one = np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float)
             part, rest = variances(found.curvature, found.matrix, noise, True, one[None])
-            if part[0] < SEEN * rest[0] or block.columns[0] in rare:
+            if part[0] < SEEN * rest[0] or (block.columns[0], True) in rare:
                 sums.append(one)
     return sums
 
@@ -205,8 +205,7 @@ class FromScore:
         self.too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
         self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
         exact = constants(model.encoding, ~self.faint)
-        scarce = {column for column, baseline in rare if baseline}
-        nearly = nearly_constant(model.encoding, found, ~self.faint, scarce) if self.intercept else []
+        nearly = nearly_constant(model.encoding, found, ~self.faint, rare) if self.intercept else []
         self.nearly: Array = np.array([one - exact[0] for one in nearly]).reshape(-1, p)
         fixed = [*exact, *nearly]
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
@@ -229,8 +228,7 @@ class FromScore:
         most = facts.max_weight * (facts.records_per_unit if alike else 1)
         self.longest: Array = np.sqrt(bent * most / found.records)[:, None] * far
         for one, way in lengthy:
-            drowned = taken * (one[:2] not in rare)
-            sampling += hidden(model, found, one, way, drowned, float(way @ step.step))
+            sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
         self.moved = self._moved(step)
         self.far = not isinstance(model.loss, Squared) and self.moved > NEAR
         if not isinstance(model.loss, Squared):
