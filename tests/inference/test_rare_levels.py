@@ -33,6 +33,31 @@ def test_effects_of_rare_levels_are_covered_or_not_told(key: int) -> None:
     assert errors[4] > 2.0 * errors[3] > 0.0 or math.isnan(errors[4])
 
 
+@pytest.mark.parametrize(("share", "seed"), [(0.003, 3), (0.003, 21), (0.01, 5), (0.01, 9)])
+def test_effects_beside_a_rare_baseline_are_covered_or_not_told(share: float, seed: int) -> None:
+    """Counts on which no level has an effect, ε = 3: beside a baseline of 0.3 and 1 % z was 4.9, 4.7, 4.1 and −5.1. Fixed keys; |z| ≤ 3 of what is told.
+
+    What tells two of the other levels apart, and other columns, is told as ever.
+    """
+    rng, n = np.random.default_rng(1000 + seed), 40_000
+    shares = [share, *((1.0 - share) * np.array([0.35, 0.25, 0.2, 0.12, 0.08]))]
+    g, x, u = rng.choice(list("abcdef"), n, p=shares), rng.uniform(0, 10, n), rng.normal(0, 1, n).clip(-4, 4)
+    frame = pd.DataFrame({"x": x, "u": u, "g": g})
+    frame["y"] = rng.poisson(np.exp(0.15 * (x - 5) + 0.25 * u - 0.5)).clip(0, 20)
+    features = {"x": (0, 10), "u": (-4, 4), "g": hb.Categorical(list("abcdef"), baseline="a")}
+    domain = hb.Domain(features=features, target={"y": (0, 20)}, indicators=False, records=n)
+    key = bytes([seed + 1]) * 32
+    model = hb.PoissonRegressor(budget=hb.Budget(3.0, 1e-6), domain=domain, test_key=key).fit(frame)
+    rows = {row.name: row for row in model.summary().rows}
+    told = [rows[f"g={level}"].statistic for level in "bcdef" if np.isfinite(rows[f"g={level}"].low)]
+    assert len(told) == (5 if share > 0.003 else 0)
+    assert all(abs(z) <= 3.0 for z in told)
+    (apart,) = model.contrast({"g=b": 1.0, "g=c": -1.0}).rows
+    assert abs(apart.statistic) <= 3.0
+    assert apart.std_error < 0.1
+    assert abs(rows["u"].estimate - 0.25) < 3.0 * rows["u"].std_error < 0.1
+
+
 @pytest.mark.parametrize("highest", [4.0, 5e3, 1e12])
 @pytest.mark.parametrize("share", [1e-3, 0.5])
 def test_what_is_lost_of_counts_is_that_of_simulated_ones(highest: float, share: float) -> None:

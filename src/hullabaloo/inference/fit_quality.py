@@ -10,7 +10,7 @@ the development half), the residuals' standard deviation in 101 of 103 (93 of 96
 *Totals.* The score's last place over a is the mean of observed less predicted targets at θ₁, `⟨G̃_last, d⟩` less at the coefficients that predict, and as the loss bends
 (`solvers/score/step.py`). Its errors are the noise of both, as much as all that shortening may take of the score, as long residuals of one sign, of a skewed target, lie along the
 constant, what it may take of the curvature times the move, and `BENT` of what bending alone adds. (Synthetic classes of 1 to 50 %, 3 and 20 columns, n = 60 000, ε = 1 and 3, 12 draws: held in
-211 of 215 fits that tell it; ± 0.1 to 5 %, 10 % and more of few events.) Of several classes it is that of each against the rest, before `predict_proba` brings chances to sum 1.
+211 of 215 fits that tell it; ± 0.1 to 5 %, 10 % and more of few events.) Of classes and counts none is told where predictions have moved further than `NEAR`, as no slope is. Of several classes it is that of each against the rest, before `predict_proba` brings chances to sum 1.
 
 *From moments.* `solvers/moments/uncertainty.py`.
 """
@@ -23,6 +23,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from hullabaloo.inference.fitted import Array, FittedModel
+from hullabaloo.inference.from_score import NEAR
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers import Explained, explained
@@ -118,7 +119,8 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
         mean = h if isinstance(model.loss, Poisson) else NormalPredictions.of(found, found.point).chance
         seen, mean = mean + float(found.score[-1]) / a, mean + h * moved.bent
         error = math.hypot(error, BENT * h * moved.still)
-    return (mean / seen, error / abs(seen)) if abs(seen) > 4.0 * error else None
+    near = isinstance(model.loss, Squared) or far <= NEAR
+    return (mean / seen, error / abs(seen)) if near and abs(seen) > 4.0 * error else None
 
 
 def _fit(model: FittedModel, target: int) -> Explained | None:

@@ -8,13 +8,15 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 - sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
   excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each, and gradients are (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
-  and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. It can point one way elsewhere, too, where a handful of records, too few for
+  and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. Records of a baseline point one way, too, and what is lost of theirs
+  is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: so what these could decide is not told (`decided_by`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
   `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span);
+  What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs;
 - what the regularised inverse leaves undone, `(I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*, numbers held where they were released included: what these would explain, others
   that go with them take over. (A level of a share p that noise hides goes with no other: with one of share P its squared correlation is p/P at most.)
 
@@ -24,6 +26,7 @@ at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckone
 
 import math
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +36,7 @@ from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.inference.debiased import Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
-from hullabaloo.losses import Logistic, Poisson, Squared
+from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, ScoreStep, faint, moved, score_step, variances
 from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
@@ -56,37 +59,53 @@ FEW = 14.0
 """Records that have to carry what is told: where k records alike do, its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95."""
 
 
-def levels(encoding: Encoding, found: NoisyScore) -> dict[int, Array]:
-    """A usual record of each level, or with each value missing, (p,), by the encoded column that marks it."""
+class Marked(NamedTuple):
+    """Records of a level, or with a value missing, or of a baseline, which all point one way: the encoded column that marks them, of a baseline the first
+    of its category, whether they are a baseline's, their released share, and a usual one of them, (p,)."""
+
+    column: int
+    baseline: bool
+    share: float
+    record: Array
+
+
+def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
+    """Of each level, value missing and baseline."""
     layout = encoding.layout
     if layout is None or not encoding.facts.intercept:
-        return {}
-    groups = [([one.column, one.indicator], one.indicator) for one in layout.numeric if one.indicator >= 0]
-    for block in layout.onehot:
-        group = [*block.columns, *([block.missing] if block.missing >= 0 else [])]
-        groups += [(group, column) for column in group]
-    seen = {}
-    for group, column in groups:
-        record = np.append(found.centre, 1.0)
-        record[group] = 0.0
-        record[column] = 1.0
-        seen[column] = record
+        return []
+    groups: list[tuple[tuple[int, ...], tuple[int, ...], bool]]
+    groups = [((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0]
+    groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
+    seen = []
+    for group, columns, baseline in groups:
+        without = np.append(found.centre, 1.0)
+        without[list(group)] = 0.0
+        for column in columns:
+            record = without.copy()
+            record[column] = 1.0
+            seen.append(Marked(column, False, max(float(found.centre[column]), 0.0), record))
+        if baseline and columns:
+            share = max(1.0 - float(found.centre[list(columns)].sum()), 0.0)
+            seen.append(Marked(columns[0], True, share, without))
     return seen
 
 
-def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_]) -> list[Array]:
-    """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare.
+def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_], rare: set[Any]) -> list[Array]:
+    """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare; or whose baseline
+    is among the `rare`, columns and whether a baseline's (`Marked`).
 
     What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
     """
-    sums = []
+    sums, noise = [], found.curvature_noise * found.scale**2
     for block in encoding.layout.onehot if encoding.layout is not None else ():
         columns = [column for column in block.columns if kept[column]]
         if columns and len(columns) < len(block.all_levels):
-            sums.append(np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float))
-    noise = found.curvature_noise * found.scale**2
-    part, rest = variances(found.curvature, found.matrix, noise, True, np.array(sums).reshape(-1, len(kept)))
-    return [one for one, varies in zip(sums, part >= SEEN * rest, strict=True) if not varies]
+            one = np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float)
+            part, rest = variances(found.curvature, found.matrix, noise, True, one[None])
+            if part[0] < SEEN * rest[0] or (block.columns[0], True) in rare:
+                sums.append(one)
+    return sums
 
 
 MANY = 1000.0
@@ -114,6 +133,28 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
     return spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
 
 
+def left_of(loss: Loss, z: float, move: float) -> float:
+    """`φ''(z) |d − d φ''(z)/h̄|`, h̄ the mean of φ'' between z and z + d: what a step that moves predictions z of records alike by d leaves of their gradients, as far as it shows;
+    of classes and counts, whose φ'' does not depend on the target."""
+    move = min(max(move, -FARTHEST), FARTHEST)
+    at, y = np.array([z, z + move]), np.ones(2)
+    before, after = loss.derivative(at, y)
+    linear = abs(float(loss.second_derivative(at, y)[0]) * move)
+    bent = max(abs(float(after - before)), linear / FARTHEST, 1e-300)
+    return linear * abs(1.0 - linear / bent)
+
+
+def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
+    """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: beyond the cut, of the tail that noise hides, and what a step that moves their predictions leaves."""
+    length = float(np.linalg.norm(way))
+    cut = found.score_noise / model.release.plan["settings"]["score_noise"]
+    missed = one.share * lost(model, found, one.record, length, cut)
+    missed += drowned * min(one.share * (length / math.sqrt(len(way))) ** 4, 1.0)
+    if isinstance(model.loss, Logistic | Poisson):
+        missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
+    return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
+
+
 def remainder(bend: Array, ways: Array) -> Array:
     """Covariance of what a step leaves where it is 1 long at most: in every direction of `ways` (q, k), and evenly over all besides, in the metric of `bend`."""
     along = bend @ ways
@@ -121,15 +162,16 @@ def remainder(bend: Array, ways: Array) -> Array:
     return np.asarray(within + bend / len(bend), dtype=np.float64)
 
 
-def at_ends(found: NoisyScore, marked: dict[int, Array], intercept: bool) -> tuple[list[int], Array]:
-    """Records (m, p): a usual one, and such that differ from it in one column, which is at an end of its bounds or, `marked` (`levels`), has a level; and which column."""
+def at_ends(found: NoisyScore, marked: list[Marked], intercept: bool) -> tuple[list[int], Array]:
+    """Records (m, p): a usual one, and such that differ from it in one column, which is at an end of its bounds, or in a level, `marked` (`levels`); and which column."""
     middle = np.append(found.centre, 1.0) if intercept else np.zeros(len(found.point))
     ends = np.tile(middle, (2, len(middle), 1))
     for sign, side in zip((-1.0, 1.0), ends, strict=True):
         np.fill_diagonal(side, sign)
-    alone = [place for place in range(len(middle) - intercept) if place not in marked]
-    columns = [len(middle) - 1, *marked, *alone, *alone]
-    return columns, np.concatenate([np.stack([middle, *marked.values()]), *ends[:, alone]])
+    of = [one.column for one in marked]
+    alone = [place for place in range(len(middle) - intercept) if place not in of]
+    columns = [len(middle) - 1, *of, *alone, *alone]
+    return columns, np.concatenate([np.stack([middle, *(one.record for one in marked)]), *ends[:, alone]])
 
 
 def lean(far: Array, spread: Array, intercept: bool) -> Array:
@@ -165,13 +207,12 @@ class FromScore:
         self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
         marked, q = levels(model.encoding, found), found.score.size
         unit = float((model.release.plan.get("settings") or {}).get("score_noise") or 0.0)
-        lengthy = {column: found.matrix.T @ record for column, record in marked.items() if unit > 0.0}
-        self.too_rare = np.zeros(p, dtype=np.bool_)
-        for column, way in lengthy.items():
-            self.too_rare[column] = np.linalg.norm(way) > RAREST * math.sqrt(q)
+        lengthy = [(one, found.matrix.T @ one.record) for one in marked if unit > 0.0]
+        rare = {one[:2] for one, way in lengthy if np.linalg.norm(way) > RAREST * math.sqrt(q)}
+        self.too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
         self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
         exact = constants(model.encoding, ~self.faint)
-        nearly = nearly_constant(model.encoding, found, ~self.faint) if self.intercept else []
+        nearly = nearly_constant(model.encoding, found, ~self.faint, rare) if self.intercept else []
         self.nearly: Array = np.array([one - exact[0] for one in nearly]).reshape(-1, p)
         fixed = [*exact, *nearly]
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
@@ -194,11 +235,8 @@ class FromScore:
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")
         most = facts.max_weight * (facts.records_per_unit if alike else 1)
         self.longest: Array = np.sqrt(bent * most / found.records)[:, None] * far
-        for column, way in lengthy.items():
-            length, share = float(np.linalg.norm(way)), max(float(found.centre[column]), 0.0)
-            missed = share * lost(model, found, marked[column], length, found.score_noise / unit)
-            missed += taken * min(share * (length / math.sqrt(q)) ** 4, 1.0) * (not self.too_rare[column])
-            sampling += (missed / max(length, 1e-300)) ** 2 * np.outer(way, way)
+        for one, way in lengthy:
+            sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
         self.moved = self._moved(step)
         self.far = not isinstance(model.loss, Squared) and self.moved > NEAR
         if not isinstance(model.loss, Squared):

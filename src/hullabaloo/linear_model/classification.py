@@ -1,14 +1,16 @@
 """Private classifiers: declared classes, decisions, labels in the user's own type, and probabilities learned together or apart."""
 
+import math
 from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, logsumexp, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as PlainLogistic
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
@@ -98,7 +100,7 @@ class LogisticClassifier(PrivateClassifier, ABC):
     """A private classifier that gives probabilities; classes are learned together where `_multinomial` says so, else each against the rest."""
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, k), in the order of `classes_`; of classes learned apart each against the rest, divided by their sum, which moves their totals."""
+        """Probabilities of the classes, (n, k), in the order of `classes_`; of classes learned apart, each against the rest, see `probabilities_apart`."""
         values = self._linear(X)
         if values.shape[1] > 1 and self._multinomial():
             return np.asarray(softmax(values, axis=1), dtype=np.float64)
@@ -121,22 +123,55 @@ class LogisticClassifier(PrivateClassifier, ABC):
     def _plain(self, coef: Array, intercept: Array) -> Any:
         plain = PlainLogistic(fit_intercept=self.encoding_.facts.intercept)
         if coef.shape[0] > 1 and not self._multinomial():
-            from sklearn.multiclass import OneVsRestClassifier
-
-            return _apart(OneVsRestClassifier(plain), coef, intercept, self.classes_)
+            return _exported(PlainOneVsRest(plain), coef, intercept, self.classes_)
         plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
         return plain
 
 
 def probabilities_apart(values: Array) -> Array:
-    """(n, k) probabilities of k ≥ 2 classes from decisions, (n, 1) for two; of more, each class's own, brought to sum 1."""
+    """(n, k) probabilities of k ≥ 2 classes from decisions, (n, 1) for two; of more, each against the rest, brought to sum 1.
+
+    With `p_k = 1/(1 + exp(−z_k))` they are `q_k = 1/(1 + exp(−z_k − s))` at the s of each record at which they add up to 1: the least of
+    `Σ q_k log(q_k/p_k) + (1 − q_k) log((1 − q_k)/(1 − p_k))`. So of no record, whatever its class is, the sum of the k log-losses of class against
+    rest becomes larger (Bregman's projection; Csiszár 1975), chances that add up to 1 stay, and so does the order of the classes. Totals of the classes move: the more, the
+    less the p_k of single records add up to 1.
+    """
     if values.shape[1] == 1:
         return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
-    apart = expit(values)
-    return np.asarray(apart / np.maximum(apart.sum(axis=1, keepdims=True), 1e-300), dtype=np.float64)
+    return np.asarray(softmax(log_expit(values + common_shift(values)), axis=1), dtype=np.float64)
 
 
-def _apart(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any]) -> Any:
+def common_shift(values: Array) -> Array:
+    """s, (n, 1), at which the `1/(1 + exp(−z_k − s))`, k > 2, add up to 1.
+
+    There the largest of them is what all others, summed, leave: `log(1 − q_1) = log Σ_{k>1} q_k`, both sides nearly linear in s. As the second is ½ at most,
+    the difference falls by ½ to 2 for each unit of s, and its slope changes by ½ at most: Newton's error after a step is half the square of that before it.
+    """
+    ordered = np.sort(values, axis=1)
+    largest, others = ordered[:, -1:], ordered[:, :-1]
+    low, high = -largest - math.log(values.shape[1] - 1.0), -others[:, -1:]
+    s = np.clip(-0.5 * (largest + logsumexp(others, axis=1, keepdims=True)), low, high)
+    for _ in range(NEWTON):
+        logs = log_expit(others + s)
+        total = logsumexp(logs, axis=1, keepdims=True)
+        slope = expit(largest + s) + (np.exp(logs - total) * expit(-others - s)).sum(axis=1, keepdims=True)
+        s = np.clip(s + (log_expit(-largest - s) - total) / slope, low, high)
+    return np.asarray(s, dtype=np.float64)
+
+
+NEWTON = 6
+"""Steps, from at most log k off."""
+
+
+class PlainOneVsRest(OneVsRestClassifier):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's one-vs-rest, whose own probabilities are divided by their sum, with these."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """As `LogisticClassifier.predict_proba`."""
+        return probabilities_apart(np.asarray(self.decision_function(X), dtype=np.float64))
+
+
+def _exported(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any]) -> Any:
     """scikit-learn's one-vs-rest with these coefficients."""
     from sklearn.preprocessing import LabelBinarizer
 

@@ -1,4 +1,4 @@
-"""Chances of two classes where log-odds are normal, as those of normal records are: their mean, curvature, and what moves them."""
+"""Chances of two classes, or rates of counts, where predictions are normal, as those of normal records are: their mean, curvature, and what moves them."""
 
 from dataclasses import dataclass, replace
 
@@ -18,10 +18,14 @@ TINY, FAR = 1e-12, 100.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalPredictions:
-    """Log-odds that are normal, as those of normal records are: their mean, and the coefficients of directions in which records have variance 1."""
+    """Log-odds, or of `counts` log-rates, that are normal, as those of normal records are: their mean, and the coefficients of directions in which records have variance 1.
+
+    Of counts the largest rate is the target's bound.
+    """
 
     mean: float
     slopes: Array
+    counts: bool = False
 
     @classmethod
     def of(cls, found: NoisyScore, theta: Array) -> "NormalPredictions":
@@ -33,7 +37,13 @@ class NormalPredictions:
     @property
     def chances(self) -> Array:
         """At `NODES`, which with `WEIGHTS` integrate over the normal law."""
-        return np.asarray(expit(self.mean + float(np.linalg.norm(self.slopes)) * NODES), dtype=np.float64)
+        z = self.mean + float(np.linalg.norm(self.slopes)) * NODES
+        return np.asarray(np.exp(np.minimum(z, 0.0)) if self.counts else expit(z), dtype=np.float64)
+
+    @property
+    def curvatures(self) -> Array:
+        """φ'' at `NODES`, positive: p(1 − p), or the rate."""
+        return np.maximum(self.chances * (1.0 - self.chances * (not self.counts)), TINY)
 
     @property
     def chance(self) -> float:
@@ -42,23 +52,18 @@ class NormalPredictions:
 
     @property
     def curvature(self) -> float:
-        """E p(1 − p)."""
-        return max(float(WEIGHTS @ (self.chances * (1.0 - self.chances))), TINY)
-
-    @property
-    def bends(self) -> tuple[Array, Array]:
-        """Values of p(1 − p), positive, and how often they occur."""
-        return np.maximum(self.chances * (1.0 - self.chances), TINY), WEIGHTS
+        """E φ''."""
+        return float(WEIGHTS @ self.curvatures)
 
     @property
     def steepness(self) -> float:
-        """`E (p(1 − p))² / E p(1 − p)`."""
-        return float(WEIGHTS @ (self.chances * (1.0 - self.chances)) ** 2) / self.curvature
+        """`E φ''² / E φ''`."""
+        return float(WEIGHTS @ self.curvatures**2) / self.curvature
 
     def linear(self, other: "NormalPredictions") -> tuple[float, float]:
         """`E p(1 − p)δ`, δ the move to the others, and the move of the level by which it would be 0."""
         along = float(self.slopes @ (other.slopes - self.slopes)) / max(float(np.linalg.norm(self.slopes)), TINY)
-        tilt = along * float(WEIGHTS @ (self.chances * (1.0 - self.chances) * NODES))
+        tilt = along * float(WEIGHTS @ (self.curvatures * NODES))
         return self.curvature * (other.mean - self.mean) + tilt, -tilt / self.curvature
 
     def shift(self, chance: float) -> float:

@@ -26,7 +26,7 @@ from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
 from hullabaloo.solvers.score import spread
 from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
-from hullabaloo.solvers.score.normal_predictions import STEEP, NormalPredictions
+from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
@@ -273,8 +273,8 @@ class _Scores:
             R, about = self.R * math.sqrt(self.bend(theta)), {"of": "curvature", "intercept_weight": 1.0}
             point, records = np.linalg.solve(self.W, theta), curator.projected(self.W)
             self.seen = records.answer("gradient_moments", point, clip_norm=R, **about), R
-            told = self.problem.intercept and isinstance(self.loss, Logistic)
-            bends = self.odds(theta).bends if told else (np.array([self.bend(theta)]), np.ones(1))
+            told = self.problem.intercept and isinstance(self.loss, Logistic | Poisson)
+            bends = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
             self.shortened = self.ordinary.taken(R, *bends) * self.found.mean_weight / len(self.W)  # if of all alike
         return self.seen
 
@@ -346,21 +346,19 @@ class _Scores:
         return np.asarray(found.shortened * np.diag(found.scale**2) + self.bend(found.point) * unseen)
 
     def bend(self, theta: Array) -> float:
-        """A usual bound of φ'': of classes that of what is seen, `E φ''²/E φ''`, of counts three times that at the centre, within what it can be; exposures spread evenly up to their bound have half of it in the mean."""
+        """A usual bound of φ'': of classes and counts that of what is seen, `E φ''²/E φ''`, within what it can be."""
         most = min(self.loss.constants(1.0, 1.0).smoothness, 1.0)
         if not self.problem.intercept or not isinstance(self.loss, Logistic | Poisson):
             return most
-        if isinstance(self.loss, Logistic):
-            return min(STEEP * self.odds(theta).steepness, most)
-        centre = float(theta @ np.append(self.found.centre, 1.0))
-        if (bound := self.problem.offset_bound) > 0.0:
-            centre += max(bound - math.log(2.0), 0.0)
-        return min(3.0 * math.exp(min(centre, 0.0)), most)
+        return min(STEEP * self.usual(theta).steepness, most)
 
-    def odds(self, theta: Array) -> NormalPredictions:
-        """The records' log-odds, as if these were normal."""
-        centre: Array = np.append(self.found.centre, 1.0)
-        return NormalPredictions(float(theta @ centre), np.asarray(np.linalg.solve(self.W, theta)[:-1], np.float64))
+    def usual(self, theta: Array) -> NormalPredictions:
+        """The records' predictions, as if these were normal; exposures spread evenly up to their bound have half of it in the mean."""
+        mean = float(theta @ np.append(self.found.centre, 1.0))
+        if (bound := self.problem.offset_bound) > 0.0:
+            mean += max(bound - math.log(2.0), 0.0)
+        slopes = np.asarray(np.linalg.solve(self.W, theta)[:-1], np.float64)
+        return NormalPredictions(mean, slopes, isinstance(self.loss, Poisson))
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
