@@ -27,7 +27,6 @@ class Coordinates:
         matrix: A, (q, q); None for the identity; W, (p, p) with q = p − 1, where the coordinate along the mean comes last.
         gain: `Λ₊/(Λ₊ + λ)`, the variance of each coordinate of u, (q,); empty where A is the identity.
         mean: m, where the coordinate along it comes last in place of a constant column; the centre is 0 then.
-        moments: M/L, which bounds the mean of the weighted second moments of (u, 1), where it is bought (`released_curvature.py`).
         mean_weight: w̄, over which gradients are those of records of mean weight 1.
         counted: over which numbers of records are shares.
     """
@@ -41,7 +40,6 @@ class Coordinates:
     mean_weight: float = 1.0
     counted: float = 1.0
     mean: Array | None = None
-    moments: Array | None = None
 
     @classmethod
     def plain(cls, seen: PrivateLocationScale, *, intercept: bool) -> "Coordinates":

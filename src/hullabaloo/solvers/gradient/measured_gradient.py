@@ -7,7 +7,7 @@ not pay for what they might have been. Steps, travel, cuts and both phases: `sch
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -98,7 +98,6 @@ class MeasuredGradientSolver(Solver, ABC):
         point, trace, bend = descent.first_phase(level)
         if path.late:
             point, later = descent.second_phase(point, trace["gradients cut at"], trace["farther"], bend)
-            view = view if bend is None else replace(view, moments=bend * (view.mean_weight / path.smoothness))
             trace |= later
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
         if not centred(problem) or led(problem):

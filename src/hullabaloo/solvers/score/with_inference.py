@@ -1,7 +1,7 @@
 """Inference beside any solver of a smooth loss: after its coefficients a noisy score, its curvature and its spread, where records are round.
 
 The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The
-records' centre and two covariances, the second of records that the first has made round, unless the solver has bought it, give coordinates
+records' centre and two covariances, the second of records that the first has made round, give coordinates
 `u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
 column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼,
 and the score and its spread are released. Lengths at which records are shortened come from histograms (`lengths.py`).
@@ -174,8 +174,7 @@ class WithInference(Solver):
         inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
         whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
-        again = bool(own.settings.get("bend_noise", 0.0)) and centred(problem)
-        total = _total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST - again * SECOND
+        total = _total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST
 
         def part(share: float) -> float:
             return mu * math.sqrt(share / total)
@@ -189,9 +188,8 @@ class WithInference(Solver):
         queries += [] if whitened else [first]
         spreads = [SPREAD * one for one in spread.shares(self.errors, loss)]
         own_shares = [CURVATURE, *spreads]
-        shares = [*own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
+        shares = [SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
         squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
-        second = [] if again else [prices.price("gradient_moments", loss=loss, mu=part(SECOND))]
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
         step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)), count=k)
@@ -204,12 +202,11 @@ class WithInference(Solver):
             "share_noise": fine.sigma / n,
             "tail_noise": tails.sigma / n,
             "first_noise": first.sigma / n,
-            "second_noise": second[0].sigma / n if second else 0.0,
-            "noises": [one.sigma / n for one in squares[: 1 + len(spreads)]],
+            "noises": [one.sigma / n for one in squares[: 2 + len(spreads)]],
             "score_noise": step.sigma / n,
         }
         reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
-        return Plan(own.solver, (*own.queries, *queries, *second, *squares, fine, tails, step), settings, reason)
+        return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, step), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
@@ -257,7 +254,7 @@ class _Scores:
         self.known = known
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
-        q, first = problem.dimension, self.settings["noises"][0]
+        q, first = problem.dimension, self.settings["noises"][1]
         self.W = self.rounded()
         weight = self.found.mean_weight
         if problem.intercept:
@@ -364,15 +361,13 @@ class _Scores:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
         problem, q = self.problem, self.slopes
         self.found = first = self.first()
-        R, noise = AROUND * typical(float(first.gain.sum())), self.settings["second_noise"]
-        again, about = first.moments, {"of": "records", "intercept_weight": TINY if problem.intercept else 1.0}
-        if noise:
-            again = first.seen(self.curator).answer(
-                "gradient_moments", np.zeros(problem.dimension), clip_norm=R, **about
-            )
+        R = AROUND * typical(float(first.gain.sum()))
+        weight = TINY if problem.intercept else 1.0
+        again = first.seen(self.curator).answer(
+            "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
+        )
         assert first.matrix is not None
-        assert again is not None
-        least = floor(noise * R**2 / first.mean_weight, q)
+        least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
         second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
         assert second.matrix is not None
         B = _symmetric(first.matrix @ second.matrix)
