@@ -35,12 +35,11 @@ SHARE = 0.6
 LARGEST_SHARE = 0.8
 """What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and
 0.98, all of a category together."""
-MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.26, 0.08, 0.36, 0.05
+MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.4, 0.05
 """Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram, the score and its spread; what a solver has released itself
 is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
 each takes its own of the rest, all shares less in proportion. Where parts v of an interval's squared width fall like one over their shares a, the sum is least at shares
-in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares. The curvature's was chosen on eight tables of the development half of
-`benchmarks/inference.py` (the expert's bounds, 24 draws): 0.26 for 0.2 told .54 of what is strong at ε = 1 where it had been .45, by intervals of the same mean power."""
+in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
