@@ -221,7 +221,7 @@ class FromScore:
         held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
-        beside = [column for column in np.flatnonzero(self.faint) if column not in marked]
+        beside = np.setdiff1d(np.flatnonzero(self.faint), [one.column for one in marked])
         step = score_step(found, INFERENCE, DOUBT, self.basis, held=found.matrix[beside].T)
         sampling = steadied(found) / found.records
         if found.errors == "bound":  # records of a unit may be alike
