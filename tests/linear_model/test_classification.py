@@ -14,7 +14,7 @@ from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, DomainError, HullabalooError, InvalidParameter, NotReleased
-from hullabaloo.linear_model.classification import common_shift, probabilities_apart
+from hullabaloo.linear_model.classification import probabilities_apart
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import CLASSIFIERS, FEATURES, domain_for, table
 
@@ -136,7 +136,12 @@ def test_chances_of_several_classes_lose_for_no_class_against_the_rest(
 ) -> None:
     """Divided by their sum they did: of a class of 15 % of `shuttle` the total was 24 % high, and the log-loss of all a fifth larger."""
     z = level + spread * np.random.default_rng(classes).standard_normal((500, classes))
-    q, moved = probabilities_apart(z), z + common_shift(z)
+    low, high = -z.max(axis=1) - np.log(classes), -z.min(axis=1)
+    for _ in range(200):  # the shift at which they add up to 1, by halving
+        middle = 0.5 * (low + high)
+        above = expit(z + middle[:, None]).sum(axis=1) > 1.0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    q, moved = probabilities_apart(z), z + middle[:, None]
     assert q == pytest.approx(expit(moved), rel=1e-9, abs=1e-12)
     assert q.sum(axis=1) == pytest.approx(np.ones(500), abs=1e-12)
     assert np.all(np.diff(np.take_along_axis(q, np.argsort(z, axis=1), axis=1), axis=1) >= 0.0)

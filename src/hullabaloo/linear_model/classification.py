@@ -1,13 +1,12 @@
 """Private classifiers: declared classes, decisions, labels in the user's own type, and probabilities learned together or apart."""
 
-import math
 from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as PlainLogistic
 from sklearn.multiclass import OneVsRestClassifier
@@ -138,29 +137,9 @@ def probabilities_apart(values: Array) -> Array:
     """
     if values.shape[1] == 1:
         return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
-    return np.asarray(softmax(log_expit(values + common_shift(values)), axis=1), dtype=np.float64)
+    from hullabaloo.losses.reading_kernels import chances_apart
 
-
-def common_shift(values: Array) -> Array:
-    """s, (n, 1), at which the `1/(1 + exp(−z_k − s))`, k > 2, add up to 1.
-
-    There the largest of them is what all others, summed, leave: `log(1 − q_1) = log Σ_{k>1} q_k`, both sides nearly linear in s. As the second is ½ at most,
-    the difference falls by ½ to 2 for each unit of s, and its slope changes by ½ at most: Newton's error after a step is half the square of that before it.
-    """
-    ordered = np.sort(values, axis=1)
-    largest, others = ordered[:, -1:], ordered[:, :-1]
-    low, high = -largest - math.log(values.shape[1] - 1.0), -others[:, -1:]
-    s = np.clip(-0.5 * (largest + logsumexp(others, axis=1, keepdims=True)), low, high)
-    for _ in range(NEWTON):
-        logs = log_expit(others + s)
-        total = logsumexp(logs, axis=1, keepdims=True)
-        slope = expit(largest + s) + (np.exp(logs - total) * expit(-others - s)).sum(axis=1, keepdims=True)
-        s = np.clip(s + (log_expit(-largest - s) - total) / slope, low, high)
-    return np.asarray(s, dtype=np.float64)
-
-
-NEWTON = 6
-"""Steps, from at most log k off."""
+    return np.asarray(chances_apart(np.ascontiguousarray(values)), dtype=np.float64)
 
 
 class PlainOneVsRest(OneVsRestClassifier):  # type: ignore[misc]  # scikit-learn has no types
