@@ -225,18 +225,6 @@ def test_a_curvature_of_noise_alone_tells_nothing() -> None:
         assert np.array_equal(levelled(found, np.ones(2), loss), np.ones(2))
 
 
-def test_what_a_held_column_would_explain_is_left_undone_in_those_that_go_with_it() -> None:
-    """Without noise the estimate beside a held column is off by the bias of an omitted variable, and `left` is the square that this has on average."""
-    gram = np.array([[1.0, 0.5, 0.0], [0.5, 0.4, 0.0], [0.0, 0.0, 1.0]])
-    found = NoisyScore(np.zeros(3), np.eye(3), np.zeros(3), gram, gram, np.ones(3), 1e-6, 1e-9, 1e-3, 0.0, 1e4)
-    held = np.array([[0.0], [1.0], [0.0]])
-    made = score_step(found, 0.3, 0.02, np.eye(3)[:, [0, 2]], held=held)
-    likely = 0.02 * found.residual / 2 / gram[1, 1]
-    omitted = np.array([gram[0, 1] / gram[0, 0], -1.0, 0.0])
-    assert made.left == pytest.approx(likely * np.outer(omitted, omitted), abs=1e-6 * likely)
-    assert np.abs(score_step(found, 0.3, 0.02, np.eye(3)[:, [0, 2]]).left).max() < 1e-6 * likely
-
-
 def test_noise_in_the_point_is_drawn_back_as_far_as_the_score_says() -> None:
     """Of a quadratic without noise: all of a point that is noise alone, half of one that is twice the optimum, nothing of a shorter one; totals stay."""
     rng = np.random.default_rng(1)

@@ -17,8 +17,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
   `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span);
   What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs;
-- what the regularised inverse leaves undone, `(I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*, numbers held where they were released included: what these would explain, others
-  that go with them take over. (A level of a share p that noise hides goes with no other: with one of share P its squared correlation is p/P at most.)
+- what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
 
 What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half
 at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckoned with.
@@ -33,7 +32,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
-from hullabaloo.inference.debiased import Debiased, Equations, Intervals
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
@@ -221,8 +220,7 @@ class FromScore:
         held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
-        beside = np.setdiff1d(np.flatnonzero(self.faint), [one.column for one in marked])
-        step = score_step(found, INFERENCE, DOUBT, self.basis, held=found.matrix[beside].T)
+        step = score_step(found, INFERENCE, DOUBT, self.basis)
         sampling = steadied(found) / found.records
         if found.errors == "bound":  # records of a unit may be alike
             sampling *= model.encoding.facts.records_per_unit
@@ -249,7 +247,7 @@ class FromScore:
         nowhere = np.zeros(q)
         noise = found.curvature_noise, found.score_noise
         plain = Equations(found.curvature, found.score, *noise, sampling, self.basis, origin=nowhere, anchor=nowhere)
-        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=step.left))
+        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
         self.map: Array = self.project @ found.matrix
 
     def _constant(self, q: int) -> list[Array]:

@@ -57,17 +57,9 @@ def moved(found: NoisyScore, step: Array) -> float:
 
 
 def score_step(
-    found: NoisyScore,
-    reg: float,
-    doubt: float = 0.0,
-    basis: Array | None = None,
-    *,
-    held: Array | None = None,
-    evident: bool = False,
+    found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array | None = None, *, evident: bool = False
 ) -> ScoreStep:
     """The step within a subspace (orthonormal columns, (q, r); None for all); `doubt` is the least δ* that is reckoned with.
-
-    Along `held` (q, k) no step is made, and δ* is unknown: likely such that there, too, each eigendirection explains as much, and what others then take over is left undone.
 
     Where only what is `evident` counts there is no step while the score is as long as a standard deviation above pure noise would make it."""
     q, scales = found.score.size, found.scale**2
@@ -85,19 +77,12 @@ def score_step(
     seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
     energy = max(seen, doubt * found.residual / size, 1e-300)
     edge = found.curvature_noise * float(np.mean(scales)) * math.sqrt(2.0 * size)
-    least = max(LEAST * float(np.mean(positive)), 1e-300)
-    likely = energy / np.maximum(values - HIDDEN * edge, least)
+    likely = energy / np.maximum(values - HIDDEN * edge, max(LEAST * float(np.mean(positive)), 1e-300))
     spoiled = 0.5 * (found.curvature_noise * float(np.mean(scales))) ** 2 * float(np.sum(likely))
     inner = (vectors * (values / (values**2 + reg * (noise + spoiled) / likely))) @ vectors.T
     inverse = within @ inner @ within.T
     undone = within @ vectors - inverse @ found.curvature @ within @ vectors
-    left = (undone * likely) @ undone.T
-    if held is not None and held.size:
-        beside, _ = np.linalg.qr(held)
-        values, vectors = np.linalg.eigh(beside.T @ found.curvature @ beside)
-        missed = beside @ vectors - inverse @ found.curvature @ beside @ vectors
-        left += (missed * (energy / np.maximum(values, least))) @ missed.T
-    return ScoreStep(inverse, inverse @ found.score, left)
+    return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
 
 
 def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
