@@ -62,8 +62,8 @@ def test_no_middle_is_below_what_sampling_alone_gives(numbers: int, epsilon: flo
     assert np.all(found[:, 1] >= 3.0 / (0.4 * math.sqrt(N)) * (1.0 - 1e-9))
 
 
-@pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
-def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
+def drawn(estimator: Any) -> pd.DataFrame:
+    """Records of a number and a category, whose target suits the estimator."""
     rng = np.random.default_rng(0)
     age, sex = np.clip(rng.normal(50, 10, N), 18, 90), rng.random(N) < 0.4
     z = 0.03 * (age - 50) + 0.5 * sex
@@ -72,8 +72,12 @@ def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
         y = np.where(rng.random(N) < 1 / (1 + np.exp(1 - z)), "yes", "no")
     elif estimator is hb.PoissonRegressor:
         y = np.minimum(rng.poisson(np.exp(0.5 + z)), 30)
-    model = posed(estimator, test_key=bytes(32))
-    frame = pd.DataFrame({"age": age, "sex": np.where(sex, "m", "f"), "y": y})
+    return pd.DataFrame({"age": age, "sex": np.where(sex, "m", "f"), "y": y})
+
+
+@pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
+def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
+    model, frame = posed(estimator, test_key=bytes(32)), drawn(estimator)
     errors = model.fit(frame).summary().to_dataframe()["std_error"].astype(float).to_numpy()[:2]
     rest = {hb.LinearRegression: 2.0, hb.LogisticRegression: 0.47, hb.PoissonRegressor: 1.4}[estimator]
     for found in (told(model), told(model, age=10.0, y=rest, **{"sex=m": 0.49})):
@@ -150,16 +154,8 @@ def test_what_has_the_same_range_is_one_line() -> None:
 @pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
 def test_the_error_of_a_total_is_within_the_range(estimator: Any) -> None:
     """That a fit tells, which holds what comes; with what is known of the target it is narrower, and falls with records and budget."""
-    rng = np.random.default_rng(0)
-    age, sex = np.clip(rng.normal(50, 10, N), 18, 90), rng.random(N) < 0.4
-    z = 0.03 * (age - 50) + 0.5 * sex
-    y: Any = np.clip(10 + 2 * z + rng.normal(0, 2, N), 0, 30)
-    if estimator is hb.LogisticRegression:
-        y = np.where(rng.random(N) < 1 / (1 + np.exp(1 - z)), "yes", "no")
-    elif estimator is hb.PoissonRegressor:
-        y = np.minimum(rng.poisson(np.exp(0.5 + z)), 30)
-    model = posed(estimator, test_key=bytes(32))
-    model.fit(pd.DataFrame({"age": age, "sex": np.where(sex, "m", "f"), "y": y}))
+    model, frame = posed(estimator, test_key=bytes(32)), drawn(estimator)
+    model.fit(frame)
     found = total(model._fitted(), 0)
     assert found is not None
     known = {hb.LinearRegression: 2.0, hb.LogisticRegression: 0.47, hb.PoissonRegressor: 1.4}[estimator]

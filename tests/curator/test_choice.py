@@ -19,18 +19,11 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.selection.choice import Choice
 from hullabaloo.selection.select import SelectQuery
 from hullabaloo.selection.vertex import VertexQuery
-from tests.curator.neighbours import facts, pairs, random_rows
+from tests.curator import neighbours
+from tests.curator.neighbours import RELATIONS, facts, pairs, random_rows
 
 KEY = TestKey(bytes(range(32)))
-RELATIONS = [Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE]
-TABLES = {
-    "p1": facts(1),
-    "p7": facts(7),
-    "ball": facts(40, norm_l2=1.0),
-    "weights": facts(5, max_weight=3.0),
-    "units": facts(5, unit=4),
-    "weighted-units": facts(3, max_weight=0.2, unit=2),
-}
+TABLES = {name: about for name, about in neighbours.TABLES.items() if not about.offset_bound}
 ALARM = 1e-7
 
 
