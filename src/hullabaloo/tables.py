@@ -53,8 +53,7 @@ def dataframe(rows: Sequence[Any]) -> Any:
         import pandas as pd
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "A dataframe was asked for, but the library pandas is not installed; str(...) shows the same table without it. "
-            "Install it with: pip install pandas",
+            "A dataframe was asked for, but the library pandas is not installed; str(...) shows the same table without it. Install it with: pip install pandas",
             name=error.name,
         ) from None
     return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in rows])

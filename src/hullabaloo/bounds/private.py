@@ -80,8 +80,7 @@ def private_bounds(
     declared = outer_domain(outer, y)
     if budget is None:
         raise InvalidParameter(
-            "Private bounds need a budget: without one no noise level is private. Pass budget=hb.Budget(0.1, 1e-7), say; what it "
-            "costs adds to what the model costs."
+            "Private bounds need a budget: without one no noise level is private. Pass budget=hb.Budget(0.1, 1e-7), say; what it costs adds to what the model costs."
         )
     given = SimpleNamespace(budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     check_types(given, vars(given))
@@ -149,8 +148,7 @@ def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
     if isinstance(outer, Domain):
         if y is not None and not outer.targets:
             raise DomainError(
-                "A target was given, and the outer domain declares no range for it. Declare target=(lo, hi), so wide that "
-                "every physically possible value is inside."
+                "A target was given, and the outer domain declares no range for it. Declare target=(lo, hi), so wide that every physically possible value is inside."
             )
         return outer
     if not isinstance(outer, Mapping) or not outer:

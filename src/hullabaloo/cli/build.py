@@ -85,8 +85,7 @@ def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: st
     """Refuse a structure beside another set or penalty."""
     if structure is not None and (constraint is not None or penalty is not None):
         raise InvalidParameter(
-            "--structure was given beside --set or --penalty. It makes a set of its own, with --radius, or a penalty, with --strength; "
-            "leave the other out."
+            "--structure was given beside --set or --penalty. It makes a set of its own, with --radius, or a penalty, with --strength; leave the other out."
         )
 
 
@@ -290,8 +289,7 @@ def _parents(parts: Sequence[str], known: Collection[str], text: str) -> "dict[N
         name = _feature(child.strip(), known)
         if name in found:
             raise InvalidParameter(
-                f"The structure {text!r} names {name!r} twice as a child. Name each child once; several parents have commas between "
-                "them, child:parent,parent."
+                f"The structure {text!r} names {name!r} twice as a child. Name each child once; several parents have commas between them, child:parent,parent."
             )
         found[name] = _features(parents, known)
     return found

@@ -105,8 +105,7 @@ def price(
     declared = build.read_domain(domain)
     if records is None and declared.records is None:
         raise InvalidParameter(
-            "A price depends on the number of records, and none was given. Pass --records N (a rough number will do), or "
-            "declare `records` in the domain."
+            "A price depends on the number of records, and none was given. Pass --records N (a rough number will do), or declare `records` in the domain."
         )
     build.width(declared, columns, f" {domain}")
     made = build.estimator(model, declared, **build.terms(budget, ledger))

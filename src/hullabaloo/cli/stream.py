@@ -121,8 +121,7 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: o
     models, state = stream_loop.ModelFiles(files.models, files.out), files.state
     if files.continues and state is None:
         raise InvalidParameter(
-            "--continues was given without --state, so there is nothing that the source could continue. Leave it out, or name the state "
-            "of the stream that goes on."
+            "--continues was given without --state, so there is nothing that the source could continue. Leave it out, or name the state of the stream that goes on."
         )
     if files.new_key and (state is None or files.key_file is None):
         raise InvalidParameter("--new-key makes the file of --key-file, which encrypts that of --state. Pass both too.")
@@ -247,8 +246,7 @@ def open_source(address: str, files: options.FileOptions, domain: "hb.Domain", t
         return sources.ParquetSource(address, columns=columns)
     if columns is None:
         raise InvalidParameter(
-            f"The domain declares a row norm and no features, so which keys to read from {kind} records is not known. Declare "
-            "features, or write CSV or Parquet."
+            f"The domain declares a row norm and no features, so which keys to read from {kind} records is not known. Declare features, or write CSV or Parquet."
         )
     if kind == "jsonl":
         return sources.JsonLinesSource(address, columns, follow=follow)

@@ -156,7 +156,6 @@ def priced(terms: ReleaseRequest, candidates: Sequence[PlannedCandidate], repeat
     event = TunedEvent(mu, repeats.expected, repeats.shape, draws)
     if not terms.allowance().takes(event):
         raise BudgetError(
-            f"The search costs more than the budget {terms.budget.describe()} allows. Nothing was charged or read. This is a fault of the "
-            "planner; please report it."
+            f"The search costs more than the budget {terms.budget.describe()} allows. Nothing was charged or read. This is a fault of the planner; please report it."
         )
     return event

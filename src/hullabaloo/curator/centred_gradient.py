@@ -77,8 +77,7 @@ class CentredGradientQuery(UnitSum):
             raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
         if point.shape != (self.length,):
             raise InvalidParameter(
-                f"A step was asked at a point of shape {point.shape}, but there are {self.length} encoded columns. Pass one "
-                "coefficient for each."
+                f"A step was asked at a point of shape {point.shape}, but there are {self.length} encoded columns. Pass one coefficient for each."
             )
         return point, view, longest
 

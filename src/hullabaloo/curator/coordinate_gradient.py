@@ -123,13 +123,11 @@ def public_updates(asked: Updates, p: int) -> Updates:
             )
     if not np.all(np.abs(theta) <= 2.0**900):
         raise InvalidParameter(
-            "Coordinates were to be updated from a point that is not finite, or beyond 2^900, where predictions would "
-            "overflow. Start elsewhere."
+            "Coordinates were to be updated from a point that is not finite, or beyond 2^900, where predictions would overflow. Start elsewhere."
         )
     if order.dtype.kind not in "iu" or order.ndim != 1 or not order.size or order.min() < 0 or order.max() >= p:
         raise InvalidParameter(
-            f"Coordinates were to be updated in an order that is empty or leaves 0 … {p - 1}. Name at least one "
-            "encoded column by its number."
+            f"Coordinates were to be updated in an order that is empty or leaves 0 … {p - 1}. Name at least one encoded column by its number."
         )
     return Updates(theta, order, clips, steps, form)
 

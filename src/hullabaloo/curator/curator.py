@@ -98,8 +98,7 @@ class Curator:
                 some = left and found is query
                 rest = f"{left} are left, fewer than the {times} asked for" if some else "all have been given"
                 raise NotPaidFor(
-                    f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be "
-                    "an uncharged release; plan and charge for it first."
+                    f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be an uncharged release; plan and charge for it first."
                 )
             place = query.key_label, self.__width
             self.__answered[place] += times
@@ -128,8 +127,7 @@ class Curator:
         about = [(query.name, query.facts.width) for query in self.__queries]
         listed = [repr(own) if width == self.__width else f"{own!r} about {width} columns" for own, width in about]
         raise NotPaidFor(
-            f"An answer to {name!r} about {self.__width} columns was asked, but the plan paid for {', '.join(listed) or 'nothing'}. "
-            "Plan and charge for it first."
+            f"An answer to {name!r} about {self.__width} columns was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
         )
 
     @sealed

@@ -44,8 +44,7 @@ class GradientQuery(NoisySum):
         super().__post_init__()
         if not (self.clip > 0.0 and math.isfinite(self.clip)):
             raise InvalidParameter(
-                f"Per-record derivatives need a positive finite clip, but clip = {self.clip!r} was asked. Without it "
-                "one record could move the gradient without limit."
+                f"Per-record derivatives need a positive finite clip, but clip = {self.clip!r} was asked. Without it one record could move the gradient without limit."
             )
 
     @cached_property

@@ -102,8 +102,7 @@ class NormHistogramQuery(Counts):
         point = None if theta is None else numbers(theta)
         if point is not None and point.shape != (self.facts.width,):
             raise InvalidParameter(
-                f"Lengths of gradients were asked at coefficients of shape {point.shape}, but there are {self.facts.width} encoded columns. "
-                "Pass one number for each."
+                f"Lengths of gradients were asked at coefficients of shape {point.shape}, but there are {self.facts.width} encoded columns. Pass one number for each."
             )
         return point, view, ends
 

@@ -78,13 +78,11 @@ class Query(ABC):
             refuse_strangers(self.name, self.instead, *self.made_of)
         if self.count < 1 or self.records < 1:
             raise InvalidParameter(
-                f"A query needs at least one answer and one record, but count = {self.count} and "
-                f"records = {self.records}. Pass positive whole numbers."
+                f"A query needs at least one answer and one record, but count = {self.count} and records = {self.records}. Pass positive whole numbers."
             )
         if not getattr(self, self.price) > 0.0:
             raise InvalidParameter(
-                f"The query {self.name!r} needs a positive privacy price, but {self.price} = {getattr(self, self.price)!r} was asked. Raise the "
-                "budget: epsilon or delta."
+                f"The query {self.name!r} needs a positive privacy price, but {self.price} = {getattr(self, self.price)!r} was asked. Raise the budget: epsilon or delta."
             )
 
     @property

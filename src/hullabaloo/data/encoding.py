@@ -253,8 +253,7 @@ def make_encoding(
     else:
         if feature_names is None and n_features is None:
             raise DomainError(
-                "A domain with `row_norm` alone fits tables of any width, so its encoding needs the number of "
-                "columns: pass `feature_names` or `n_features`."
+                "A domain with `row_norm` alone fits tables of any width, so its encoding needs the number of columns: pass `feature_names` or `n_features`."
             )
         layout = None
         names_in = feature_names
@@ -289,8 +288,7 @@ def _check_counts(targets: tuple[Target, ...]) -> None:
     for target in targets:
         if not isinstance(target, BoundedTarget):
             raise DomainError(
-                "A model of counts was asked for, and the domain declares classes. Declare the bounds of the count, "
-                "target={'column': (0, hi)}, or use a classifier."
+                "A model of counts was asked for, and the domain declares classes. Declare the bounds of the count, target={'column': (0, hi)}, or use a classifier."
             )
         if target.lo < 0.0:
             raise DomainError(
@@ -308,8 +306,7 @@ def _offset(
         known = exposure(dict(domain.features), exposed)
         if any(exposed in pair for pair in domain.interactions):
             raise DomainError(
-                f"The column {exposed!r} is the exposure and part of an interaction. Its effect is known, not learned: leave "
-                "the interaction out."
+                f"The column {exposed!r} is the exposure and part of an interaction. Its effect is known, not learned: leave the interaction out."
             )
     if scale is not TargetScale.NONNEGATIVE or (known is None and fit_intercept) or not targets:
         return None

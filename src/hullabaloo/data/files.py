@@ -30,8 +30,7 @@ def check_keys(declared: object) -> dict[str, Any]:
     unknown = sorted(str(key) for key in declared if key not in known)
     if unknown:
         raise DomainError(
-            f"The key {unknown[0]!r} is not known in a domain, and an ignored key would be a promise not kept. Known "
-            f"keys are {', '.join(known)}."
+            f"The key {unknown[0]!r} is not known in a domain, and an ignored key would be a promise not kept. Known keys are {', '.join(known)}."
         )
     return {str(key): value for key, value in declared.items()}
 

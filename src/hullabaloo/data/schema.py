@@ -29,8 +29,7 @@ def column_of(schema: TableSchema, name: str, what: str, shown: str | None = Non
     shown = repr(name) if shown is None else shown
     if schema.names is None:
         raise SchemaError(
-            f"The {what} {shown} is named, and the table has no column names. Pass a dataframe or a file, or pass the "
-            f"{what} as an array of its own."
+            f"The {what} {shown} is named, and the table has no column names. Pass a dataframe or a file, or pass the {what} as an array of its own."
         )
     found = schema.named(name)
     if len(found) != 1:
@@ -64,8 +63,7 @@ def check_width(found: int, expected: int) -> None:
         )
     if found != expected:
         raise SchemaError(
-            f"X has {found} features, but Domain is expecting {expected} features as input. Columns without names "
-            f"are matched by position, one for each declared feature."
+            f"X has {found} features, but Domain is expecting {expected} features as input. Columns without names are matched by position, one for each declared feature."
         )
 
 
@@ -204,8 +202,7 @@ def check_roles(
         weighing = None if left_out else open_role(domain, table, weight, domain.weight[0], "weight")
     elif weight is not None:
         raise SchemaError(
-            "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be "
-            "declared: Domain(weight=('weight', largest))."
+            "A weight was given, and the domain declares none. Its largest value multiplies the noise, so it has to be declared: Domain(weight=('weight', largest))."
         )
     if domain.unit is not None:
         owner = open_role(domain, table, unit, domain.unit, "unit")

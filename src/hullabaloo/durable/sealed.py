@@ -211,8 +211,7 @@ def _derive(key: bytes, salt: bytes) -> tuple[bytes, bytes]:
 def _unseal(body: bytes, head: bytes, sealed: Any, key: bytes | None, path: Path) -> bytes:
     if key is None:
         raise StateError(
-            f"The state file {path} is sealed with a key, and no key was given, so it cannot be read. Pass the key file with which "
-            "it was begun as key_file."
+            f"The state file {path} is sealed with a key, and no key was given, so it cannot be read. Pass the key file with which it was begun as key_file."
         )
     if sealed is None:
         raise StateError(

@@ -135,8 +135,7 @@ def refuse_unfit(loss: AnyLoss, feasible: Any, penalty: Penalty, dimension: int,
     """Refuse what no minimiser can be certified for, before anything is charged."""
     if isinstance(loss, Pinball):
         raise CapabilityError(
-            f"{what} needs a loss with a Lipschitz derivative, which the pinball loss has not. Use solver='gradient' or "
-            "'mirror_descent' for quantiles."
+            f"{what} needs a loss with a Lipschitz derivative, which the pinball loss has not. Use solver='gradient' or 'mirror_descent' for quantiles."
         )
     refuse_both(feasible, penalty, dimension, what)
 

@@ -161,13 +161,11 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         slope = np.zeros(self.length) if linear is None else numbers(linear).ravel()
         if slope.size != self.length:
             raise InvalidParameter(
-                f"A minimiser with a linear term of {slope.size} numbers was asked, but there are {self.length} coefficients. "
-                "Pass one for each."
+                f"A minimiser with a linear term of {slope.size} numbers was asked, but there are {self.length} coefficients. Pass one for each."
             )
         if not euclidean(slope) <= self.linear_bound * (1.0 + 1e-12):
             raise InvalidParameter(
-                f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by "
-                f"{self.linear_bound:g}. Plan for the largest one."
+                f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by {self.linear_bound:g}. Plan for the largest one."
             )
         return (slope,)
 

@@ -38,8 +38,7 @@ class Box(Written, ConvexSet, Projectable, HasFaces, HasGauge, HasMirrorMap):
             lower = (lower,) * len(upper)
         if np.shape(lower) != np.shape(upper):
             raise InvalidParameter(
-                f"The lower bound of a Box has {np.size(lower)} coordinates and the upper bound {np.size(upper)}; "
-                "give one number for both, or as many for each."
+                f"The lower bound of a Box has {np.size(lower)} coordinates and the upper bound {np.size(upper)}; give one number for both, or as many for each."
             )
         wrong = np.flatnonzero(np.atleast_1d(np.asarray(lower) > np.asarray(upper)))
         if wrong.size:

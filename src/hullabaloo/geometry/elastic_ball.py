@@ -38,8 +38,7 @@ class ElasticBall(NormBall, HasMirrorMap):
         alpha = finite_number(self.alpha, "The alpha of an ElasticBall")
         if not 0.0 <= alpha <= 1.0:
             raise InvalidParameter(
-                f"The alpha of an ElasticBall is the share of the l2 norm and must be between 0 and 1, but it is {alpha}; "
-                "put the size of the ball into radius."
+                f"The alpha of an ElasticBall is the share of the l2 norm and must be between 0 and 1, but it is {alpha}; put the size of the ball into radius."
             )
         object.__setattr__(self, "alpha", alpha)
         NormBall.__post_init__(self)

@@ -55,13 +55,11 @@ class WithIntercept(Written, ConvexSet, Projectable):
     def __post_init__(self) -> None:
         if not isinstance(self.body, Projectable):
             raise CapabilityError(
-                f"An intercept was to be put beside {self.body!r}, which cannot be projected onto; "
-                "use a set with a projection, or fit without an intercept."
+                f"An intercept was to be put beside {self.body!r}, which cannot be projected onto; use a set with a projection, or fit without an intercept."
             )
         if not self.lower <= self.upper or self.lower == math.inf or self.upper == -math.inf:
             raise InvalidParameter(
-                f"The interval of the intercept is empty, as its lower end is {self.lower} and its upper end "
-                f"{self.upper}; give lower ≤ upper."
+                f"The interval of the intercept is empty, as its lower end is {self.lower} and its upper end {self.upper}; give lower ≤ upper."
             )
         settle(self, lower=float(self.lower), upper=float(self.upper), columns=intercept_number(self.columns))
 

@@ -28,8 +28,7 @@ def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
     """½‖θ‖² on `body` in R^p, which must have a projection, else `CapabilityError`."""
     if not isinstance(body, Projectable):
         raise CapabilityError(
-            f"The Euclidean mirror map was asked for on {body!r}, which cannot be projected onto, and each of its steps "
-            "is a projection; use a set with a projection."
+            f"The Euclidean mirror map was asked for on {body!r}, which cannot be projected onto, and each of its steps is a projection; use a set with a projection."
         )
     nearest, farthest = euclidean_norm(body.start(p)), body.max_norm(2, p)
     return EuclideanMap(body, dimension_number(p), 0.5 * (farthest - nearest) * (farthest + nearest))

@@ -185,8 +185,7 @@ class LpBall(NormBall, HasMirrorMap):
         if not 1.0 < q < 2.0:
             why = "the set would not be convex" if q < 1.0 else "no potential of small range is known there"
             raise InvalidParameter(
-                f"An LpBall has an exponent between 1 and 2, but it is {q}, and {why}; "
-                "use an exponent such as 1.5, an L1Ball, an L2Ball or a Box."
+                f"An LpBall has an exponent between 1 and 2, but it is {q}, and {why}; use an exponent such as 1.5, an L1Ball, an L2Ball or a Box."
             )
         object.__setattr__(self, "exponent", q)
         NormBall.__post_init__(self)

@@ -51,8 +51,7 @@ class Blocks:
             column = int(np.flatnonzero(seen > 1)[0])
             holders = [int(i) for i in owner[columns == column]]
             raise InvalidParameter(
-                f"Column {column} is in groups {holders}, but groups must not overlap: each column's coefficient is "
-                "shrunk with one group; leave it in one of them."
+                f"Column {column} is in groups {holders}, but groups must not overlap: each column's coefficient is shrunk with one group; leave it in one of them."
             )
         label[columns] = owner
         label.flags.writeable = lengths.flags.writeable = False

@@ -114,8 +114,7 @@ def _equation(coded: str, text: str, names: Sequence[str]) -> tuple[Array, float
             if strange:
                 raise InvalidParameter(f"The hypothesis {text!r} cannot be read. {_unknown(strange[0], names)}")
             raise InvalidParameter(
-                f"The hypothesis {text!r} cannot be read. Write equations of sums of columns and numbers, separated by commas: "
-                "'age = 0', 'x1 = x2', '2*x1 - x2 = 0.5'."
+                f"The hypothesis {text!r} cannot be read. Write equations of sums of columns and numbers, separated by commas: 'age = 0', 'x1 = x2', '2*x1 - x2 = 0.5'."
             )
         for sign, before, place, number, after in (term.groups() for term in terms):
             size = side * (-1.0 if sign == "-" else 1.0) * float(before or 1.0) * float(after or 1.0)

@@ -100,8 +100,7 @@ def telling_solver(
         remedy = "Pass inference=True"
     if fault:
         raise InvalidParameter(
-            f"selection={model.selection!r} was asked of a {type(model).__name__} that {fault}; nothing was charged or read. {remedy}, or leave "
-            "selection out."
+            f"selection={model.selection!r} was asked of a {type(model).__name__} that {fault}; nothing was charged or read. {remedy}, or leave selection out."
         )
     return "moments" if squared and asked == "auto" and inference_share(model.inference) is False else asked
 

@@ -58,13 +58,11 @@ def private_pipeline(*steps: Any) -> "PrivatePipeline":
     """
     if any(isinstance(step, list | tuple) for step in steps):
         raise InvalidParameter(
-            "A private pipeline takes its steps one after another and without names: "
-            "hb.private_pipeline(PolynomialFeatures(2), hb.Ridge(...))."
+            "A private pipeline takes its steps one after another and without names: hb.private_pipeline(PolynomialFeatures(2), hb.Ridge(...))."
         )
     if not steps or not isinstance(steps[-1], PrivateLinearModel):
         raise InvalidParameter(
-            "The last step of a private pipeline must be an estimator of hullabaloo, such as hb.Ridge(...): only that one "
-            "charges a budget and draws noise."
+            "The last step of a private pipeline must be an estimator of hullabaloo, such as hb.Ridge(...): only that one charges a budget and draws noise."
         )
     for step in steps[:-1]:
         _refuse_learning(step)
@@ -92,8 +90,7 @@ def _refuse_learning(step: Any) -> None:
         return
     learns, instead = _LEARNS.get(name, ("something from all records, for all that is known", "leave the step out"))
     raise InvalidParameter(
-        f"The step {name} was refused: its fit learns {learns}, which would reach the release outside the guarantee. "
-        f"Instead, {instead}."
+        f"The step {name} was refused: its fit learns {learns}, which would reach the release outside the guarantee. Instead, {instead}."
     )
 
 

@@ -273,8 +273,7 @@ class PoissonRegressor(PrivateRegressor):
     def _plain(self, coef: Array, intercept: Array) -> Any:
         if coef.shape[0] != 1:
             raise InvalidParameter(
-                f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or "
-                "fit one target at a time."
+                f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or fit one target at a time."
             )
         plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
         plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays

@@ -78,8 +78,7 @@ def load(path: str | Path, expected: type | None = None, *, known: Iterable[type
             return _build(kind, document, classes)
         wanted = "a known estimator" if expected is None else f"a {expected.__name__}"
         raise InvalidParameter(
-            f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with "
-            "hb.load(path), which gives the class that wrote it."
+            f"{path} holds a model of kind {document.get('estimator')!r}, but {wanted} was asked for. Load it with hb.load(path), which gives the class that wrote it."
         )
 
     return FORMAT.read(path, build)

@@ -82,8 +82,7 @@ def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
     if not isinstance(constraint, ConvexSet | None):
         hint = " A penalty is passed as penalty=...." if isinstance(constraint, Penalty) else ""
         raise InvalidParameter(
-            "The constraint must be a convex set, such as hb.L1Ball(1.0), hb.L2Ball(1.0), hb.Box(-1.0, 1.0) or "
-            f"hb.Simplex(), but {found(constraint)} was given.{hint}"
+            f"The constraint must be a convex set, such as hb.L1Ball(1.0), hb.L2Ball(1.0), hb.Box(-1.0, 1.0) or hb.Simplex(), but {found(constraint)} was given.{hint}"
         )
     if not isinstance(penalty, Penalty | None):
         hint = " A set is passed as constraint=...." if isinstance(penalty, ConvexSet) else ""

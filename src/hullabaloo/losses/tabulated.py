@@ -49,8 +49,7 @@ class TabulatedLoss(Loss):
             given, start, step = np.array(self.slopes, dtype=np.float64), float(self.start), float(self.step)
         except (TypeError, ValueError, OverflowError):
             raise InvalidParameter(
-                "A table of slopes is made of numbers: the first knot, the distance of knots and a slope at each. Use hb.custom_loss, which makes such "
-                "tables."
+                "A table of slopes is made of numbers: the first knot, the distance of knots and a slope at each. Use hb.custom_loss, which makes such tables."
             ) from None
         largest = float(np.abs(given).max(initial=0.0)) if given.ndim == 1 else math.nan
         grid = FINEST <= step <= 1.0 and math.frexp(step)[0] == 0.5
@@ -293,8 +292,7 @@ def custom_loss(
     )
     if not fine or not FINEST <= step <= min(1.0, reach) or reach / step > LONGEST / 8:
         raise InvalidParameter(
-            f"A table with reach={reach!r} and step={step!r} was asked. The step is from 2^-16 to 1, and a reach of at least one and at most {LONGEST // 8:,} "
-            "of them."
+            f"A table with reach={reach!r} and step={step!r} was asked. The step is from 2^-16 to 1, and a reach of at least one and at most {LONGEST // 8:,} of them."
         )
     h = math.ldexp(1.0, math.frexp(step)[1] - 1)
     count = math.ceil(reach / h)

@@ -100,8 +100,7 @@ def models_of(
                 raise InvalidParameter(f"Candidate {number} sets {name!r}, which no search chooses: {_FIXED[name]}.")
             if name not in known:
                 raise InvalidParameter(
-                    f"Candidate {number} sets {name!r}, and {type(estimator).__name__} has no such parameter. It has "
-                    f"{', '.join(sorted(set(known) - set(_FIXED)))}."
+                    f"Candidate {number} sets {name!r}, and {type(estimator).__name__} has no such parameter. It has {', '.join(sorted(set(known) - set(_FIXED)))}."
                 )
         own_code(candidate, f"Candidate {number}")
         model = clone(estimator)
@@ -161,8 +160,7 @@ class SearchMetric:
         """
         if metric in TABLES:
             raise InvalidParameter(
-                f"A search compares candidates by one number, and {metric} is a table. Name another metric, such as 'log_loss' or "
-                "'squared_error'."
+                f"A search compares candidates by one number, and {metric} is a table. Name another metric, such as 'log_loss' or 'squared_error'."
             )
         return cls(choose(reading_of(encoding, loss), loss, metric))
 

@@ -35,8 +35,7 @@ def public_normals(seed: int, rows: int, columns: int, *, name: str = "") -> NDA
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InvalidParameter(
-            f"Public random numbers were asked for with seed={seed!r}. The seed names the table that everybody can make again; "
-            "pass a whole number from 0, such as 0."
+            f"Public random numbers were asked for with seed={seed!r}. The seed names the table that everybody can make again; pass a whole number from 0, such as 0."
         )
     drawn = np.empty(rows * columns, np.int64)
     key = TestKey(hashlib.sha256(f"{_LABEL}: {name} {int(seed)}".encode()).digest())

@@ -103,8 +103,7 @@ class Budget:
     def _pair(self) -> tuple[float, float]:
         if self.pair is None:
             raise BudgetError(
-                f"{self!r} has no single epsilon and delta: it fixes a whole curve of them. Ask budget.epsilon_at(delta) for "
-                "the epsilon at a delta of your choice."
+                f"{self!r} has no single epsilon and delta: it fixes a whole curve of them. Ask budget.epsilon_at(delta) for the epsilon at a delta of your choice."
             )
         return self.pair
 
@@ -184,7 +183,6 @@ def _number(name: str, value: float) -> float:
     number = as_float(value)
     if math.isnan(number):
         raise BudgetError(
-            f"A budget of {name}={value!r} was asked for, which is no number; nothing could be promised by it. Write numbers, "
-            "such as Budget(1.0, 1e-8)."
+            f"A budget of {name}={value!r} was asked for, which is no number; nothing could be promised by it. Write numbers, such as Budget(1.0, 1e-8)."
         )
     return number

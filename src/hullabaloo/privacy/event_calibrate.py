@@ -139,8 +139,7 @@ def base_mu(budget: Budget, expected: float, shape: float | str, filter: str | N
         good /= 2.0
         if good < _LEAST_MU:
             raise CalibrationError(
-                f"{budget.describe()} pays for no tuning of {expected:g} expected runs, however much noise is drawn. State a larger budget, "
-                "or expect fewer runs."
+                f"{budget.describe()} pays for no tuning of {expected:g} expected runs, however much noise is drawn. State a larger budget, or expect fewer runs."
             )
     bad = 2.0 * good
     while bad < 2.0**10 and fits(bad):

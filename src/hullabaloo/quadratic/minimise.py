@@ -220,8 +220,7 @@ def _require_convex(a: Array) -> None:
     size = float(np.abs(a).max(initial=0.0))
     if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:
         raise InvalidParameter(
-            "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified "
-            "minimiser; make it positive semidefinite first."
+            "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified minimiser; make it positive semidefinite first."
         )
 
 

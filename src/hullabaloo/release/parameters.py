@@ -69,8 +69,7 @@ def declared(model: Any) -> Domain:
     ):
         if getattr(model, name) is None:
             raise InvalidParameter(
-                f"{type(model).__name__} needs a {name}: without it no noise level is private, and Hullabaloo never "
-                f"takes one from the data. Pass {name}={example}{more}."
+                f"{type(model).__name__} needs a {name}: without it no noise level is private, and Hullabaloo never takes one from the data. Pass {name}={example}{more}."
             )
     _check(model, "domain")
     return model.domain  # type: ignore[no-any-return]

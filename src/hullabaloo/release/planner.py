@@ -115,8 +115,7 @@ def planned_task(
     counts = loss.kernel_code == KernelCode.POISSON
     if exposure is not None and not counts:
         raise InvalidParameter(
-            f"{who} got the exposure {exposure!r} with the loss {loss.name!r}, but only counts are proportional to one. Pass "
-            "loss=hb.Poisson(), or leave it out."
+            f"{who} got the exposure {exposure!r} with the loss {loss.name!r}, but only counts are proportional to one. Pass loss=hb.Poisson(), or leave it out."
         )
     domain = _domain(who, domain, p, loss)
     task = Task(

@@ -217,8 +217,7 @@ def _require_private(statement: "PrivacyStatement", records: object) -> None:
         )
     if not statement.private:
         raise InvalidParameter(
-            "A picture of the guarantee was asked for, but this release is NOT PRIVATE: it has no guarantee to draw. Fit with a "
-            "finite budget and without a test key."
+            "A picture of the guarantee was asked for, but this release is NOT PRIVATE: it has no guarantee to draw. Fit with a finite budget and without a test key."
         )
 
 

@@ -80,8 +80,7 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
     require(body, [Projectable], "Lifting a sketched model")
     if not body.contains(np.zeros(p)):
         raise CapabilityError(
-            f"A sketched model was to be lifted into {body!r}, which does not hold 0, so that no gauge measures θ by it. Use a set "
-            "around 0, such as hb.L1Ball(1.0)."
+            f"A sketched model was to be lifted into {body!r}, which does not hold 0, so that no gauge measures θ by it. Use a set around 0, such as hb.L1Ball(1.0)."
         )
     return _along_the_curve(phi, aim, body)
 

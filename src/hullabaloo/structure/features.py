@@ -223,8 +223,7 @@ def _falling(above: Sequence[tuple[int, ...]], features: Features) -> list[int]:
     if len(order) < len(above):
         names = " under ".join(repr(features.keys[number]) for number in _circle(above, waiting)[:SHOWN])
         raise InvalidParameter(
-            f"The tree goes in a circle: {names}. Nothing was read or charged. Leave one of these out of the parents, so that it is "
-            "a root."
+            f"The tree goes in a circle: {names}. Nothing was read or charged. Leave one of these out of the parents, so that it is a root."
         )
     return order
 

@@ -91,8 +91,7 @@ class OfFeatures:
         except Exception as error:  # reason: a user's function may raise anything, of which only the kind is told
             shown = f"{len(chosen)} features, such as {sorted(chosen, key=str)[:3]!r}" if chosen else "the empty set"
             raise InvalidParameter(
-                f"The structure is a function, and it raised {type(error).__name__} for {shown}. It must give a number for every set "
-                "of features, 0 for the empty one."
+                f"The structure is a function, and it raised {type(error).__name__} for {shown}. It must give a number for every set of features, 0 for the empty one."
             ) from error
 
     @property
@@ -108,8 +107,7 @@ def _custom(function: "OfFeatures", encoding: Encoding) -> geometry.SetFunction:
     except InvalidParameter as error:
         shown = ", ".join(f"{place} is {name!r}" for place, name in enumerate(columns[:6]))
         raise InvalidParameter(
-            f"{error} Columns are numbered here as they are encoded: {shown}{', and so on' if len(columns) > 6 else ''}. Nothing was "
-            "read or charged."
+            f"{error} Columns are numbered here as they are encoded: {shown}{', and so on' if len(columns) > 6 else ''}. Nothing was read or charged."
         ) from error
 
 

@@ -75,8 +75,7 @@ class CsvFormat:
         text = text_of(record)
         if not text:
             raise SchemaError(
-                "The CSV file has no line of column names. Its first line has to name the columns, as the domain's "
-                "features are matched by name."
+                "The CSV file has no line of column names. Its first line has to name the columns, as the domain's features are matched by name."
             )
         if "\r" in text:
             raise SchemaError(

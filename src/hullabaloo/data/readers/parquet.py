@@ -135,8 +135,7 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
         from pyarrow import dataset
     except ImportError:
         raise SchemaError(
-            "Reading a Parquet file needs pyarrow, which is not installed. Install it with: "
-            "pip install 'hullabaloo[parquet]'"
+            "Reading a Parquet file needs pyarrow, which is not installed. Install it with: pip install 'hullabaloo[parquet]'"
         ) from None
     try:
         fragments = list(

@@ -52,8 +52,7 @@ def reader(matrix: Any) -> tuple[Shape, np.dtype[Any], Callable[[], Entries]]:
     name = kinds.get(type(matrix))  # exactly: a class of somebody's own may mean anything by its parts
     if name is None:
         raise SchemaError(
-            f"A table of type {type(matrix).__name__} was passed, which is no sparse matrix whose parts are known. Pass one of "
-            f"scipy.sparse in the format {_FORMATS}."
+            f"A table of type {type(matrix).__name__} was passed, which is no sparse matrix whose parts are known. Pass one of scipy.sparse in the format {_FORMATS}."
         )
     shape = tuple(matrix.shape)
     if len(shape) != 2:

@@ -172,7 +172,6 @@ def _shown(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:  # its words hold the address
         raise InvalidParameter(
-            "The address of a Redis server cannot be read, and is not shown as it may hold a password. Write redis://host:6379/0 or "
-            "unix:///path/to/socket."
+            "The address of a Redis server cannot be read, and is not shown as it may hold a password. Write redis://host:6379/0 or unix:///path/to/socket."
         ) from None
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

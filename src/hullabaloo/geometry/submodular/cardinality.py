@@ -153,8 +153,7 @@ class ConcaveCardinality(Written, HasCardinalityForm):
         given = listed(self.weights)
         if given is None:
             raise InvalidParameter(
-                f"The weights of a ConcaveCardinality must be a list of numbers, one for each column, but they are "
-                f"{self.weights!r}; give for example [3.0, 2.0, 1.0]."
+                f"The weights of a ConcaveCardinality must be a list of numbers, one for each column, but they are {self.weights!r}; give for example [3.0, 2.0, 1.0]."
             )
         weights = tuple(finite_number(w, f"Weight {k} of a ConcaveCardinality") for k, w in enumerate(given))
         array = np.array(weights)
@@ -171,13 +170,11 @@ class ConcaveCardinality(Written, HasCardinalityForm):
         """F(A) = |A|^exponent on p columns, 0 < exponent ≤ 1, else `InvalidParameter`."""
         if not 0.0 < finite_number(exponent, "The exponent of a ConcaveCardinality") <= 1.0:
             raise InvalidParameter(
-                f"The exponent of a ConcaveCardinality must be above 0 and at most 1, but it is {exponent}; a larger "
-                "one is not submodular."
+                f"The exponent of a ConcaveCardinality must be above 0 and at most 1, but it is {exponent}; a larger one is not submodular."
             )
         if isinstance(p, bool) or not isinstance(p, Integral) or not 1 <= p <= _WIDEST:
             raise InvalidParameter(
-                f"The columns of a ConcaveCardinality are a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the "
-                "model's own."
+                f"The columns of a ConcaveCardinality are a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the model's own."
             )
         steps = np.diff(np.arange(p + 1.0) ** exponent)
         return cls(tuple(np.minimum.accumulate(steps).tolist()))

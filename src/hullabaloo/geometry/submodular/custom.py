@@ -31,8 +31,7 @@ def checked_value(function: SetCallable, columns: Sequence[int]) -> float:
         raise
     except Exception as error:  # reason: a user's function may raise anything
         raise InvalidParameter(
-            f"The set function raised {type(error).__name__} for the columns {_set(columns)}, but it must give a finite number for "
-            "every set; check the callable."
+            f"The set function raised {type(error).__name__} for the columns {_set(columns)}, but it must give a finite number for every set; check the callable."
         ) from error
     try:
         value = float(found)
@@ -40,8 +39,7 @@ def checked_value(function: SetCallable, columns: Sequence[int]) -> float:
         value = math.nan
     if not math.isfinite(value):
         raise InvalidParameter(
-            f"The set function gave {found!r} for the columns {_set(columns)}, but it must give a finite number for every set; "
-            "check the callable."
+            f"The set function gave {found!r} for the columns {_set(columns)}, but it must give a finite number for every set; check the callable."
         )
     return value
 
@@ -63,8 +61,7 @@ def refuse_unless_submodular(function: SetCallable, p: int) -> None:
     for j in range(p):
         if value(1 << j) <= 0.0:
             raise InvalidParameter(
-                f"The set function gives {value(1 << j)} for the column {j} alone, but Ω is a norm only "
-                "when every column costs something; add a small cost for each."
+                f"The set function gives {value(1 << j)} for the column {j} alone, but Ω is a norm only when every column costs something; add a small cost for each."
             )
     slack = _SLACK * abs(value((1 << p) - 1))
     for m, i, j in _pairs(p):
@@ -92,8 +89,7 @@ def _pairs(p: int) -> Iterator[tuple[int, int, int]]:
 
 def _refuse_falling(a: Sequence[int], column: int) -> None:
     raise InvalidParameter(
-        f"The set function falls when column {column} joins {_set(a)}, but Ω is a norm only when a larger set never "
-        "costs less; make the function nondecreasing."
+        f"The set function falls when column {column} joins {_set(a)}, but Ω is a norm only when a larger set never costs less; make the function nondecreasing."
     )
 
 
@@ -148,13 +144,11 @@ class CustomSetFunction(SetFunction):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidParameter(
-                f"A CustomSetFunction is made of a callable, but it was given {self.function!r}; give a function of a "
-                "frozenset of column numbers."
+                f"A CustomSetFunction is made of a callable, but it was given {self.function!r}; give a function of a frozenset of column numbers."
             )
         if isinstance(self.p, bool) or not isinstance(self.p, Integral) or self.p < 1:
             raise InvalidParameter(
-                f"The p of a CustomSetFunction must be a whole number of at least 1, but it is {self.p!r}; give the "
-                "number of columns."
+                f"The p of a CustomSetFunction must be a whole number of at least 1, but it is {self.p!r}; give the number of columns."
             )
         object.__setattr__(self, "p", int(self.p))
         if self.check:

@@ -145,8 +145,7 @@ class TreeCover(Written, SetFunction, HasProximalForm):
         if rank.size < p:
             column = int(np.setdiff1d(np.arange(p), rank)[0])
             raise InvalidParameter(
-                f"The way up from column {column} never ends at a root, because its parents go round in a circle; "
-                "give −1 as the parent of a column at the top."
+                f"The way up from column {column} never ends at a root, because its parents go round in a circle; give −1 as the parent of a column at the top."
             )
         place = np.empty(p + 1, dtype=np.int64)
         place[rank], place[-1] = np.arange(p), -1  # the parent −1 of a root is the last place
@@ -202,14 +201,12 @@ def _parents(parents: object) -> tuple[int, ...]:
     given = listed(parents)
     if given is None:
         raise InvalidParameter(
-            f"The parents of a tree must be a list with the column above each column, but they are {parents!r}; "
-            "give for example [-1, 0, 0], −1 for a column at the top."
+            f"The parents of a tree must be a list with the column above each column, but they are {parents!r}; give for example [-1, 0, 0], −1 for a column at the top."
         )
     p = len(given)
     for j, parent in enumerate(given):
         if isinstance(parent, bool) or not isinstance(parent, Integral) or not -1 <= int(parent) < p:
             raise InvalidParameter(
-                f"The parent of column {j} must be a column from 0 to {p - 1}, or −1 at the top, but it is {parent!r}; "
-                "give whole numbers, one for each column."
+                f"The parent of column {j} must be a column from 0 to {p - 1}, or −1 at the top, but it is {parent!r}; give whole numbers, one for each column."
             )
     return tuple(int(parent) for parent in given)

@@ -197,6 +197,5 @@ def check(steps: int, decay: float, window: int | None) -> None:
         )
     if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
         raise InvalidParameter(
-            f"A continual sum was asked for window={window!r}. It is the number of latest steps that a sum holds: pass a positive whole "
-            "number, or None for all steps."
+            f"A continual sum was asked for window={window!r}. It is the number of latest steps that a sum holds: pass a positive whole number, or None for all steps."
         )

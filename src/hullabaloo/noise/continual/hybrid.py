@@ -50,8 +50,7 @@ class Hybrid(Strategy):
         super().__post_init__()
         if self.first not in {1 << e for e in range(29)}:
             raise InvalidParameter(
-                f"A hybrid mechanism was asked for a first epoch of {self.first!r} steps. Epochs double from it to 2^28: pass a power of "
-                "two, at most 2^28."
+                f"A hybrid mechanism was asked for a first epoch of {self.first!r} steps. Epochs double from it to 2^28: pass a power of two, at most 2^28."
             )
 
     @property

@@ -267,7 +267,6 @@ def _change(neighbours: Neighbours) -> float:
 def _mu(records: int, epsilon: float, delta: float) -> float:
     if records < 1 or not 0.0 < delta < 1.0:
         raise InvalidParameter(
-            f"A bound was asked for n = {records} and δ = {delta}; pass at least one record and 0 < δ < 1, without which Gaussian "
-            "noise is not private."
+            f"A bound was asked for n = {records} and δ = {delta}; pass at least one record and 0 < δ < 1, without which Gaussian noise is not private."
         )
     return Allowance(Budget(epsilon, delta)).mu

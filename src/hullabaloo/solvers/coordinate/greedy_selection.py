@@ -137,8 +137,7 @@ def cut_down(body: geometry.ConvexSet | None, columns: npt.NDArray[np.int64] | N
         lower, upper = np.atleast_1d(body.lower), np.atleast_1d(body.upper)
         if np.any(lower > 0.0) or np.any(upper < 0.0):
             raise CapabilityError(
-                f"Few coordinates were to be selected in {body!r}, in which some coefficients may not be 0. Use a box that holds 0, "
-                "or another solver."
+                f"Few coordinates were to be selected in {body!r}, in which some coefficients may not be 0. Use a box that holds 0, or another solver."
             )
         if body.dimension is None:
             return body

@@ -148,8 +148,7 @@ class FrankWolfeSolver(Solver):
         scalar = isinstance(problem.loss, Loss)
         if self.form == "polytope" and not scalar:
             raise InvalidParameter(
-                f"The polytope form of Frank–Wolfe scores the gradient of one prediction, and {problem.loss.name!r} has several; "
-                "use form='general'."
+                f"The polytope form of Frank–Wolfe scores the gradient of one prediction, and {problem.loss.name!r} has several; use form='general'."
             )
         if self.form == "auto" and foreign(problem.constraint) is not None:  # it would score exact gradients
             return False

@@ -156,8 +156,7 @@ def check(problem: Problem) -> None:
         )
     if problem.targets != 1 and not isinstance(problem.loss, VectorLoss):
         raise CapabilityError(
-            f"Frank–Wolfe was asked for {problem.targets} targets with the loss {problem.loss.name!r} of one. Use a loss of "
-            "several targets, or fit one target at a time."
+            f"Frank–Wolfe was asked for {problem.targets} targets with the loss {problem.loss.name!r} of one. Use a loss of several targets, or fit one target at a time."
         )
     if math.isinf(problem.loss.constants(prediction_bound(problem), math.sqrt(problem.targets)).smoothness):
         raise CapabilityError(

@@ -276,8 +276,7 @@ def checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
         )
     if problem.targets != 1 or not isinstance(problem.loss, Loss):
         raise CapabilityError(
-            f"The {who} fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one "
-            "target at a time, or use solver='gradient'."
+            f"The {who} fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one target at a time, or use solver='gradient'."
         )
     require_proximal(problem, f"The {who} solver")
     return problem.loss

@@ -67,8 +67,7 @@ class SubspaceDescentSolver(Solver):
         loss, slopes = checked(problem, allowance, "subspace descent"), problem.dimension - problem.intercept
         if not isinstance(problem.penalty, NoPenalty) or problem.constraint or problem.weighted or not slopes:
             raise CapabilityError(
-                "Subspace descent was asked for with a set, a penalty, weights or no columns, and none of these is known to it. Use "
-                "solver='adaptive_gradient'."
+                "Subspace descent was asked for with a set, a penalty, weights or no columns, and none of these is known to it. Use solver='adaptive_gradient'."
             )
 
         def steps(menu: QueryPrices, share: float, count: int = 1) -> Any:

@@ -248,8 +248,7 @@ def potential(body: ConvexSet, size: int, *, euclidean: bool) -> MirrorMap:
         return body.mirror_map(size)
     if math.isinf(body.max_norm(2.0, size)):
         raise InvalidParameter(
-            f"Mirror descent was given {body!r}, which is not bounded, so that no number of steps need come near the least loss. "
-            "Bound every coordinate."
+            f"Mirror descent was given {body!r}, which is not bounded, so that no number of steps need come near the least loss. Bound every coordinate."
         )
     return euclidean_map(body, size)
 

@@ -63,8 +63,7 @@ def mirror_descent(
     size = dimension if dimension is not None else constraint.dimension
     if size is None:
         raise InvalidParameter(
-            f"Mirror descent over {constraint!r} needs the number of coordinates, because the set serves every number of them. "
-            "Pass dimension=3, say."
+            f"Mirror descent over {constraint!r} needs the number of coordinates, because the set serves every number of them. Pass dimension=3, say."
         )
     if not 1 <= number(size, Integral) <= MOST or (constraint.dimension or size) != size:
         raise InvalidParameter(
@@ -101,8 +100,7 @@ def _check(oracle: object, constraint: object, steps: Any, lipschitz: Any, noise
         )
     if not isinstance(constraint, HasMirrorMap | Projectable):
         raise CapabilityError(
-            f"Mirror descent was given {constraint!r}, which has neither a mirror map nor a projection, and a step needs one "
-            "of them. Use an L2Ball or an L1Ball."
+            f"Mirror descent was given {constraint!r}, which has neither a mirror map nor a projection, and a step needs one of them. Use an L2Ball or an L1Ball."
         )
     sizes = 1.0 / LARGEST < number(lipschitz) <= LARGEST and 0.0 <= number(noise) <= LARGEST
     if not 1 <= number(steps, Integral) < 2**53 or not sizes:

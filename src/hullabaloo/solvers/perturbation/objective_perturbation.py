@@ -77,8 +77,7 @@ class ObjectivePerturbationSolver(Solver):
         one_prediction(problem, "Objective perturbation", "solver='moments' or 'gradient'")
         if not allowance.is_private:
             raise CapabilityError(
-                "Objective perturbation is a way of adding noise, and none was asked for. Use solver='output_perturbation', "
-                "which gives the exact optimum then."
+                "Objective perturbation is a way of adding noise, and none was asked for. Use solver='output_perturbation', which gives the exact optimum then."
             )
         clip = clip_for(problem)
         smoothness = smoothness_of(problem, clip)
@@ -150,8 +149,7 @@ def smoothness_of(problem: Problem, clip: float) -> float:
     bound = problem.loss.constants(math.inf, 1.0, clip).smoothness
     if math.isinf(bound):
         raise CapabilityError(
-            f"Objective perturbation needs a loss with a Lipschitz derivative, which {problem.loss.name!r} has not. Use "
-            "solver='gradient' or 'mirror_descent'."
+            f"Objective perturbation needs a loss with a Lipschitz derivative, which {problem.loss.name!r} has not. Use solver='gradient' or 'mirror_descent'."
         )
     return problem.max_weight * bound * problem.norm_l2**2 * (1.0 + 1e-9)
 

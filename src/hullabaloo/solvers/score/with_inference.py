@@ -162,8 +162,7 @@ class WithInference(Solver):
         found = largest_share(fits, 1.0, 1.1, shorter=0.85, least=1e-3 * allowance.useful, fine=1.005)
         if found is None:
             raise BudgetError(
-                f"The budget is too small to be shared between inference and the solver {inner.name!r}. Raise epsilon or delta, or "
-                "leave inference out: inference=False."
+                f"The budget is too small to be shared between inference and the solver {inner.name!r}. Raise epsilon or delta, or leave inference out: inference=False."
             )
         return found
 
