@@ -36,7 +36,7 @@ def table() -> tuple[pa.Table, np.ndarray]:
 @pytest.mark.parametrize("fill", [None, 0.7])
 def test_columns_are_encoded_to_the_bits_of_rows(indicators: bool, intercept: bool, fill: float | None) -> None:
     features = {name: Numeric(0.5, 2.0, fill=fill) for name in NAMES[:4]}
-    domain = Domain(features, indicators=indicators, target={"y": (-1, 2)}, weight=("w", 2))
+    domain = Domain(features, indicators=indicators, target={"y": (-1, 2)}, weight=("w", 2), missing_target="drop")
     encoding = domain.encoding(fit_intercept=intercept)
     arrow, array = table()
     expected = encoding.encode(array)

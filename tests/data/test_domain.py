@@ -53,6 +53,7 @@ DOMAINS = [
     Domain(row_norm=("linf", 2), classes=["no", "yes"], target_fill="yes"),
     Domain(features={"a": (0, 1)}, classes={"outcome": ["x", "y", "z"]}, indicators=False),
     Domain(features={"a": ["u"]}, target=(0, 1), target_fill=0.25),
+    Domain(features={"a": ["u"]}, target=(0, 1), missing_target="drop"),
 ]
 
 
@@ -116,6 +117,9 @@ REFUSED = [
     ({"row_norm": 1, "target": {"y": (0, 1)}, "target_fill": {"z": 0}}, "not one of the declared targets"),
     ({"row_norm": 1, "target": 3}, "two bounds"),
     ({"row_norm": 1, "target_fill": 3}, "without a `target`"),
+    ({"row_norm": 1, "target": (0, 1), "missing_target": "zero"}, "is 'fill'"),
+    ({"row_norm": 1, "target": (0, 1), "target_fill": 0.5, "missing_target": "drop"}, "left out, not filled"),
+    ({"row_norm": 1, "missing_target": "drop"}, "needs a `target`"),
     ({"features": {"y": (0, 1)}, "target": {"y": (0, 1)}}, "two roles"),
     ({"row_norm": 1, "records_per_unit": 2}, "without the `unit`"),
     ({"row_norm": 1, "unit": "u", "records_per_unit": 2}, "`records`"),

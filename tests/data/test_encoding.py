@@ -31,6 +31,9 @@ CLIPPED = [
     Domain.from_dict({**RICH.to_dict(), "row_norm": norm})
     for norm in (("l2", 1.5), ("l1", 1.5), ("linf", 0.3), ("l2", 99))
 ]
+DROPPING = Domain.from_dict(
+    {name: value for name, value in RICH.to_dict().items() if name != "target_fill"} | {"missing_target": "drop"}
+)
 CELLS = st.one_of(
     st.none(),
     st.booleans(),
@@ -70,7 +73,7 @@ def test_whatever_the_cells_rows_are_bounded_and_made_alone(records, intercept, 
     array = np.empty((len(records), 7), dtype=object)
     for i, record in enumerate(records):
         array[i, :] = [*record]
-    for domain in (RICH, *CLIPPED):
+    for domain in (RICH, *CLIPPED, DROPPING):
         encoding = domain.encoding(fit_intercept=intercept)
         rows = encoding.encode(array[:, :5], array[:, 5:])
         check(rows, encoding.facts)
@@ -78,6 +81,7 @@ def test_whatever_the_cells_rows_are_bounded_and_made_alone(records, intercept, 
         some = encoding.encode(array[order][:, :5], array[order][:, 5:])
         assert rows.X[order].tobytes() == some.X.tobytes()
         assert rows.Y[order].tobytes() == some.Y.tobytes()
+        assert rows.weight is None or rows.weight[order].tobytes() == some.weight.tobytes()
 
 
 @settings(derandomize=True, max_examples=100, deadline=None)

@@ -140,6 +140,10 @@ def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
             first = target.classes[0] if target.fill is None else target.fill
             way = "-1 and +1" if len(target.classes) == 2 else "one column a class, +1 for it and -1 for the others"
             lines.append(f"Target: classes {list(target.ordered)}, encoded as {way}; missing or undeclared = {first}.")
+    if domain.drops:
+        lines.append(
+            "A record whose target is missing is left out: its weight is 0, whatever is said above of a missing one."
+        )
     if domain.weight is not None:
         name, largest = domain.weight
         lines.append(f"Weights {name!r} are clipped to [0, {largest:g}]: the noise of every sum is × {largest:g}.")

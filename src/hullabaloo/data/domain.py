@@ -29,6 +29,8 @@ class Domain:
     - ``target``: bounds ``(lo, hi)``, or ``{"column": (lo, hi), ...}`` for named or several targets;
       ``classes``: the labels, or ``{"column": [labels]}``; ``target_fill``: what a missing target counts as
       (default: the middle of the bounds, the first class).
+    - ``missing_target``: ``"fill"``, or ``"drop"``: a record whose target is missing, unreadable or of an undeclared class (of several
+      targets, any of them) has the weight 0, as if it had been left out. Records then have private weights of 0 and 1 of which nothing is told.
     - ``transforms``: feature → log1p, log, log10, sqrt, square, abs or asinh, after clipping to the declared bounds.
     - ``interactions``: pairs of features whose encoded columns are multiplied.
     - ``indicators``: whether missing values get a column of their own (default yes; each feature may say otherwise).
@@ -47,6 +49,7 @@ class Domain:
     row_norm: tuple[str, float] | None
     targets: tuple[Target, ...]
     interactions: tuple[tuple[str, str], ...]
+    missing_target: str
     indicators: bool
     unit: str | None
     records_per_unit: int
@@ -62,6 +65,7 @@ class Domain:
         target: Any = None,
         classes: Any = None,
         target_fill: Any = None,
+        missing_target: str = "fill",
         transforms: Mapping[str, str] | None = None,
         interactions: Iterable[Sequence[str]] = (),
         indicators: bool = True,
@@ -85,6 +89,7 @@ class Domain:
             features=tuple(declared.items()),
             row_norm=norm,
             targets=declared_targets(target, classes, target_fill),
+            missing_target=missing_target,
             interactions=declarations.interactions(interactions, declared),
             indicators=flag(indicators, "indicators"),
             unit=declarations.column(unit, "unit"),
@@ -96,6 +101,14 @@ class Domain:
         self._check_roles()
 
     def _check_roles(self) -> None:
+        if self.missing_target not in ("fill", "drop"):
+            raise DomainError(
+                f"`missing_target` is 'fill' (a missing target counts as `target_fill`) or 'drop' (its record counts for nothing), not {self.missing_target!r}."
+            )
+        if self.drops and (not self.targets or any(one.fill is not None for one in self.targets)):
+            raise DomainError(
+                "`missing_target='drop'` needs a `target` or `classes`, and no `target_fill`: a record without a target is left out, not filled. Leave one of them out."
+            )
         if self.unit is None and self.records_per_unit > 1:
             raise DomainError(
                 "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare "
@@ -125,6 +138,11 @@ class Domain:
     def feature_names(self) -> tuple[str, ...]:
         """The declared features in their declared order; empty for prepared matrices."""
         return tuple(name for name, _ in self.features)
+
+    @property
+    def drops(self) -> bool:
+        """Whether records without a target have the weight 0."""
+        return self.missing_target == "drop"
 
     @property
     def targets_named(self) -> bool:
@@ -200,6 +218,7 @@ class Domain:
             "features": {name: one.to_dict() for name, one in self.features} or None,
             "row_norm": self.row_norm,
             **targets_to_dict(self.targets),
+            "missing_target": "drop" if self.drops else None,
             "interactions": self.interactions or None,
             "indicators": None if self.indicators else False,
             "unit": self.unit,

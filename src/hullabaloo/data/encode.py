@@ -112,6 +112,17 @@ def encode_targets(
     return np.ascontiguousarray(np.hstack(parts))
 
 
+def targets_there(targets: tuple[Target, ...], table: Table, columns: list[int]) -> Array:
+    """(n,) 1 for a record of which every target is there: a number, or a declared class; else 0."""
+    there = np.ones(table.n_rows)
+    for target, column in zip(targets, columns, strict=True):
+        if isinstance(target, BoundedTarget):
+            there *= ~np.isnan(table.numbers([column])[:, 0])
+        else:
+            there *= LevelIndex(target.ordered).places(table.cells(column)) >= 0
+    return there
+
+
 def encode_weight(table: Table, column: int, largest: float) -> Array:
     """(n,) weights in [0, largest]; a missing one is 0."""
     values = table.numbers([column])[:, 0]

@@ -80,13 +80,15 @@ class Encoding:
         target, weighing, owner = schema.check_roles(self.domain, source, y, weight, unit)
         X = self._encode_columns(source, columns)
         Y = np.zeros((X.shape[0], 0))
-        if target is not None and self.targets:
-            chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
-            Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
-        weights = None
+        weights = np.ones(X.shape[0]) if self.domain.drops else None
         if self.domain.weight is not None:
             most = self.domain.weight[1]
             weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(1.0, most))
+        if target is not None and self.targets:
+            chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
+            Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
+            if self.domain.drops and weights is not None:
+                weights = weights * encode.targets_there(self.targets, target[0], chosen)
         owners = None if owner is None else memo(owner[0].cells(owner[1]), unit_of)
         return Rows(X, Y, weights, self._offsets(source, columns)), owners
 
@@ -278,7 +280,7 @@ def make_encoding(
         targets=tuple(name for target in chosen for name in target.names),
         max_weight=1.0 if domain.weight is None else domain.weight[1],
         records_per_unit=domain.records_per_unit,
-        weighted=domain.weight is not None or domain.unit is not None,
+        weighted=domain.weight is not None or domain.unit is not None or domain.drops,
         offset_bound=0.0 if offset is None else offset.bound,
     )
     return Encoding(domain, facts, names_in, width, fit_intercept, chosen, layout, scale, offset)

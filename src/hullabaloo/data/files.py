@@ -90,7 +90,7 @@ _HEAD = f"""\
 
 # The target: its bounds, for example target = {{ los = [0, 30] }}, or instead its classes, for example
 # classes = {{ outcome = ["no", "yes"] }}. Delete the target's line among the features, and `records` where the number
-# of records is public and each person has one.
+# of records is public and each person has one. Where targets may be missing, add missing_target = "drop".
 target = "{PLACEHOLDER}: bounds or classes of the column to predict"
 records = "{PLACEHOLDER}: a rough number of records that may be public"
 

@@ -92,6 +92,7 @@ def domain_notes(domain: Domain) -> list[str]:
         "radius": radius,
         "as_parsed": domain.quoted_line_breaks,
         "products": ", ".join(f"{a} × {b}" for a, b in domain.interactions),
+        "drops": domain.drops,
         "features": bool(domain.features),
         "indicators": domain.indicators,
     }

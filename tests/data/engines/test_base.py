@@ -145,7 +145,7 @@ def test_names_and_levels_of_somebodys_own_class_are_sent_as_texts(monkeypatch: 
 
     a, b, g, c, d, u, v = map(Word, "abgcduv")
     features = {a: (0, 1), b: (0, 1), g: hb.Categorical([u, v], baseline=u)}
-    some = hb.Domain(features, classes={c: [u, v]}, target_fill=v, interactions=[(a, b)], weight=(d, 2.0))
+    some = hb.Domain(features, classes={c: [u, v]}, missing_target="drop", interactions=[(a, b)], weight=(d, 2.0))
     others = hb.Domain({a: (0, 1)}, target={c: (0, 1), b: (0, 1)}, unit=d)
     monkeypatch.setattr(ScannedTable, "engine", lambda self, reading: reading)
     for domain, target in ((some, c), (some, None), (others, [c, b])):

@@ -1,0 +1,79 @@
+"""Laws of `missing_target="drop"`: a record without a target counts for nothing, wherever records are read."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+
+RNG = np.random.default_rng(5)
+N = 3_000
+X = RNG.uniform(-1.0, 1.0, (N, 2))
+GAP = RNG.random(N) < 0.2 + 0.15 * X[:, 0]
+"""Which targets are missing: more where the first column is large, so that a fill would bend every model."""
+COMMON = {"features": {"a": (-1, 1), "b": (-1, 1)}, "indicators": False, "missing_target": "drop", "records": N}
+FREE = hb.Budget(float("inf"))
+
+
+def table(y: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y})
+
+
+NUMBER = X @ [1.0, -2.0] + RNG.normal(0.0, 0.3, N)
+KINDS = {
+    "numbers": (hb.LinearRegression, {"target": {"y": (-4, 6)}}, NUMBER, np.nan),
+    "huber": (hb.HuberRegressor, {"target": {"y": (-4, 6)}}, NUMBER, np.nan),
+    "counts": (hb.PoissonRegressor, {"target": {"y": (0, 20)}}, RNG.poisson(np.exp(NUMBER / 3.0)) * 1.0, np.nan),
+    "two classes": (hb.LogisticRegression, {"classes": {"y": ["no", "yes"]}}, np.where(NUMBER > 0, "yes", "no"), ""),
+    "classes": (
+        hb.LogisticRegression,
+        {"classes": {"y": list("pqr")}},
+        np.array(list("pqr"))[np.digitize(NUMBER, [-1, 1])],
+        "another",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+def test_a_fit_without_noise_is_that_of_the_other_records(kind: str, neighbours: str) -> None:
+    """And one that fills is not: with the targets gone as they are here the two differ."""
+    made, target, y, gone = KINDS[kind]
+    holes = table(np.where(GAP, gone, y))
+    options = {"budget": FREE, "neighbours": neighbours}
+    dropped = made(domain=hb.Domain(**COMMON, **target), **options).fit(holes)
+    kept = made(domain=hb.Domain(**{**COMMON, "missing_target": "fill", **target}), **options)
+    filled = np.ravel(kept.fit(holes).coef_)
+    alone = np.ravel(kept.fit(holes[~GAP]).coef_)
+    assert np.abs(np.ravel(dropped.coef_) - alone).max() < 0.01 * np.abs(filled - alone).max()
+
+
+def test_evaluations_and_totals_are_of_the_other_records() -> None:
+    domain = hb.Domain(**COMMON, target={"y": (-4, 6)})
+    holes = table(np.where(GAP, np.nan, NUMBER))
+    model = hb.LinearRegression(domain=domain, budget=FREE).fit(holes)
+    error = np.mean((model.predict(holes[~GAP]) - NUMBER[~GAP]) ** 2)
+    told = hb.evaluate(model, holes, budget=FREE)
+    assert told.values["squared_error"].value == pytest.approx(error, rel=1e-3)
+
+
+def test_the_number_of_records_that_count_is_told_with_noise() -> None:
+    """Within a tenth: the noise of the count is below 30 of 2 400, so a false alarm has a probability below 1e-9."""
+    domain = hb.Domain(**COMMON, target={"y": (-4, 6)})
+    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-6)).fit(table(np.where(GAP, np.nan, NUMBER)))
+    told = float(re.search(r"Records: +about ([0-9,]+) \(released", str(model.summary()))[1].replace(",", ""))
+    assert told != np.sum(~GAP)
+    assert abs(told / np.sum(~GAP) - 1.0) < 0.1
+    assert "counts for nothing" in hb.report.card(model).to_html()
+
+
+def test_a_stream_takes_no_notice_of_records_without_a_target() -> None:
+    domain = hb.Domain(**COMMON, target={"y": (-4, 6)})
+    holes = table(np.where(GAP, np.nan, NUMBER))
+    options = {"budget": FREE, "horizon": N, "every": N // 2}
+    stream = hb.streaming.IncrementalRegression(domain=domain, **options)
+    stream.partial_fit(holes)
+    alone = hb.LinearRegression(domain=domain, budget=FREE).fit(holes)
+    np.testing.assert_allclose(stream.coef_, alone.coef_, atol=1e-3)
