@@ -44,7 +44,8 @@ def prepared(folder: Path, declared: str, features: str = FEATURES) -> None:
 def test_fit_card_and_predict(run: Run, tmp_path: Path, kind: str) -> None:
     declared, more = TARGETS[kind]
     prepared(tmp_path, declared)
-    words = ["--domain", "domain.toml", "--estimator", kind, *more, *BUDGET]
+    named = [] if kind == "logistic" else ["--estimator", kind]  # what a domain of classes is taken to mean
+    words = ["--domain", "domain.toml", *named, *more, *BUDGET]
     price = run("price", *words, "--records", 600, "--json")
     assert price.code == 0, price.err
     done = run("fit", "table.csv", *words, "--out", "model.json", "--json")

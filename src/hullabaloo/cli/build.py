@@ -65,8 +65,11 @@ def terms(spent: options.BudgetOptions, kept: options.LedgerOptions) -> dict[str
 
 def estimator(asked: options.ModelOptions, domain: "hb.Domain", **common: Any) -> "PrivateLinearModel":
     """The unfitted model that the options describe; `common` are parameters of every estimator: budget, ledger, dataset."""
+    from hullabaloo.data import ClassTarget
+
     given = {name: value for name, value in asked._asdict().items() if value not in (None, [])}
-    kind = given.pop("estimator")
+    classes = any(isinstance(one, ClassTarget) for one in domain.targets)
+    kind = given.pop("estimator", "logistic" if classes else "linear")
     cls = getattr(hb, options.ESTIMATORS[kind])
     known = cls().get_params()
     if foreign := [options.flag(name) for name in given if options.PARAMETERS.get(name, name) not in known]:

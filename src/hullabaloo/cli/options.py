@@ -121,7 +121,8 @@ class ModelOptions(NamedTuple):
         calibration: exact: the least noise that the budget allows; paper: what the solver's paper prints, with what it really guarantees.
 
     Model options:
-        estimator: The model: numbers, counts, quantiles, classes (logistic, svc, structured-sparse-classifier) or several targets (multi-task).
+        estimator: The model: numbers, counts, quantiles, classes (logistic, svc, structured-sparse-classifier) or several targets
+            (multi-task); else logistic where the domain declares classes, linear where it does not.
         multi_class: logistic, of more than two classes: together or apart.
         quantile SHARE: quantile: which one, between 0 and 1; else 0.5.
         threshold NUMBER: huber: the residual beyond which the loss is linear, in half ranges of the target.
@@ -138,7 +139,7 @@ class ModelOptions(NamedTuple):
     """
 
     neighbours: Relation = "replace-one"
-    estimator: str = "linear"
+    estimator: str | None = None
     multi_class: Literal["auto", "multinomial", "one-vs-rest"] | None = None
     quantile: float | None = None
     threshold: float | None = None

@@ -283,7 +283,7 @@ def made_stream(
     given |= {"horizon": asked.horizon, "every": every(asked.every)}
     shared = {name: getattr(asked, name) for name in SHARED}
     if periodic:
-        model = options.ModelOptions(neighbours, asked.estimator or "linear")._replace(**shared)
+        model = options.ModelOptions(neighbours, asked.estimator)._replace(**shared)
         return cls(build.estimator(model, domain, **terms), **files, **given)
     names = options.PARAMETERS
     settings = {names.get(name, name): build.setting(name, value, domain) for name, value in shared.items()}
