@@ -320,3 +320,59 @@ def test_a_score_that_points_anywhere_is_not_told_and_breaks_nothing(times: floa
     told = inference(replace(fitted, release=replace(fitted.release, scores=(far,))))
     assert not told.told
     assert "from their estimates" in told.reason
+
+
+def seen(model: Any, curvature: np.ndarray, move: np.ndarray, **changed: Any) -> Any:
+    """A fitted model whose release has this curvature, the score of an estimate that is `move` away, and next to no noise unless `changed`."""
+    fitted, q = model._fitted(), len(move)
+    about = {"point": np.zeros(q), "matrix": np.eye(q), "scale": np.ones(q), "spread": 0.1 * curvature, "excess": 0.0}
+    about |= {"score_noise": 1e-4, "curvature_noise": 1e-6, "spread_noise": 1e-6, "records": 1e6, "shortened": 0.0}
+    about |= {"curvature": curvature, "score": curvature @ move, "dispersion": 0.0} | changed
+    found = replace(fitted.release.scores[0], **about)
+    return replace(fitted, release=replace(fitted.release, scores=(found,)))
+
+
+def scored(kind: Any = hb.LinearRegression, **target: Any) -> Any:
+    X, y = table(20_000)
+    asked = {"domain": domain(**target), "test_key": KEY, "inference": True, "solver": "preconditioned_gradient"}
+    return kind(budget=hb.Budget(3.0, 1e-8), **asked).fit(X, labels(X) if target else y)
+
+
+def test_a_curvature_that_shortening_cut_makes_steps_too_long_and_errors_know_it() -> None:
+    """Of a share k of it in all directions the estimate is off by k/(1 − k) of the way, which is what is told of it."""
+    model, whole, way = scored(), np.diag([0.3, 0.3, 0.3, 0.3, 1.0]), 0.1 * np.array([1.0, -1.0, 2.0, 0.5, 1.0])
+    for share in (0.2, 0.6):
+        fitted = seen(model, (1.0 - share) * whole, way, score=whole @ way)
+        left = FromScore(fitted, fitted.release.scores[0])
+        fitted = seen(model, (1.0 - share) * whole, way, score=whole @ way, shortened=share * 0.44)
+        told = FromScore(fitted, fitted.release.scores[0])
+        off = np.abs(told.theta - way)
+        assert off == pytest.approx(share / (1.0 - share) * np.abs(way), rel=0.02)
+        assert np.sqrt(np.diag(told.covariance)) == pytest.approx(off, rel=0.05)
+        assert (np.sqrt(np.diag(left.covariance)) < 0.1 * off).all()
+
+
+@pytest.mark.parametrize("along", [0.0, 1.0, 6.0, -6.0])
+def test_what_goes_with_a_number_that_noise_hides_is_not_told_and_all_else_is(along: float) -> None:
+    """`x3` has the variance of one deviation of noise; of `along` deviations of theirs is its covariance with `x0`, whose estimate then has the bias of an omitted variable."""
+    noise = 0.01
+    curvature, way = np.diag([0.3, 0.3, 0.3, noise, 1.0]), np.array([0.0, 0.0, 0.0, 1.0, 0.0])
+    curvature[0, 3] = curvature[3, 0] = along * noise * math.sqrt(0.5)
+    fitted = seen(scored(), curvature, way, curvature_noise=noise)
+    told = FromScore(fitted, fitted.release.scores[0])
+    one = told.intervals(np.eye(5)[:4], 1.96)
+    assert np.isfinite(one.low).tolist() == [abs(along) < 3.0, True, True, False]
+    assert (np.abs(one.estimate[1:3]) < one.high[1:3] - one.low[1:3]).all()
+    assert one.estimate[0] == pytest.approx(curvature[0, 3] / 0.3, rel=0.1)
+    (level,) = told.intervals(np.array([[0.3, 0.0, 0.0, 0.0, 1.0]]), 1.96).low  # a prediction has it as released
+    assert math.isfinite(level)
+
+
+@pytest.mark.parametrize("changed", [{"score_noise": 0.3}, {"curvature_noise": 0.1}])
+def test_a_move_or_a_curvature_that_noise_hides_is_not_taken_for_none(changed: dict[str, float]) -> None:
+    """A score of 0 speaks for coefficients that are the estimates only where noise would let another be seen."""
+    model, curvature = scored(hb.LogisticRegression, classes={"y": [0, 1]}), 0.1 * np.eye(5)
+    assert inference(seen(model, curvature, np.zeros(5))).told
+    told = inference(seen(model, curvature, np.zeros(5), **changed))
+    assert not told.told
+    assert "noise" in told.reason

@@ -53,8 +53,10 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
         share = found.centre if intercept else np.zeros(width)
         noise, lone = np.where(estimator.too_rare, np.inf, noise), estimator.decided_by(np.eye(width))
+        beside = estimator.goes_with_hidden(np.eye(width))
     elif isinstance(estimator, Debiased) and release.moments is not None:
         gram, law, back, lone = release.moments.gram, estimator, np.eye(width), np.full(width, -1)
+        beside = lone >= 0
         own, noise = variances(gram, back, np.full(width, release.moments.gram_noise), intercept)
         share = gram[:-1, -1] / max(float(gram[-1, -1]), 1e-12) if intercept else np.zeros(width)
     else:
@@ -62,7 +64,7 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
     alone, words = _alone(law, back) >= ALONE * own, np.array(_words(encoding), dtype=object)
     unseen = np.where(np.append(share > 0.5, [False] * intercept), words[:, 1], words[:, 0])
     names = np.array([f"{LONE}{name} could decide it" for name in encoding.facts.columns], dtype=object)
-    why = np.where(lone >= 0, names[lone], np.where(alone, FAINT, TOGETHER))
+    why = np.where(lone >= 0, names[lone], np.where(beside, CONSTANT, np.where(alone, FAINT, TOGETHER)))
     told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
     return [*map(str, told), *[CONSTANT] * intercept]
 

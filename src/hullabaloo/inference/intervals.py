@@ -17,8 +17,9 @@ from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import one_of
 
+DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients. More budget, fewer columns or more records help."
 FAR = (
-    "No errors are told{}: the released coefficients are {:.2g} from their estimates in predictions on the scale of the link, and what is released of the curvature "
+    "No errors are told{}: the released coefficients are {:.2g} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature "
     "holds within {}. A set or a penalty may hold them, or a class be rare: fit with a weaker one, with more budget, or by solver='objective_perturbation'."
 )
 
@@ -78,7 +79,9 @@ def inference(model: FittedModel) -> Inference:
         squared, targets = isinstance(model.loss, Squared), model.encoding.facts.targets
         scores = [FromScore(model, one) for one in release.scores]
         why = [
-            FAR.format(f" of {name}" * (len(targets) > 1), one.moved, NEAR) if one.far else ""
+            (DROWNED if one.drowned else FAR).format(f" of {name}" * (len(targets) > 1), one.away, NEAR)
+            if one.far
+            else ""
             for one, name in zip(scores, targets, strict=True)
         ]
         if all(why):
