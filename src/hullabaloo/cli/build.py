@@ -237,13 +237,13 @@ def model(path: Path, what: str = "saved model") -> Any:
     """The model in a file that `fit` or `stream` wrote."""
     import json
 
-    from hullabaloo.streaming.model import FORMAT
+    from hullabaloo.streaming.model import StreamModel
 
     existing(path, what)
     document = None
     with suppress(ValueError, OSError, RecursionError):
         document = json.loads(path.read_text(encoding="utf-8"))
-    streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
+    streamed = isinstance(document, dict) and document.get("format") == StreamModel.FORMAT.name
     return hb.streaming.load(path) if streamed else hb.load(path)
 
 
