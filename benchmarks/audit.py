@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from tests.audit.probes import probe, worst
 
 import hullabaloo as hb
 from benchmarks import small
 from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.neighbouring_tables import hardest, staged
-from hullabaloo.audit.probes import probe, worst
 from hullabaloo.audit.streams import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote

@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hullabaloo.curation.process import Process
@@ -20,7 +20,7 @@ from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
-from hullabaloo.release import PrivacyStatement, Release, shown, whole
+from hullabaloo.release import PrivacyStatement, Purchase, Release, shown, stated, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
@@ -58,6 +58,11 @@ class StreamTask(Task):
     def records(self) -> int:
         """The most records that the stream is accounted for."""
         return self.schedule.position(self.schedule.steps)
+
+    @property
+    def as_printed(self) -> bool:
+        """Whether noise is what the paper prints."""
+        return self.calibration is Calibration.PAPER and self.budget.is_private
 
     @property
     def decay(self) -> float:
@@ -112,7 +117,7 @@ def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
 
 def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
     """What the running moments of rows of these facts cost and how they are encoded; draws nothing, reads nothing."""
-    printed = task.calibration is Calibration.PAPER and task.budget.is_private
+    printed = task.as_printed
     sigma = printed_sigma(task, facts) if printed else 0.0
     mechanism, scale = ("tree", PAPER_SCALE) if printed else (task.mechanism, TARGET_SCALE)
     share = None if task.domain.unit is None else task.domain.records_per_unit
@@ -225,20 +230,10 @@ class MomentsProcess(Process):
     def _statement(self) -> PrivacyStatement:
         """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
         task, schedule = self.task, self.schedule
-        seen = schedule.position(schedule.completed(self.position))
-        return PrivacyStatement(
-            event=self.event,
-            budget=task.budget,
-            neighbours=task.neighbours,
-            unit=task.domain.unit or "record",
-            records_per_unit=task.domain.records_per_unit,
-            records=seen if schedule.horizon is None else schedule.horizon,
-            not_private="epsilon" if not task.budget.is_private else "" if task.key is None else "test_key",
-            query_noise=(self._quoted,),
-            horizon=task.records,
-            claimed=task.budget if task.calibration is Calibration.PAPER and task.budget.is_private else None,
-            quoted_line_breaks=task.domain.quoted_line_breaks,
-        )
+        records = schedule.horizon or schedule.position(schedule.completed(self.position))
+        claimed = task.budget if task.as_printed else None
+        bought = Purchase((), self.event, (self._quoted,), records, task.budget, claimed)
+        return replace(stated(task.request, bought, None), horizon=task.records)
 
     def snapshot(self) -> Snapshot:
         """Everything needed to go on, bit for bit. PRIVATE."""

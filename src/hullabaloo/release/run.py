@@ -18,7 +18,7 @@ from hullabaloo.data.parts import PartedRows, check_parts, rows_of
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key
-from hullabaloo.privacy import Allowance, Budget, Calibration, Event, NotPrivateEvent, compose, epsilon_of
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, compose_answers, epsilon_of
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.release import PrivacyStatement
 from hullabaloo.release.request import ReleaseRequest, machine_failures
@@ -148,14 +148,6 @@ def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> 
     )
 
 
-def composed(queries: Sequence[Query]) -> Event:
-    """What all answers cost together."""
-    events = [query.event for query in queries]
-    if any(isinstance(event, NotPrivateEvent) for event in events):
-        return NotPrivateEvent()
-    return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))
-
-
 def buy_queries(
     request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None, *, parted: bool = False
 ) -> Purchase:
@@ -169,7 +161,7 @@ def buy_queries(
             "A question was planned with a query that was not made by the prices it was given, so its price cannot be relied on. "
             "Nothing was charged or read. Make every query by prices.price(...)."
         )
-    event = composed(queries)
+    event = compose_answers(queries)
     if request.budget.is_private and not request.budget.admits(event):
         raise BudgetError(
             f"The plan of {request.what} costs more than the budget {request.budget.describe()} allows. Nothing was charged or read. "
@@ -191,7 +183,7 @@ def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibra
             "on. Nothing was charged or read. Return a Plan whose queries come from prices.price(...)."
         )
     claimed = request.budget if calibration is Calibration.PAPER and request.budget.is_private else None
-    budget, event = request.budget, composed(queries)
+    budget, event = request.budget, compose_answers(queries)
     if budget.is_private and not budget.admits(event):
         if claimed is None:
             raise BudgetError(
