@@ -24,7 +24,6 @@ from hullabaloo.reproduce.worst_cases import (
     Case,
     allowance,
     linear,
-    of_instance,
     spread_lasso,
     spread_risk,
     worst_linear,
@@ -167,7 +166,7 @@ def _hard() -> list[dict[str, Any]]:
     for w in (8, 16, 32):
         instance = hard_lasso(w, w * w, generator=np.random.default_rng(w), share=0.25)
         n = len(instance.y)
-        case = of_instance(instance, L1Ball(1.0), Squared())
+        case = Case(instance.X, instance.y, float(w), Squared(), L1Ball(1.0))
         best = instance.loss(instance.reference)
         row: dict[str, Any] = {"n": n, "p": w * w, "excess_of_zero": instance.loss(np.zeros(w * w)) - best}
         for epsilon in (0.1, 1.0, 10.0):

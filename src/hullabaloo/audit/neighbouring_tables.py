@@ -58,7 +58,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         words=canary.words,
         claim=plan.event,
         parts=compose_answers(about.queries),
-        budget=prepared.budget,
+        budget=prepared.bought.budget,
         log=log,
         released=released,
         opaque=not all(has_law(query, about.tables) for query in _perturbed(about.queries)),

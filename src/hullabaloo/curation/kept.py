@@ -7,7 +7,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
-from hullabaloo.durable.journal import pay, require_own
+from hullabaloo.durable.journal import found_or_begun, pay, require_own
 from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import StateError
@@ -66,12 +66,8 @@ class Kept:
             return cls(plan, terms.key or drawn, None, None, charge)
         file = StateFile(path, key_file, "search")
         try:
-            found = file.open()
-            fresh = found is None
-            if found is None:
-                name, dataset = uuid4().hex, None if terms.ledger is None else terms.dataset
-                found = State(plan.fingerprint, plan.public, name, 0, name, name, dataset, snapshot=_snapshot(drawn))
-                file.write(found)
+            dataset = None if terms.ledger is None else terms.dataset
+            found, fresh = found_or_begun(file, plan.fingerprint, plan.public, dataset, _snapshot(drawn))
             _require_this(file, found, plan)
             charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh)
             key = terms.key or ReleaseKey.reopened(bytes.fromhex(found.snapshot.numbers["secret"]))  # type: ignore[union-attr]  # written with one

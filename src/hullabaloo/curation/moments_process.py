@@ -195,9 +195,6 @@ class MomentsProcess(Process):
         self._curator = StreamCurator(query, key=task.key)
         self._latest: tuple[int, Release] | None = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("A stream under way holds private sums and cannot be pickled or copied.")
-
     @property
     def position(self) -> int:
         """Records taken."""

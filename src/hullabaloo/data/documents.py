@@ -1,7 +1,7 @@
 """Documents: what was released, as versioned JSON files that hold no record."""
 
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +96,7 @@ class Format:
             )
 
 
-class Saved:
+class Saved(ABC):
     """What writes itself as a document of its class's format."""
 
     __slots__ = ()

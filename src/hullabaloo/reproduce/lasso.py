@@ -11,7 +11,7 @@ from hullabaloo.planning.theory.hard_instances import hard_lasso
 from hullabaloo.planning.theory.lower_bounds import lasso_rate
 from hullabaloo.privacy import Allowance, Budget, Calibration
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slope, slopes
-from hullabaloo.reproduce.worst_cases import Case, allowance, of_instance, spread_lasso, spread_risk
+from hullabaloo.reproduce.worst_cases import Case, allowance, spread_lasso, spread_risk
 from hullabaloo.solvers import FrankWolfeSolver
 
 DELTA, LOGARITHMS = 1e-6, 0.1
@@ -73,7 +73,7 @@ def _hard(codes: tuple[int, ...], repeats: int) -> tuple[list[dict[str, Any]], l
         instance = hard_lasso(w, w * w, generator=np.random.default_rng(w), share=0.25)
         n, p = instance.X.shape
         best = instance.loss(instance.reference)
-        case = of_instance(instance, L1Ball(1.0), Squared())
+        case = Case(instance.X, instance.y, math.sqrt(p), Squared(), L1Ball(1.0))
         fits = case.fits(FrankWolfeSolver(), n, allowance(0.1, n**-2.0), repeats)
         excess = min(float(np.mean([instance.loss(theta) for theta in fits])), instance.loss(np.zeros(p))) - best
         named = [instance.agreement(theta) for theta in fits]
