@@ -113,8 +113,9 @@ def _share(text: str) -> bool | float | str:
 
 def level(confidence: float) -> None:
     """Refuse what is no level of an interval."""
-    if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(f"A confidence level lies between 0 and 1, and {confidence:g} was asked; try 0.95.")
+    from hullabaloo.inference.intervals import check_confidence
+
+    check_confidence(confidence)
 
 
 def width(domain: "hb.Domain", columns: int | None, named: str = "") -> None:

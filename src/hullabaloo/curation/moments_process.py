@@ -20,7 +20,7 @@ from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
-from hullabaloo.release import PrivacyStatement, Purchase, Release, shown, stated, whole
+from hullabaloo.release import Purchase, Release, shown, stated, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
@@ -220,17 +220,14 @@ class MomentsProcess(Process):
         settings = {"target_scale": moments.target_scale, "sigma": self._quoted["noise_std_of_sum"], **self._public}
         reason = "one noisy running sum serves every model of the stream"
         plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
-        release = Release.of(solution, self._statement(), plan)
+        task, records = self.task, self.schedule.horizon or self.schedule.position(step)
+        bought = Purchase(
+            (), self.event, (self._quoted,), records, task.budget, task.budget if task.as_printed else None
+        )
+        statement = replace(stated(task.request, bought, None), horizon=task.records)  # whoever has charged adds where
+        release = Release.of(solution, statement, plan)
         self._latest = step, release
         return release
-
-    def _statement(self) -> PrivacyStatement:
-        """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
-        task, schedule = self.task, self.schedule
-        records = schedule.horizon or schedule.position(schedule.completed(self.position))
-        claimed = task.budget if task.as_printed else None
-        bought = Purchase((), self.event, (self._quoted,), records, task.budget, claimed)
-        return replace(stated(task.request, bought, None), horizon=task.records)
 
     def snapshot(self) -> Snapshot:
         """Everything needed to go on, bit for bit. PRIVATE."""

@@ -123,15 +123,19 @@ class Journal:
     def _confirm(self) -> None:
         """Have the ledger accept the last save; it agrees when it has done so already."""
         last = self._state
-        if self._ledger is not None and last is not None and last.dataset is not None and last.token != self._confirmed:
-            self._ledger.advance(
-                last.dataset, last.stream, position=last.position, token=last.token, previous=last.previous
-            )
+        if last is not None and last.token != self._confirmed:
+            confirm(last, self._ledger)
             self._confirmed = last.token
 
 
 def _fresh() -> str:
     return uuid4().hex
+
+
+def confirm(save: State, ledger: Ledger | None) -> None:
+    """Have the ledger, if there is one, accept a save."""
+    if ledger is not None and save.dataset is not None:
+        ledger.advance(save.dataset, save.stream, position=save.position, token=save.token, previous=save.previous)
 
 
 def found_or_begun(

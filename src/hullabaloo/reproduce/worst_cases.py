@@ -12,7 +12,7 @@ from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, S
 from hullabaloo.losses import AnyLoss, Huber, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.theory.hard_instances import orthogonal_block
-from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan, Problem, Solution, Solver
 
@@ -137,8 +137,3 @@ def entropy_risk(columns: int, records: int, given: Allowance, draws: int, *, fi
     fits = case.fits(MirrorDescentSolver(composite=1.0), records, given, draws, first=first)
     losses = [float(slope @ theta) + mirror.value(theta) for theta in (best, *fits)]
     return float(np.mean(losses[1:])) - losses[0]
-
-
-def allowance(epsilon: float, delta: float) -> Allowance:
-    """The exact accounting of (ε, δ)."""
-    return Allowance(Budget(epsilon, delta))
