@@ -22,6 +22,7 @@ from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
 from hullabaloo.release import Purchase, Release, shown, stated, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
+from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
 FORMAT = 1
@@ -133,11 +134,7 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
             f"The noise that the paper prints for the tree mechanism costs more than the budget {task.budget.describe()} that it is printed for. "
             "Nothing was charged or read. Use calibration='exact', whose noise is as much as the budget needs."
         )
-    if task.budget.is_private and not task.budget.admits(query.event):
-        raise BudgetError(
-            f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
-            "or read. This is a fault of the planner; please report it."
-        )
+    refuse_overspent(f"The noise of mechanism {task.mechanism!r}", task.budget, task.budget.admits(query.event))
     return query
 
 
