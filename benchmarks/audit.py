@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from tests.audit.probes import probe, worst
 
 import hullabaloo as hb
 from benchmarks import small
 from hullabaloo.audit.canary import surroundings
 from hullabaloo.audit.evidence import Evidence
 from hullabaloo.audit.neighbouring_tables import hardest, staged
-from hullabaloo.audit.probes import probe, worst
 from hullabaloo.audit.streams import of_stream
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curation.scoring import score_quote
@@ -95,7 +95,7 @@ def pilot(subject: Subject) -> float:
     """ε that is likely to be proved, with half a chance to be wrong."""
     evidence = Evidence(subject, "transcript")
     for done in range(PILOT):
-        evidence.add(done % 2, None)
+        evidence.runs.take(evidence.subject, evidence.method, done % 2, None)
     return evidence.bounds(0.5).epsilon
 
 
@@ -216,7 +216,7 @@ def audited(name: str, runs: int | None = None) -> dict[str, Any]:
     usual = SECONDS_OF_THE_WEAK if weak else SECONDS
     longest = next((seconds for start, seconds in SLOWEST.items() if name.startswith(start)), usual)
     while done < limit and (done % 100 or time.perf_counter() - begun < longest):
-        evidence.add(done % 2, None)
+        evidence.runs.take(evidence.subject, evidence.method, done % 2, None)
         done += 1
     bounds, faults = evidence.bounds(0.05), evidence.faults()
     return {
@@ -247,7 +247,7 @@ def fingerprint() -> dict[str, Any]:
         subject = made(*arguments, **({"tries": 0} if made is model else {}))
         evidence = Evidence(subject, "transcript")
         for truth in (0, 1):
-            evidence.add(truth, small.KEY)
+            evidence.runs.take(evidence.subject, evidence.method, truth, small.KEY)
         found[arguments[0] if made is model else name] = [
             evidence.epsilon,
             evidence.mu,

@@ -30,9 +30,9 @@ from hullabaloo.losses import Huber, Logistic, Squared
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.theory.coordinate_bounds import strongly_convex_bound, updates_that_halve
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
-from hullabaloo.privacy import Allowance
+from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.reproduce.widths import sets
-from hullabaloo.reproduce.worst_cases import STEEP, Case, allowance, linear, spread_lasso, worst_linear
+from hullabaloo.reproduce.worst_cases import STEEP, Case, linear, spread_lasso, worst_linear
 from hullabaloo.solvers import (
     CoordinateDescentSolver,
     FrankWolfeSolver,
@@ -44,7 +44,7 @@ from hullabaloo.solvers import (
 from hullabaloo.solvers.coordinate.coordinate_rule import Schedule
 
 SIZES, DRAWS, P = (10_000, 100_000), 6, 64
-GIVEN = allowance(1.0, 1e-6)
+GIVEN = Allowance(Budget(1.0, 1e-6))
 
 
 def fingerprint() -> dict[str, Any]:

@@ -22,9 +22,7 @@ from hullabaloo.reproduce.widths import sets
 from hullabaloo.reproduce.worst_cases import (
     STEEP,
     Case,
-    allowance,
     linear,
-    of_instance,
     spread_lasso,
     spread_risk,
     worst_linear,
@@ -40,7 +38,7 @@ SPREAD = 100_000  # records up to which 1024 columns are enough to spread coeffi
 
 def fingerprint() -> dict[str, Any]:
     """The papers' noise beside ours, widths of all sets, and the risk of small worst cases."""
-    given, direction = allowance(EPSILON, DELTA), np.full(16, 0.25)
+    given, direction = Allowance(Budget(EPSILON, DELTA)), np.full(16, 0.25)
     lasso = spread_lasso(16, 4, L1Ball(1.0), Squared()).fits(FrankWolfeSolver(clip=1.0, steps=4), 1000, given, 1)
     return {
         "noise": _noise(),
@@ -72,7 +70,7 @@ def _rates() -> list[dict[str, Any]]:
     """Excess risk over three decades of n: linear losses, the same with a ridge by the steps of Theorem A.1, and the lasso of spread coefficients."""
     rows: list[dict[str, Any]] = []
     u = np.full(64, 0.125)
-    given = allowance(EPSILON, DELTA)
+    given = Allowance(Budget(EPSILON, DELTA))
     for n in (1000, 3200, 10_000, 32_000, 100_000, 320_000, 1_000_000):
         ridge = linear(u, 0.3, L2Ball(0.5), penalty=SquaredL2Penalty(1.0))
         best = STEEP * ridge.X[0]
@@ -93,7 +91,7 @@ def _rates() -> list[dict[str, Any]]:
 
 def _dimensions() -> list[dict[str, Any]]:
     """Mirror descent over the l1 and the l2 ball of radius ½ as p grows; n = 10 000."""
-    given, n, rows = allowance(EPSILON, DELTA), 10_000, []
+    given, n, rows = Allowance(Budget(EPSILON, DELTA)), 10_000, []
     for p in (16, 64, 256, 1024, 4096):
         one, spread = np.zeros(p), np.full(p, 1.0 / math.sqrt(p))
         one[0] = 1.0
@@ -138,7 +136,7 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 def _widths() -> list[dict[str, Any]]:
     """Worst risk over strengths of signal towards an extreme point of each set; n = 10 000, p = 1024, every set of l2 radius ½."""
-    given, n, p, rows = allowance(EPSILON, DELTA), 10_000, 1024, []
+    given, n, p, rows = Allowance(Budget(EPSILON, DELTA)), 10_000, 1024, []
     for name, body in sets(p).items():
         extreme = body.vertex(-np.random.default_rng(1).normal(size=p))
         direction = extreme / np.linalg.norm(extreme)
@@ -167,11 +165,11 @@ def _hard() -> list[dict[str, Any]]:
     for w in (8, 16, 32):
         instance = hard_lasso(w, w * w, generator=np.random.default_rng(w), share=0.25)
         n = len(instance.y)
-        case = of_instance(instance, L1Ball(1.0), Squared())
+        case = Case(instance.X, instance.y, float(w), Squared(), L1Ball(1.0))
         best = instance.loss(instance.reference)
         row: dict[str, Any] = {"n": n, "p": w * w, "excess_of_zero": instance.loss(np.zeros(w * w)) - best}
         for epsilon in (0.1, 1.0, 10.0):
-            fits = case.fits(FrankWolfeSolver(), n, allowance(epsilon, 1.0 / n**2), 2)
+            fits = case.fits(FrankWolfeSolver(), n, Allowance(Budget(epsilon, 1.0 / n**2)), 2)
             row[f"excess, epsilon {epsilon:g}"] = float(np.mean([instance.loss(theta) for theta in fits])) - best
             row[f"signs named, epsilon {epsilon:g}"] = float(np.mean([instance.agreement(theta) for theta in fits]))
         row["rate (n ln n)^(-2/3)"] = lasso_rate(n).value

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from hullabaloo.audit import audit
-from hullabaloo.audit.probes import worst
 from hullabaloo.audit.subject import Subject
 from hullabaloo.curator import query as room
 from hullabaloo.curator.query import Query
@@ -26,6 +25,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import QUERIES, PricedQueries
 from hullabaloo.selection import choice as choices
+from tests.audit.probes import worst
 
 KEY = TestKey(bytes(range(32)))
 MU, EPSILON = 1.5, 1.0

@@ -19,7 +19,6 @@ from hullabaloo.audit import AuditReport
 from hullabaloo.audit.canary import pairs
 from hullabaloo.audit.neighbouring_tables import staged
 from hullabaloo.audit.privacy_loss import PrivacyLoss, flipped
-from hullabaloo.audit.probes import probe
 from hullabaloo.curator import Curator
 from hullabaloo.curator import query as room
 from hullabaloo.data import Rows
@@ -32,6 +31,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.selection import choice, quantiles
+from tests.audit.probes import probe
 
 KEY = TestKey(bytes(range(32)))
 ALARM, DRAWS, EPSILON, RADIUS = 1e-8, 1500, 6.0, 1.5

@@ -135,6 +135,7 @@ ELSEWHERE: Mapping[str, str] = {
     "Solver": "test_foreign_solver.py",
     "Event": "a price: public, and met by no record",
     "Filter": "a rule of prices: public, and met by no record",
+    "Saved": "a document: released numbers and declarations, and met by no record",
     "Table": "test_the_holder_of_the_records_is_asked_the_same",
     "StreamSource": "test_a_source_is_asked_the_same",
     "PrivateLinearModel": "test_an_estimators_own_methods_are_shown_the_same",

@@ -11,7 +11,7 @@ from hullabaloo.geometry import Box, L1Ball, L1Penalty, L2Ball, LpBall, Simplex,
 from hullabaloo.losses import Huber, Logistic, Loss, SmoothedHinge
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, MomentsSolver
-from hullabaloo.solvers.gradient.path_law import PathLaw
+from hullabaloo.solvers.gradient.gradient import PathLaw
 from hullabaloo.solvers.gradient.travel import ProjectedSchedule
 from hullabaloo.solvers.reference import Reference
 from tests.solvers.tables import Table, least_squares, prices, problem, solve, table

@@ -174,7 +174,7 @@ def test_the_state_does_not_grow() -> None:
 def test_a_process_is_not_copied() -> None:
     process = run(task(), part(records(), 0, 50))
     for take in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="private sums"):
+        with pytest.raises(TypeError, match="their sums"):
             take(process)
 
 

@@ -46,8 +46,7 @@ def audit(
     the noise over all runs; (3) lower bounds of μ and ε from the attacker's errors (`bounds.py`).
 
     Args:
-        estimator: a private linear model, or a stream, with a finite budget (or a `Subject`, as `probes.probe` makes of one query); its ledger and its test
-            key are left aside.
+        estimator: a private linear model, or a stream, with a finite budget (or a `Subject`, one query say); its ledger and its test key are left aside.
         runs: how many fits (made even): half of them of either table.
         confidence: of the lower bounds that are reported; the verdict is at 1 − 1e-8.
         method: "transcript", where the attacker sees every answer of the curator; or "released", where only the

@@ -149,10 +149,6 @@ class Evidence:
         self.mu = self.claim.gdp_mu()
         self.runs = Tally()
 
-    def add(self, truth: int, key: TestKey | None) -> None:
-        """Take one run of table number `truth`."""
-        self.runs.take(self.subject, self.method, truth, key)
-
     @property
     def realised(self) -> float:
         """What the canary realises of μ, in the mean over the runs: the share of the claimed ρ, as a share of μ; NaN where unknown."""

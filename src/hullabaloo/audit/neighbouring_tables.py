@@ -16,7 +16,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.errors import HullabalooError
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import compose
+from hullabaloo.privacy import compose_answers
 from hullabaloo.release.planned import Task, prepare
 from hullabaloo.solvers import SeparateTargetsSolver, Solver
 
@@ -57,8 +57,8 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         records=prepared.problem.records,
         words=canary.words,
         claim=plan.event,
-        parts=compose(*(compose(query.event, count=query.count) for query in about.queries)),
-        budget=prepared.budget,
+        parts=compose_answers(about.queries),
+        budget=prepared.bought.budget,
         log=log,
         released=released,
         opaque=not all(has_law(query, about.tables) for query in _perturbed(about.queries)),

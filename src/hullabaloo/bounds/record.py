@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from hullabaloo.codec import arguments
-from hullabaloo.data import BoundedTarget, Domain, Format, Numeric
+from hullabaloo.data import BoundedTarget, Domain, Format, Numeric, Saved
 from hullabaloo.data.files import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
@@ -14,7 +13,7 @@ from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, 
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class PrivateBounds(Printed):
+class PrivateBounds(Saved, Printed):
     """Private bounds of columns; made by `hb.private_bounds`. All of it is public: post-processing of one private release.
 
     Attributes:
@@ -163,15 +162,6 @@ class PrivateBounds(Printed):
         )
         str(made)  # what cannot be shown was changed
         return made
-
-    def save(self, path: str | Path) -> None:
-        """Write them as JSON; a reader sees the old file or the new one."""
-        self.FORMAT.write(self.to_dict(), path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote."""
-        return cls.FORMAT.read(path, cls.from_dict)
 
 
 def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:

@@ -116,8 +116,9 @@ def _share(text: str) -> bool | float | str:
 
 def level(confidence: float) -> None:
     """Refuse what is no level of an interval."""
-    if not 0.0 < confidence < 1.0:
-        raise InvalidParameter(f"A confidence level lies between 0 and 1, and {confidence:g} was asked; try 0.95.")
+    from hullabaloo.inference.intervals import check_confidence
+
+    check_confidence(confidence)
 
 
 def width(domain: "hb.Domain", columns: int | None, named: str = "") -> None:
@@ -240,13 +241,13 @@ def model(path: Path, what: str = "saved model") -> Any:
     """The model in a file that `fit` or `stream` wrote."""
     import json
 
-    from hullabaloo.streaming.model import FORMAT
+    from hullabaloo.streaming.model import StreamModel
 
     existing(path, what)
     document = None
     with suppress(ValueError, OSError, RecursionError):
         document = json.loads(path.read_text(encoding="utf-8"))
-    streamed = isinstance(document, dict) and document.get("format") == FORMAT.name
+    streamed = isinstance(document, dict) and document.get("format") == StreamModel.FORMAT.name
     return hb.streaming.load(path) if streamed else hb.load(path)
 
 

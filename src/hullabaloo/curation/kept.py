@@ -7,7 +7,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
-from hullabaloo.durable.journal import pay, require_own
+from hullabaloo.durable.journal import confirm, found_or_begun, pay, require_own
 from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import StateError
@@ -66,12 +66,8 @@ class Kept:
             return cls(plan, terms.key or drawn, None, None, charge)
         file = StateFile(path, key_file, "search")
         try:
-            found = file.open()
-            fresh = found is None
-            if found is None:
-                name, dataset = uuid4().hex, None if terms.ledger is None else terms.dataset
-                found = State(plan.fingerprint, plan.public, name, 0, name, name, dataset, snapshot=_snapshot(drawn))
-                file.write(found)
+            dataset = None if terms.ledger is None else terms.dataset
+            found, fresh = found_or_begun(file, plan.fingerprint, plan.public, dataset, _snapshot(drawn))
             _require_this(file, found, plan)
             charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh)
             key = terms.key or ReleaseKey.reopened(bytes.fromhex(found.snapshot.numbers["secret"]))  # type: ignore[union-attr]  # written with one
@@ -94,7 +90,7 @@ class Kept:
         end, last = _snapshot(None, best), self._state.token
         state = replace(self._state, snapshot=end, token=uuid4().hex, previous=last, room=self._plan.room)
         self._file.write(state)
-        _confirm(state, self._plan)
+        confirm(state, self._plan.terms.ledger)
 
     def close(self) -> None:
         """Unlock the state file."""
@@ -138,11 +134,5 @@ def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool) -> Ch
     charge = partial(terms.open_stream, event=plan.event, detail=plan.detail)
     made, row = pay(file, found, terms.ledger, charge, fresh=fresh, known=ended)
     if row.token != found.token:
-        _confirm(found, plan)
+        confirm(found, terms.ledger)
     return made
-
-
-def _confirm(state: State, plan: SearchPlan) -> None:
-    ledger = plan.terms.ledger
-    if ledger is not None and state.dataset is not None:
-        ledger.advance(state.dataset, state.stream, position=state.position, token=state.token, previous=state.previous)

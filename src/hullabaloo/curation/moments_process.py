@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hullabaloo.curation.process import Process
@@ -20,8 +20,9 @@ from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
-from hullabaloo.release import PrivacyStatement, Release, shown, whole
+from hullabaloo.release import Purchase, Release, shown, stated, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
+from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
 FORMAT = 1
@@ -58,6 +59,11 @@ class StreamTask(Task):
     def records(self) -> int:
         """The most records that the stream is accounted for."""
         return self.schedule.position(self.schedule.steps)
+
+    @property
+    def as_printed(self) -> bool:
+        """Whether noise is what the paper prints."""
+        return self.calibration is Calibration.PAPER and self.budget.is_private
 
     @property
     def decay(self) -> float:
@@ -112,7 +118,7 @@ def check_stream(task: StreamTask, encoding: Encoding) -> Problem:
 
 def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
     """What the running moments of rows of these facts cost and how they are encoded; draws nothing, reads nothing."""
-    printed = task.calibration is Calibration.PAPER and task.budget.is_private
+    printed = task.as_printed
     sigma = printed_sigma(task, facts) if printed else 0.0
     mechanism, scale = ("tree", PAPER_SCALE) if printed else (task.mechanism, TARGET_SCALE)
     share = None if task.domain.unit is None else task.domain.records_per_unit
@@ -128,11 +134,7 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
             f"The noise that the paper prints for the tree mechanism costs more than the budget {task.budget.describe()} that it is printed for. "
             "Nothing was charged or read. Use calibration='exact', whose noise is as much as the budget needs."
         )
-    if task.budget.is_private and not task.budget.admits(query.event):
-        raise BudgetError(
-            f"The noise of mechanism {task.mechanism!r} costs more than the budget {task.budget.describe()} allows. Nothing was charged "
-            "or read. This is a fault of the planner; please report it."
-        )
+    refuse_overspent(f"The noise of mechanism {task.mechanism!r}", task.budget, task.budget.admits(query.event))
     return query
 
 
@@ -190,9 +192,6 @@ class MomentsProcess(Process):
         self._curator = StreamCurator(query, key=task.key)
         self._latest: tuple[int, Release] | None = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("A stream under way holds private sums and cannot be pickled or copied.")
-
     @property
     def position(self) -> int:
         """Records taken."""
@@ -218,27 +217,14 @@ class MomentsProcess(Process):
         settings = {"target_scale": moments.target_scale, "sigma": self._quoted["noise_std_of_sum"], **self._public}
         reason = "one noisy running sum serves every model of the stream"
         plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
-        release = Release.of(solution, self._statement(), plan)
+        task, records = self.task, self.schedule.horizon or self.schedule.position(step)
+        bought = Purchase(
+            (), self.event, (self._quoted,), records, task.budget, task.budget if task.as_printed else None
+        )
+        statement = replace(stated(task.request, bought, None), horizon=task.records)  # whoever has charged adds where
+        release = Release.of(solution, statement, plan)
         self._latest = step, release
         return release
-
-    def _statement(self) -> PrivacyStatement:
-        """What the models of a stream guarantee, all releases up to the horizon together; whoever has charged adds where."""
-        task, schedule = self.task, self.schedule
-        seen = schedule.position(schedule.completed(self.position))
-        return PrivacyStatement(
-            event=self.event,
-            budget=task.budget,
-            neighbours=task.neighbours,
-            unit=task.domain.unit or "record",
-            records_per_unit=task.domain.records_per_unit,
-            records=seen if schedule.horizon is None else schedule.horizon,
-            not_private="epsilon" if not task.budget.is_private else "" if task.key is None else "test_key",
-            query_noise=(self._quoted,),
-            horizon=task.records,
-            claimed=task.budget if task.calibration is Calibration.PAPER and task.budget.is_private else None,
-            quoted_line_breaks=task.domain.quoted_line_breaks,
-        )
 
     def snapshot(self) -> Snapshot:
         """Everything needed to go on, bit for bit. PRIVATE."""

@@ -63,9 +63,6 @@ class PrefixProcess(Process):
         self._position = 0
         self._release: Release | None = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("A stream under way holds private records and cannot be pickled or copied.")
-
     @property
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on."""

@@ -19,6 +19,9 @@ class Process(ABC):
     # what all releases up to the horizon cost together; charged before the first record is read
     event: Event
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A stream under way holds private records or their sums and cannot be pickled or copied.")
+
     @property
     @abstractmethod
     def fingerprint(self) -> str:

@@ -13,6 +13,7 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import BudgetError
 from hullabaloo.privacy import TAIL_MASS, Event, NotPrivateEvent, Repeats, TunedEvent
 from hullabaloo.release import PlannedFit, ReleaseRequest
+from hullabaloo.release.request import refuse_overspent
 
 FORMAT = 3
 """Version of what a saved search means."""
@@ -154,8 +155,5 @@ def priced(terms: ReleaseRequest, candidates: Sequence[PlannedCandidate], repeat
                 )
         draws = max(draws, math.ceil((one.fit.bought.event.delta0 + one.query.event.delta0) / TAIL_MASS))
     event = TunedEvent(mu, repeats.expected, repeats.shape, draws)
-    if not terms.allowance().takes(event):
-        raise BudgetError(
-            f"The search costs more than the budget {terms.budget.describe()} allows. Nothing was charged or read. This is a fault of the planner; please report it."
-        )
+    refuse_overspent("The search", terms.budget, terms.allowance().takes(event))
     return event

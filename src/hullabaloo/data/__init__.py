@@ -1,7 +1,7 @@
 """The room with the data: declared domains, readers of tables, and the encoded rows for the curator."""
 
 from hullabaloo.data.declarations import Categorical, Numeric
-from hullabaloo.data.documents import Format
+from hullabaloo.data.documents import Format, Saved
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.encoding import INTERCEPT, Encoding
 from hullabaloo.data.files import domain_template
@@ -20,7 +20,7 @@ from hullabaloo.data.threads import cores
 
 __all__ = [
     "INTERCEPT", "MOST_PER_UNIT", "UNNAMED", "BoundedTarget", "Categorical", "ClassTarget", "Domain", "Encoding",
-    "Format", "Grid", "LevelIndex", "Numeric", "PartedRows", "RowFacts", "Rows", "Table", "TableSchema", "TargetScale",
+    "Format", "Grid", "LevelIndex", "Numeric", "PartedRows", "RowFacts", "Rows", "Saved", "Table", "TableSchema", "TargetScale",
     "columns_of", "cores", "describe_table", "domain_template", "feature_columns",
     "names_of", "open_table", "path_of", "role_columns", "table_of", "write_whole",
 ]  # fmt: skip

@@ -1,10 +1,11 @@
 """Documents: what was released, as versioned JSON files that hold no record."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
@@ -93,3 +94,32 @@ class Format:
                 f"{where} has format version {data.get('format_version')!r}, and this library reads version {self.version}. Use the "
                 f"library version that wrote it{'' if wrote is None else f' ({wrote})'}, or a newer one."
             )
+
+
+class Saved(ABC):
+    """What writes itself as a document of its class's format."""
+
+    __slots__ = ()
+    FORMAT: ClassVar[Format]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it as versioned JSON, atomically: released numbers and declarations, no records."""
+        self.FORMAT.write(self.to_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            InvalidParameter: there is no such file, or it is none that `save` wrote, or of another version.
+        """
+        return cls.FORMAT.read(path, cls.from_dict)

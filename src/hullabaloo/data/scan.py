@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from narwhals.dependencies import is_pandas_like_dataframe
 
@@ -14,13 +13,13 @@ from hullabaloo.data.engines.base import Engine, Parts, Reading
 from hullabaloo.data.engines.cache import folder_of
 from hullabaloo.data.engines.cluster import Remote, RemoteFrame
 from hullabaloo.data.engines.local import Local
-from hullabaloo.data.given import names_of
 from hullabaloo.data.readers.csvfile import CsvTable
 from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
+from hullabaloo.data.sources.json_lines import JsonLines
 from hullabaloo.data.sparse_lists import SparseLists
-from hullabaloo.data.table import Table, cells_schema
+from hullabaloo.data.table import Table
 from hullabaloo.errors import InvalidParameter, SchemaError
 
 KEEP = 2**30
@@ -192,9 +191,6 @@ def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None
     return Batches(giver)
 
 
-# Where files that are read in parts lie: JSON Lines by their path, and whatever `fsspec` opens by its address.
-
-
 class RemotePath:
     """A file or folder by its address, as far as readers ask about a path. What its store says when it fails may hold passwords, and is left out."""
 
@@ -230,40 +226,3 @@ class RemotePath:
     def open(self, mode: str) -> Any:
         """The file."""
         return self._store.open(self._path, mode)
-
-
-class JsonLines:
-    """A JSON Lines file: every line is a record, by the rule of `data/sources/json_lines.py`."""
-
-    quoted_line_breaks: bool | None = None
-
-    def __init__(self, path: Path | RemotePath, columns: Sequence[str] | None) -> None:
-        if columns is None:
-            raise SchemaError(
-                "A JSON Lines file declares no columns, and to look them up in its records would tell of them. Pass hb.scan(path, columns=['age', 'cost'])."
-            )
-        self._path, self._names = path, names_of(columns, "columns")
-        self.schema = cells_schema(self._names, len(self._names))
-        with self._file():
-            pass
-
-    def _file(self) -> BinaryIO:
-        try:
-            file: BinaryIO = self._path.open("rb")
-        except FileNotFoundError:
-            raise SchemaError("There is no such JSON Lines file. Pass its path; nothing was read or charged.") from None
-        return file
-
-    @property
-    def n_rows(self) -> int:
-        """The number of lines; takes a pass."""
-        with self._file() as file:
-            return sum(1 for _ in file)
-
-    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
-        """Parts of at most so many records."""
-        from hullabaloo.data.sources.json_lines import table_of_lines
-
-        with self._file() as file:
-            while lines := list(islice(file, rows)):
-                yield table_of_lines(lines, self._names)

@@ -72,12 +72,7 @@ class Journal:
             return cls(None, None, ledger, None if ledger is None else charge(_fresh())), None
         file = StateFile(state, key_file)
         try:
-            found = file.open()
-            fresh = found is None
-            if found is None:
-                name = _fresh()
-                found = State(fingerprint, public, name, 0, name, name, None if ledger is None else dataset)
-                file.write(found)
+            found, fresh = found_or_begun(file, fingerprint, public, None if ledger is None else dataset)
             require_own(file, found, fingerprint, public, None if ledger is None else dataset)
             paid = None
             if ledger is not None:
@@ -128,15 +123,31 @@ class Journal:
     def _confirm(self) -> None:
         """Have the ledger accept the last save; it agrees when it has done so already."""
         last = self._state
-        if self._ledger is not None and last is not None and last.dataset is not None and last.token != self._confirmed:
-            self._ledger.advance(
-                last.dataset, last.stream, position=last.position, token=last.token, previous=last.previous
-            )
+        if last is not None and last.token != self._confirmed:
+            confirm(last, self._ledger)
             self._confirmed = last.token
 
 
 def _fresh() -> str:
     return uuid4().hex
+
+
+def confirm(save: State, ledger: Ledger | None) -> None:
+    """Have the ledger, if there is one, accept a save."""
+    if ledger is not None and save.dataset is not None:
+        ledger.advance(save.dataset, save.stream, position=save.position, token=save.token, previous=save.previous)
+
+
+def found_or_begun(
+    file: StateFile, fingerprint: str, public: Mapping[str, Any], dataset: str | None, snapshot: Snapshot | None = None
+) -> tuple[State, bool]:
+    """The last save; or, and then it is True, the first one of a new stream or search, under a fresh name."""
+    if (found := file.open()) is not None:
+        return found, False
+    name = _fresh()
+    made = State(fingerprint, public, name, 0, name, name, dataset, snapshot=snapshot)
+    file.write(made)
+    return made, True
 
 
 def pay(

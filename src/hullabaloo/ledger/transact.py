@@ -85,16 +85,15 @@ def _replaced(address: Address) -> str:
 def _no_ledger(address: Address, backend: Backend, error: DBAPIError, *, missing_ok: bool) -> str:
     """The sentence for an address at which no ledger was made; "" for any other failure."""
     if backend.lacks_tables(error):
-        return (
-            f"The database {address.shown} can be opened but holds no ledger, so nothing can be charged and nothing was "
-            "read. Check the address, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
-        )
-    if address.is_sqlite and not missing_ok and not address.path.exists():
-        return (
-            f"There is no ledger at {address.shown}: the file does not exist, so nothing can be charged and nothing was "
-            "read. Check the path, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
-        )
-    return ""
+        found = f"The database {address.shown} can be opened but holds no ledger"
+    elif address.is_sqlite and not missing_ok and not address.path.exists():
+        found = f"There is no ledger at {address.shown}: the file does not exist"
+    else:
+        return ""
+    return (
+        f"{found}, so nothing can be charged and nothing was read. Check the address, or make a ledger there with Ledger.create or "
+        "`hullabaloo ledger create`."
+    )
 
 
 def _primary(error: SQLAlchemyError | OSError) -> str:

@@ -215,8 +215,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
-        fitted = fit(self._task(encoding), source, y, sample_weight, encoding, points)
-        self._finish(fitted.release, encoding, fitted.named)
+        release = fit(self._task(encoding), encoding, source, y, sample_weight, points)
+        self._finish(release, encoding, source.schema.names is not None)
         if callback is not None:
             self._tell(callback, points or [])
         return self

@@ -4,14 +4,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import methodcaller
-from pathlib import Path
 from statistics import NormalDist
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.data import Domain, Encoding, Format, feature_columns, role_columns
+from hullabaloo.data import Domain, Encoding, Format, Saved, feature_columns, role_columns
 from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import DomainError, InvalidParameter
 from hullabaloo.inference.fitted import FittedModel
@@ -30,11 +29,9 @@ from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.periodic_erm import PeriodicModel
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
 
-FORMAT = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Evaluation(Printed):
+class Evaluation(Saved, Printed):
     """How good a model is on sensitive records; prints as text, shows as HTML in a notebook.
 
     Attributes:
@@ -53,6 +50,8 @@ class Evaluation(Printed):
     statement: PrivacyStatement
     notes: tuple[str, ...]
     residuals: tuple[ResidualBin, ...] = ()
+
+    FORMAT: ClassVar[Format] = Format("hullabaloo evaluation", "evaluation", "Evaluation.save(path)")
 
     @property
     def _percent(self) -> str:
@@ -106,7 +105,7 @@ class Evaluation(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; what is infinite is None."""
-        return {**FORMAT.head, **arguments(self)}
+        return {**self.FORMAT.head, **arguments(self)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Evaluation":
@@ -115,7 +114,7 @@ class Evaluation(Printed):
         Raises:
             InvalidParameter: it is no evaluation, or of another version.
         """
-        FORMAT.check(data)
+        cls.FORMAT.check(data)
         made = cls(
             model=str(data["model"]),
             values={name: Measured.from_dict(one) for name, one in data["values"].items()},
@@ -127,19 +126,6 @@ class Evaluation(Printed):
         )
         str(made), made.card_entry()  # what cannot be shown was changed
         return made
-
-    def save(self, path: str | Path) -> None:
-        """Write it as JSON, atomically: numbers, intervals and the statement, no records."""
-        FORMAT.write(self.to_dict(), path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "Evaluation":
-        """Read what `save` wrote.
-
-        Raises:
-            InvalidParameter: the file is missing, damaged, or something else.
-        """
-        return FORMAT.read(path, cls.from_dict)
 
 
 def _error(value: float) -> str:

@@ -25,8 +25,6 @@ from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.tables import Printed
 
-SHAPES = ("geometric", "logarithmic", "poisson")
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchPrice(Printed):
@@ -250,11 +248,6 @@ class PrivateSearchCV(Around):
         domain, _, _ = clone(model).set_params(budget=self.budget)._declared()
         terms = ReleaseRequest(**terms_of(self, domain, model.neighbours) | {"what": f"search of {label_of(model)}"})
         terms.check()
-        if isinstance(self.shape, str) and self.shape not in SHAPES:
-            raise InvalidParameter(
-                f"shape={self.shape!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', "
-                "'poisson' (most even, and dearest), or a number between 0 (logarithmic) and 1 (geometric)."
-            )
         repeats = Repeats(expected_runs(self.expected_candidates, len(candidates)), self.shape)
         mu = base_mu(self.budget, repeats.expected, repeats.shape, terms.allowance().filter)
         return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms, repeats

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -148,6 +148,14 @@ def compose(*events: Event, count: int = 1) -> Event:
     """
     composed = ComposedEvent(tuple((event, count) for event in events))
     return composed.parts[0][0] if len(composed.parts) == 1 and composed.parts[0][1] == 1 else composed
+
+
+def compose_answers(queries: Iterable[Any]) -> Event:
+    """Compose what all answers to priced queries cost."""
+    events = [(query.event, query.count) for query in queries]
+    if any(isinstance(event, noise_events.NotPrivateEvent) for event, _ in events):
+        return noise_events.NotPrivateEvent()
+    return compose(*(compose(event, count=count) for event, count in events))
 
 
 def event_from_dict(state: Mapping[str, Any]) -> Event:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, TargetScale
+from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, Table, TargetScale
 from hullabaloo.data.parts import check_parts
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
@@ -67,12 +67,6 @@ class Task:
         """What a fit shares with every other question to a table."""
         return ReleaseRequest(self.what, self.domain, self.budget, self.neighbours, self.ledger, self.dataset, self.key)
 
-    def encoding_for(self, table: Any, target: Any = None, weight: Any = None) -> Encoding:
-        """The public encoding of a table, from its declared schema alone."""
-        return self.domain.encoding_for(
-            table, target, weight=weight, fit_intercept=self.fit_intercept, scale=self.scale, exposure=self.exposure
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedFit:
@@ -86,11 +80,6 @@ class PlannedFit:
     allowance: Allowance
     bought: Purchase
     without: str = ""
-
-    @property
-    def budget(self) -> Budget:
-        """What the fit declares."""
-        return self.bought.budget
 
     def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
         """Carry the plan out; `points` takes the iterates."""
@@ -349,27 +338,11 @@ def allowance(task: Task) -> Allowance:
     return task.request.allowance(task.calibration)
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A release, the plan that it followed, and whether the table's columns have names."""
-
-    release: Release
-    planned: PlannedFit
-    named: bool
-
-
 def fit(
-    task: Task,
-    table: Any,
-    target: Any = None,
-    weight: Any = None,
-    encoding: Encoding | None = None,
-    points: list[Array] | None = None,
-) -> Fitted:
-    """Carry a task out on a table; `encoding` is `task.encoding_for` of it where that is known already, and `points` takes the iterates."""
+    task: Task, encoding: Encoding, source: Table, target: Any, weight: Any, points: list[Array] | None = None
+) -> Release:
+    """Carry a task out on an opened table, by its encoding; `points` takes the iterates."""
     request = task.request
-    source = request.domain.open(table, parts=True)
-    encoding = task.encoding_for(source, target, weight) if encoding is None else encoding
     check_parts(encoding, source, target, weight)
     if task.calibration is Calibration.EXACT:  # a paper's noise is declared as what it guarantees
         request.refuse_hopeless()
@@ -377,4 +350,4 @@ def fit(
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
     solve = partial(planned.solve, points=points)
     done = run_release(request, encoding, planned.bought, solve, source, target, weight, detail=detail)
-    return Fitted(planned.release(done.found, done.statement), planned, named=source.schema.names is not None)
+    return planned.release(done.found, done.statement)

@@ -11,15 +11,10 @@ import numpy as np
 
 from hullabaloo.data import Domain
 from hullabaloo.data.table import MEMORY, TornTable
-from hullabaloo.errors import DomainError, EventRefused, InvalidParameter
+from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose, filter_named
-
-TORN = (
-    "The table could not be read to its end: its file is damaged, or its disk failed. Nothing is released, and a charge that was "
-    "made stays. Repair the file, and see that it can be read, before paying again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +134,14 @@ class ReleaseRequest:
         }
 
 
+def refuse_overspent(what: str, budget: Budget, admitted: bool) -> None:
+    """Refuse what costs more than its budget, which no planner makes."""
+    if not admitted:
+        raise BudgetError(
+            f"{what} costs more than the budget {budget.describe()} allows. Nothing was charged or read. This is a fault of the planner; please report it."
+        )
+
+
 @contextmanager
 def machine_failures() -> Iterator[None]:
     """Around all that reads records: a machine that fails says so in our words, as others' hold numbers of rows or bytes of a file."""
@@ -149,10 +152,10 @@ def machine_failures() -> Iterator[None]:
     except TornTable as error:
         raise type(error) from None
     except OSError:
-        raise OSError(TORN) from None
+        raise TornTable from None
     except Exception as error:
         # pyarrow's readers' errors are of a kind of their own; no method of the error is asked
         arrow = sys.modules.get("pyarrow")
         if arrow is not None and issubclass(type(error), arrow.ArrowException):
-            raise OSError(TORN) from None
+            raise TornTable from None
         raise

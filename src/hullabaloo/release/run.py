@@ -18,10 +18,10 @@ from hullabaloo.data.parts import PartedRows, check_parts, rows_of
 from hullabaloo.errors import BudgetError, InvalidParameter
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key
-from hullabaloo.privacy import Allowance, Budget, Calibration, Event, NotPrivateEvent, compose, epsilon_of
+from hullabaloo.privacy import Allowance, Budget, Calibration, Event, compose_answers, epsilon_of
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.release import PrivacyStatement
-from hullabaloo.release.request import ReleaseRequest, machine_failures
+from hullabaloo.release.request import ReleaseRequest, machine_failures, refuse_overspent
 from hullabaloo.solvers import Plan
 
 T = TypeVar("T")
@@ -148,14 +148,6 @@ def stated(request: ReleaseRequest, bought: Purchase, charge: Charge | None) -> 
     )
 
 
-def composed(queries: Sequence[Query]) -> Event:
-    """What all answers cost together."""
-    events = [query.event for query in queries]
-    if any(isinstance(event, NotPrivateEvent) for event in events):
-        return NotPrivateEvent()
-    return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))
-
-
 def buy_queries(
     request: ReleaseRequest, encoding: Encoding, buy: Buy, rows: int | None, *, parted: bool = False
 ) -> Purchase:
@@ -163,18 +155,9 @@ def buy_queries(
     request.check()
     records = request.records(rows)
     prices = PricedQueries(encoding.facts, request.neighbours, records, parted)
-    queries = _owned(prices, tuple(buy(prices, request.allowance())))
-    if not queries:
-        raise InvalidParameter(
-            "A question was planned with a query that was not made by the prices it was given, so its price cannot be relied on. "
-            "Nothing was charged or read. Make every query by prices.price(...)."
-        )
-    event = composed(queries)
-    if request.budget.is_private and not request.budget.admits(event):
-        raise BudgetError(
-            f"The plan of {request.what} costs more than the budget {request.budget.describe()} allows. Nothing was charged or read. "
-            "This is a fault of the planner; please report it."
-        )
+    queries = _owned(prices, tuple(buy(prices, request.allowance())) or None, "A question")
+    event = compose_answers(queries)
+    refuse_overspent(f"The plan of {request.what}", request.budget, request.budget.admits(event))
     noise = tuple(query.to_dict() for query in queries)
     return Purchase(queries, event, noise, records, request.budget, parted=parted)
 
@@ -184,32 +167,28 @@ def buy_plan(request: ReleaseRequest, prices: PricedQueries, plan: Plan, calibra
 
     The noise that a paper prints may be less than its claim needs: then the budget that the plan really costs is declared.
     """
-    queries = _owned(prices, plan.queries) if type(plan) is Plan and type(plan.solver) is str else None
-    if queries is None:
-        raise InvalidParameter(
-            f"The plan of solver {plan.solver!r} holds a query that was not made by the prices it was given, so its price cannot be relied "
-            "on. Nothing was charged or read. Return a Plan whose queries come from prices.price(...)."
-        )
+    told = plan.queries if type(plan) is Plan and type(plan.solver) is str else None
+    queries = _owned(prices, told, f"The plan of solver {plan.solver!r}")
     claimed = request.budget if calibration is Calibration.PAPER and request.budget.is_private else None
-    budget, event = request.budget, composed(queries)
-    if budget.is_private and not budget.admits(event):
-        if claimed is None:
-            raise BudgetError(
-                f"The plan of solver {plan.solver!r} costs more than the budget {budget.describe()} allows. Nothing "
-                "was charged or read. This is a fault of the planner; please report it."
-            )
+    budget, event = request.budget, compose_answers(queries)
+    if claimed is None:
+        refuse_overspent(f"The plan of solver {plan.solver!r}", budget, budget.admits(event))
+    elif not budget.admits(event):
         budget = _real_budget(claimed, plan.solver, event)
     noise = tuple(query.to_dict() for query in queries)
     return Purchase(queries, event, noise, prices.records, budget, claimed, prices.parted)
 
 
-def _owned(prices: PricedQueries, queries: object) -> tuple[Query, ...] | None:
-    """These queries as they are made here; None where one of them is not."""
-    if type(queries) is not tuple:
-        return None
-    found = [prices.own(query) for query in queries]
+def _owned(prices: PricedQueries, queries: object, who: str) -> tuple[Query, ...]:
+    """These queries as they are made here; refused where one of them is not."""
+    found = [prices.own(query) for query in queries] if type(queries) is tuple else [None]
     known = tuple(query for query in found if query is not None)
-    return known if len(known) == len(found) else None
+    if len(known) < len(found):
+        raise InvalidParameter(
+            f"{who} holds a query that was not made by the prices it was given, so its price cannot be relied on. Nothing was charged or read. "
+            "Make every query by prices.price(...)."
+        )
+    return known
 
 
 def _real_budget(claimed: Budget, solver: str, event: Event) -> Budget:

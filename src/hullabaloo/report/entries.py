@@ -33,9 +33,9 @@ def entry_from_json(path: str | Path) -> Any:
         InvalidParameter: the file is none.
     """
     from hullabaloo.bounds import PrivateBounds
-    from hullabaloo.model_selection.evaluation import FORMAT, Evaluation
+    from hullabaloo.model_selection.evaluation import Evaluation
 
-    kinds: dict[str, Any] = {PrivateBounds.FORMAT.name: PrivateBounds, FORMAT.name: Evaluation}
+    kinds: dict[str, Any] = {one.FORMAT.name: one for one in (PrivateBounds, Evaluation)}
     place = path_of(path)
     try:
         found = json.loads(place.read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from hullabaloo.planning.theory.hard_instances import hard_lasso
 from hullabaloo.planning.theory.lower_bounds import lasso_rate
 from hullabaloo.privacy import Allowance, Budget, Calibration
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slope, slopes
-from hullabaloo.reproduce.worst_cases import Case, allowance, of_instance, spread_lasso, spread_risk
+from hullabaloo.reproduce.worst_cases import Case, spread_lasso, spread_risk
 from hullabaloo.solvers import FrankWolfeSolver
 
 DELTA, LOGARITHMS = 1e-6, 0.1
@@ -22,7 +22,7 @@ def run(quick: bool) -> Reproduction:
     """Rates in n and p over worst cases, convergence without noise, the hard instance, the printed noise."""
     columns, repeats = (256, 3) if quick else (1024, 5)
     records = [1000, 3200, 10_000, 32_000] if quick else [1000, 3200, 10_000, 32_000, 100_000]
-    given = allowance(1.0, DELTA)
+    given = Allowance(Budget(1.0, DELTA))
     rates = [[spread_risk(columns, n, given, 1, first=one) for n in records] for one in range(repeats)]
     wide = [64, 128, 256, 512] if quick else [64, 128, 256, 512, 1024, 2048]
     widths = [[spread_risk(p, 3200, given, 1, first=one) for p in wide] for one in range(repeats)]
@@ -73,8 +73,8 @@ def _hard(codes: tuple[int, ...], repeats: int) -> tuple[list[dict[str, Any]], l
         instance = hard_lasso(w, w * w, generator=np.random.default_rng(w), share=0.25)
         n, p = instance.X.shape
         best = instance.loss(instance.reference)
-        case = of_instance(instance, L1Ball(1.0), Squared())
-        fits = case.fits(FrankWolfeSolver(), n, allowance(0.1, n**-2.0), repeats)
+        case = Case(instance.X, instance.y, math.sqrt(p), Squared(), L1Ball(1.0))
+        fits = case.fits(FrankWolfeSolver(), n, Allowance(Budget(0.1, n**-2.0)), repeats)
         excess = min(float(np.mean([instance.loss(theta) for theta in fits])), instance.loss(np.zeros(p))) - best
         named = [instance.agreement(theta) for theta in fits]
         shares += named

@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.curator import Curator
-from hullabaloo.data.source import Rows
 from hullabaloo.geometry import Cardinality, ConcaveCardinality, GroupCover, Intervals, SetFunction, SubmodularPenalty
 from hullabaloo.geometry.submodular.norm import omega, project_polyhedron
 from hullabaloo.losses import Squared
-from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, mean_error, slope
 from hullabaloo.reproduce.worst_cases import Case
@@ -52,10 +49,7 @@ class Table:
         """θ, its trace and the plan."""
         n, p = self.X.shape
         case = Case(self.X, self.y, math.sqrt(p), Squared(), penalty=self.penalty)
-        problem = case.problem(n)
-        plan: Any = solver.plan(problem, case.prices(n), Allowance(budget))
-        rows, key = Rows(self.X, self.y[:, None]), TestKey(bytes(32)).derive(draw)
-        found = solver.run(problem, plan, Curator(rows, plan.queries, key=key))
+        (found,), plan = case.solved(solver, n, Allowance(budget), 1, draw)
         return found.theta[:, 0], found.trace[0] if found.trace else {}, plan
 
     def value(self, theta: Array, clip: float = math.inf) -> float:

@@ -12,7 +12,6 @@ from hullabaloo.privacy.event_calibrate import paper_objective_perturbation
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slopes
 from hullabaloo.reproduce.worst_cases import (
     Case,
-    allowance,
     entropy_risk,
     linear,
     ridge_risk,
@@ -48,7 +47,7 @@ def sets(p: int) -> dict[str, geometry.ConvexSet]:
 
 def run(quick: bool) -> Reproduction:
     """Rates in n, dependence on p, risk by width of nine sets, an oracle with noise, the printed noise and what it costs."""
-    repeats, given = (3 if quick else 5), allowance(1.0, DELTA)
+    repeats, given = (3 if quick else 5), Allowance(Budget(1.0, DELTA))
     records = [1000, 3200, 10_000, 32_000] if quick else [1000, 3200, 10_000, 32_000, 100_000]
     columns = [16, 64, 256, 1024] if quick else [16, 64, 256, 1024, 4096]
     spread, frank_wolfe = np.full(64, 0.125), 256 if quick else 1024

@@ -11,10 +11,10 @@ from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.theory.hard_instances import HardLasso, orthogonal_block
-from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.planning.theory.hard_instances import orthogonal_block
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Problem, Solver
+from hullabaloo.solvers import FrankWolfeSolver, MirrorDescentSolver, Plan, Problem, Solution, Solver
 
 Array = np.ndarray
 STEEP = 0.5
@@ -61,11 +61,17 @@ class Case:
 
         Draws are numbered from `first` on; equal numbers have equal noise.
         """
+        return [found.theta[:, 0] for found in self.solved(solver, records, allowance, draws, first)[0]]
+
+    def solved(
+        self, solver: Solver, records: int, allowance: Allowance, draws: int, first: int = 0
+    ) -> tuple[list[Solution], Plan]:
+        """What `fits` are the models of, and their plan."""
         problem = self.problem(records)
         plan: Any = solver.plan(problem, self.prices(records), allowance)
         queries = [query.resized(len(self.y)) for query in plan.queries]
         rows, keys = Rows(self.X, self.y[:, None]), map(TestKey(bytes(32)).derive, range(first, first + draws))
-        return [solver.run(problem, plan, Curator(rows, queries, key=key)).theta[:, 0] for key in keys]
+        return [solver.run(problem, plan, Curator(rows, queries, key=key)) for key in keys], plan
 
 
 def linear(direction: Array, signal: float, body: ConvexSet, *, penalty: Penalty | None = None) -> Case:
@@ -131,13 +137,3 @@ def entropy_risk(columns: int, records: int, given: Allowance, draws: int, *, fi
     fits = case.fits(MirrorDescentSolver(composite=1.0), records, given, draws, first=first)
     losses = [float(slope @ theta) + mirror.value(theta) for theta in (best, *fits)]
     return float(np.mean(losses[1:])) - losses[0]
-
-
-def of_instance(instance: HardLasso, body: ConvexSet, loss: AnyLoss) -> Case:
-    """The hard lasso as a case."""
-    return Case(instance.X, instance.y, math.sqrt(instance.X.shape[1]), loss, body)
-
-
-def allowance(epsilon: float, delta: float) -> Allowance:
-    """The exact accounting of (ε, δ)."""
-    return Allowance(Budget(epsilon, delta))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
 from hullabaloo.losses import AnyLoss
-from hullabaloo.privacy import Allowance, Event, Neighbours, NoisyMoments, NoisyScore, NotPrivateEvent, compose
+from hullabaloo.privacy import Allowance, Event, Neighbours, NoisyMoments, NoisyScore, compose_answers
 from hullabaloo.solvers.public import PublicTable
 
 if TYPE_CHECKING:
@@ -136,9 +136,7 @@ class Plan:
     @property
     def event(self) -> Event:
         """The composition of all the noisy answers that this plan pays for."""
-        if any(isinstance(query.event, NotPrivateEvent) for query in self.queries):
-            return NotPrivateEvent()
-        return compose(*(compose(query.event, count=query.count) for query in self.queries))
+        return compose_answers(self.queries)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,7 +80,7 @@ class ConstantSolver(Solver):
         noise = tuple(one.sigma / problem.records for one in bought)
         if problem.loss.kernel_code in RATES or (bought and _mean_noise(noise) <= LOUD):
             reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
-            return Plan(self.name, bought, MappingProxyType({"sums": noise}), reason)
+            return Plan(self.name, bought, {"sums": noise}, reason)
         inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
         return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
 

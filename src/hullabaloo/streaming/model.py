@@ -4,13 +4,12 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hullabaloo._version import __version__
-from hullabaloo.data import BoundedTarget, Domain, Encoding, Format, table_of
+from hullabaloo.data import BoundedTarget, Domain, Encoding, Format, Saved, table_of
 from hullabaloo.data.encode import NORM_CODES, scaling_of
 from hullabaloo.data.kernels import clip_dense, scale_numeric
 from hullabaloo.data.labels import MISSING, LevelIndex
@@ -29,11 +28,9 @@ from hullabaloo.release import PrivacyStatement, Release
 from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
 
-FORMAT = Format("hullabaloo stream model", "saved model of a stream", "stream.model_at().save(path)")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StreamModel(CoefficientInference):
+class StreamModel(Saved, CoefficientInference):
     """The model that a stream of numbers released after `position` records; reading, copying and keeping it costs nothing.
 
     Predictions are cut off at the declared bounds of the target: every target was clipped to them before it was learned from, so that a
@@ -61,6 +58,10 @@ class StreamModel(CoefficientInference):
     penalty: Penalty | None
     settings: Mapping[str, Any]
     named: bool
+
+    FORMAT: ClassVar[Format] = Format(
+        "hullabaloo stream model", "saved model of a stream", "stream.model_at().save(path)"
+    )
 
     def __getstate__(self) -> dict[str, Any]:
         """What is released, without what is remembered for speed."""
@@ -170,7 +171,7 @@ class StreamModel(CoefficientInference):
         """Everything as JSON-ready values."""
         encoding = self.encoding_
         return {
-            **FORMAT.head,
+            **self.FORMAT.head,
             "library_version": __version__,
             "estimator": self.estimator,
             "domain": self.domain.to_dict(),
@@ -209,19 +210,6 @@ class StreamModel(CoefficientInference):
             settings=dict(data["settings"]),
             named=bool(columns["named"]),
         )
-
-    def save(self, path: str | Path) -> None:
-        """Write the model as versioned JSON, atomically: released numbers and declarations, no records."""
-        FORMAT.write(self.to_dict(), path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "StreamModel":
-        """Read a saved model.
-
-        Raises:
-            InvalidParameter: there is no such file, or it is none that `save` wrote, or of another version.
-        """
-        return FORMAT.read(path, cls.from_dict)
 
 
 load = StreamModel.load

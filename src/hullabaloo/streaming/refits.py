@@ -9,13 +9,14 @@ import numpy as np
 
 from hullabaloo.curation.prefixes import Refits
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import BudgetError, CapabilityError, InvalidParameter
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.planning.choose import best_of, forecasts
 from hullabaloo.planning.favours import FAVOUR, weights
 from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose
 from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import Problem, QueryPrices, Solver
 from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
 
@@ -56,11 +57,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
             "read. Fit less often (every=…), or leave it out: inference=False."
         )
     event = compose(*(one.bought.event for one in fits))
-    if not allowance(task).takes(event):
-        raise BudgetError(
-            f"The {len(fits)} fits up to the horizon cost more than the budget {task.budget.describe()} allows. Nothing was charged "
-            "or read. This is a fault of the planner; please report it."
-        )
+    refuse_overspent(f"The plan of {len(fits)} fits up to the horizon", task.budget, allowance(task).takes(event))
     return Refits(schedule, fits, event)
 
 

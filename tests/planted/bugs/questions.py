@@ -56,14 +56,6 @@ QUESTIONS = (
         ),
     ),
     Bug(
-        "count of a question forgotten",
-        "Bounds of many columns are priced as those of one.",
-        "release.run",
-        old="return compose(*(compose(event, count=query.count) for event, query in zip(events, queries, strict=True)))",
-        new="return compose(*events)",
-        caught_by=("tests/test_bounds.py::test_every_column_is_paid_for",),
-    ),
-    Bug(
         "search: parts by values",
         "Which records are held out depends on their values, so one record that is replaced moves others from part to part.",
         "curation.parts",

@@ -18,17 +18,18 @@ because a batch is begun only where the stack has room for twice `DEEPEST`, what
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import Gap, Portion
 from hullabaloo.data.sources.lines import LineSource
-from hullabaloo.data.table import cells_schema
+from hullabaloo.data.table import Table, cells_schema
+from hullabaloo.errors import SchemaError
 
 DEEPEST = 64
 """Levels of lists and objects in a line, the line's own object included."""
@@ -59,6 +60,41 @@ class JsonLinesSource(LineSource):
         if not lines:
             return Gap.END if self._lines.ended else Gap.IDLE
         return Portion(len(lines), partial(table_of_lines, lines, self._names))
+
+
+class JsonLines:
+    """A JSON Lines file that is read in parts, by its `Path` or `RemotePath`."""
+
+    quoted_line_breaks: bool | None = None
+
+    def __init__(self, path: Any, columns: Sequence[str] | None) -> None:
+        if columns is None:
+            raise SchemaError(
+                "A JSON Lines file declares no columns, and to look them up in its records would tell of them. Pass hb.scan(path, columns=['age', 'cost'])."
+            )
+        self._path, self._names = path, names_of(columns, "columns")
+        self.schema = cells_schema(self._names, len(self._names))
+        with self._file():
+            pass
+
+    def _file(self) -> BinaryIO:
+        try:
+            file: BinaryIO = self._path.open("rb")
+        except FileNotFoundError:
+            raise SchemaError("There is no such JSON Lines file. Pass its path; nothing was read or charged.") from None
+        return file
+
+    @property
+    def n_rows(self) -> int:
+        """The number of lines; takes a pass."""
+        with self._file() as file:
+            return sum(1 for _ in file)
+
+    def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
+        """Parts of at most so many records."""
+        with self._file() as file:
+            while lines := list(islice(file, rows)):
+                yield table_of_lines(lines, self._names)
 
 
 def table_of_lines(lines: Sequence[bytes], names: Sequence[str]) -> RecordTable:

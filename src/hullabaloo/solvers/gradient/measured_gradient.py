@@ -7,8 +7,7 @@ not pay for what they might have been. Steps, travel, cuts and both phases: `sch
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,7 +86,7 @@ class MeasuredGradientSolver(Solver, ABC):
             walk = [steps(to.late * math.sqrt(share), count) for share, count in zip(shares[2:], counts, strict=True)]
             queries += [*before, *walk, *after]
         reason = self._reason(path, problem)
-        return Plan(self.name, tuple(queries), MappingProxyType(path.to_dict()), reason)
+        return Plan(self.name, tuple(queries), asdict(path), reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Measure, walk, measure, walk."""

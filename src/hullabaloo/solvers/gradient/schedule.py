@@ -212,10 +212,6 @@ class GradientSchedule:
             return self.late_reach / bend
         return self.late_reach / (self.ridge * math.sqrt(bend) * typical * self.result_noise * clip_norm)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The settings of a plan."""
-        return asdict(self)
-
 
 class Budgets(NamedTuple):
     """μ of each part: the means, one histogram, the covariance, the first phase's steps, the second phase, the two checks of a public model, and the released curvature."""

@@ -23,8 +23,7 @@ harm, and is clipped at its own bound of |φ'| on |z| ≤ 1, at most 1.
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import AnyLoss, KernelCode, Squared
@@ -87,10 +86,6 @@ class ProjectedSchedule:
     def later(self, w: float) -> float:
         """Step of the second half for boldness w."""
         return (1.0 - w) * self.warmup_step + w * self.main_step
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings of a plan."""
-        return asdict(self)
 
 
 def projected_schedule(problem: Problem, prices: QueryPrices, mu: float) -> ProjectedSchedule:
