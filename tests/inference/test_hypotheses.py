@@ -123,6 +123,23 @@ def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.
         assert seen.tolist() == [place != hidden for place in range(4)]
 
 
+def test_tests_of_columns_that_noise_made_agree_with_their_z() -> None:
+    """Beside columns that are 0 in all records, whose Gram is noise alone and of either sign, what is told at all is told alike: F of one column is its z²."""
+    told, (X, y) = 0, frame(300)
+    for run in range(20):
+        model = hb.LinearRegression(
+            budget=hb.Budget.zcdp(1000.0),
+            domain=hb.Domain(row_norm=1.0, target=(-1, 1)),
+            solver="moments",
+            test_key=KEY.derive(run),
+        ).fit(0.5 * X * [1, 0, 0], y)
+        rows = {row.name: row for row in model.summary().rows}
+        for test in model.joint_tests().rows[:3]:
+            assert test.reason or test.statistic == pytest.approx(rows[test.hypothesis].statistic ** 2, rel=1e-6)
+            told += not test.reason
+    assert told >= 10
+
+
 def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
     """2 000 draws of 5 noisy equations, privacy noise as large as sampling: under the hypothesis of rank 3, P < 0.05 in 5 % ± 5 standard errors,
     P < 0.5 in 50 % ± 5: false alarms below 2e-6 in all."""

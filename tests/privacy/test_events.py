@@ -1,6 +1,7 @@
 import json
 import math
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from hullabaloo.privacy import (
     Event,
     GaussianEvent,
     LaplaceEvent,
+    Neighbours,
     NotPrivateEvent,
+    ObjectivePerturbationEvent,
     PermuteAndFlipEvent,
     SelectionEvent,
     compose,
@@ -192,6 +195,30 @@ def test_tails_are_added_and_bounded_for_large_epsilon() -> None:
     assert quiet.profile(1e3) < 1e-12
     assert quiet.profile(1e3) > 0.0
     assert GaussianEvent(1.0, samples=2**131).profile(1.0) == 1.0
+
+
+WEAK: dict[str, Callable[[float], Event]] = {
+    "gaussian": lambda epsilon: GaussianEvent(1.0 / epsilon),
+    "gaussian, drawn": lambda epsilon: GaussianEvent(1.0 / epsilon, samples=3),
+    "laplace": lambda epsilon: LaplaceEvent(1.0 / epsilon),
+    "laplace, drawn": lambda epsilon: LaplaceEvent(1.0 / epsilon, samples=3),
+    "selection": SelectionEvent,
+    "permute-and-flip": PermuteAndFlipEvent,
+    "objective-perturbation": lambda epsilon: ObjectivePerturbationEvent(1.0 / epsilon, 0.5, Neighbours.REPLACE_ONE),
+    "composed": lambda epsilon: compose(SelectionEvent(epsilon), PermuteAndFlipEvent(epsilon)),
+}
+
+
+@pytest.mark.parametrize("kind", WEAK)
+def test_whatever_the_noise_its_profile_is_a_probability(kind: str) -> None:
+    """Of next to no noise as well, where rounding up must not pass 1: what is bought is told once it has been charged."""
+    for power in range(-8, 13):
+        event = WEAK[kind](2.0**power)
+        for epsilon in (0.0, 1e-9, 0.5 * 2.0**power, 2.0**power, 1e4):
+            assert 0.0 <= event.profile(epsilon) <= 1.0
+            assert delta_of(event, epsilon) == event.profile(epsilon)
+        if power % 4 == 0:
+            assert event.profile(min(epsilon_of(event, 1e-6), 1e9)) <= 1e-6 or math.isinf(epsilon_of(event, 1e-6))
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", None, True, [1.0]])

@@ -98,12 +98,19 @@ def test_the_reach_of_units_is_between_a_few_lengths_and_all() -> None:
         asks.append((of, reach))
         return np.eye(4) * 0.25
 
-    spread, noise = asked(ask, "unit", [1e-6, 1e-3], 2.0, np.eye(4), 9)
+    spread, noise = asked(ask, "unit", [1e-6, 1e-3], 2.0, np.eye(4), 9, 0.0)
     assert [of for of, _ in asks] == ["units", "units"]
     assert asks[0][1] == 18.0
     assert asks[1][1] == pytest.approx(9.0, rel=1e-3)
     assert noise == pytest.approx(1e-3 / 9 * 81.0, rel=1e-3)
     assert np.array_equal(spread, np.eye(4) * 0.25)
+
+
+@pytest.mark.parametrize("trace", [-1.0, -1e-9, 0.0, 1e-9, 1.0])
+def test_errors_alike_for_all_are_no_larger_than_what_noise_leaves_of_the_curvature(trace: float) -> None:
+    """Of a curvature that drowned they were 10^290 times what was released, which overflowed in the summary of a fit that had been charged."""
+    spread, _ = asked(lambda *_: 0.25 * np.eye(4), "homoskedastic", [1e-3], 2.0, trace * np.eye(4) / 4.0, 1, 0.01)
+    assert np.max(np.abs(spread)) <= 0.25 * abs(trace) / max(trace, 0.01)
 
 
 def test_moments_tell_clustered_errors_too() -> None:

@@ -65,7 +65,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             scale, most = float(model.encoding.target_scale[k]), fit.residual + QUANTILE * fit.residual_error
             deviation = math.sqrt(max(fit.residual, 0.0)) * scale
             strength = min(max(fit.residual, 0.0) / max(fit.residual_error, 1e-300), 1e6)
-            half = 0.5 * QUANTILE / max(strength, 1e-300) * deviation
+            half = math.inf if math.isinf(fit.residual_error) else 0.5 * QUANTILE / max(strength, 1e-300) * deviation
             low = math.sqrt(_least(strength, 0.5 * QUANTILE / WIDEST) / max(strength, 1e-300)) * deviation
             text = _range(deviation, half, WIDEST * deviation, ends=(low, math.sqrt(max(most, 0.0)) * scale))
             if (

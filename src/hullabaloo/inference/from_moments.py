@@ -47,7 +47,9 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     share = max(float(gram[-1, -1]), least) if model.encoding.facts.intercept else 1.0
     pull = ridge * theta
     copies = model.encoding.facts.records_per_unit  # records of a unit may be alike
-    found = solved(copies * (variance * gram / share + np.outer(pull, pull)) / n)
+    values, vectors = np.linalg.eigh(gram)
+    varied = (vectors * np.maximum(values, 0.0)) @ vectors.T  # no direction's errors vary by less than nothing
+    found = solved(copies * (variance * varied / share + np.outer(pull, pull)) / n)
     doubt = math.sqrt(
         moments.square_noise**2
         + 4.0 * moments.cross_noise**2 * theta @ theta

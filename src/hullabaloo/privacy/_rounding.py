@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 
@@ -40,6 +41,7 @@ def float_at_most(value: Fraction) -> float:
     return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)
 
 
+@lru_cache(maxsize=4096)
 def reciprocal_at_least(value: float) -> float:
     """Give the smallest float that is not below ``1/value``."""
     inverse = 1.0 / value

@@ -31,7 +31,7 @@ def range_profile(eta: float, epsilon: float) -> float:
     **Guarantee.** Claim: exact for the worst pair. Proof: maximise ``p(t)(1 − e^{ε − t})`` over ``s = e^t``, that is
     ``(e^η − s)(1 − e^ε/s)``; the derivative vanishes at ``s = e^{(η+ε)/2}``. Source: Dong, Durfee & Rogers 2020, §3.
     """
-    return 0.0 if epsilon >= eta else padded(math.expm1((epsilon - eta) / 2.0) ** 2 / -math.expm1(-eta))
+    return 0.0 if epsilon >= eta else min(1.0, padded(math.expm1((epsilon - eta) / 2.0) ** 2 / -math.expm1(-eta)))
 
 
 def range_renyi(eta: float, alpha: float) -> float:

@@ -16,7 +16,7 @@ def response_profile(strength: float, epsilon: float) -> float:
     """
     if epsilon >= strength:
         return 0.0
-    return padded(-math.expm1(epsilon - strength) / (1.0 + math.exp(-strength)))
+    return min(1.0, padded(-math.expm1(epsilon - strength) / (1.0 + math.exp(-strength))))
 
 
 def response_renyi(strength: float, alpha: float) -> float:
@@ -69,7 +69,7 @@ def laplace_profile(strength: float, epsilon: float) -> float:
     gives L_u and L_v the same laws under its own M, both nonincreasing in the same variable: the comonotone coupling, which
     maximises the mean of a supermodular function. The same with other coordinates conditioned on. ∎
     """
-    return 0.0 if epsilon >= strength else padded(-math.expm1((epsilon - strength) / 2.0))
+    return 0.0 if epsilon >= strength else min(1.0, padded(-math.expm1((epsilon - strength) / 2.0)))
 
 
 def laplace_renyi(strength: float, alpha: float) -> float:

@@ -30,7 +30,13 @@ def shares(errors: str, loss: AnyLoss) -> tuple[float, ...]:
 
 
 def asked(
-    ask: Callable[[str, float], Array], errors: str, noises: list[float], wide: float, curvature: Array, copies: int
+    ask: Callable[[str, float], Array],
+    errors: str,
+    noises: list[float],
+    wide: float,
+    curvature: Array,
+    copies: int,
+    least: float,
 ) -> tuple[Array, float]:
     """The spread and its noise, at weights of 1 at most.
 
@@ -40,11 +46,12 @@ def asked(
         wide: the length that 99 % of the gradients are shorter than.
         curvature: as the spread is seen.
         copies: m.
+        least: what of the curvature's trace is told from noise.
     """
     if errors == "homoskedastic":
         ratio = 1.0
         if noises:
-            ratio = max(float(np.trace(ask("gradients", wide))), 0.0) / max(float(np.trace(curvature)), 1e-300)
+            ratio = max(float(np.trace(ask("gradients", wide))), 0.0) / max(float(np.trace(curvature)), least)
         return ratio * curvature, 0.0
     if errors != "unit":
         return ask("gradients", wide), noises[0] * wide**2

@@ -303,8 +303,9 @@ class _Scores:
             )
             return np.asarray(answer, dtype=np.float64)
 
+        noises, seen = [one / heaviest for one in others], first * R**2 * float(np.linalg.norm(scale**2))
         around, spread_noise = spread.asked(
-            ask, errors, [one / heaviest for one in others], wide * heaviest, curvature, problem.records_per_unit
+            ask, errors, noises, wide * heaviest, curvature, problem.records_per_unit, seen
         )
         squares = heaviest**2 * float(gradients.excess(2)[0])
         return NoisyScore(
