@@ -108,8 +108,10 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     of_curvature = found.curvature_noise * float(found.scale[-1] * np.sqrt(0.5 * (s @ s + s[-1] ** 2)))
     h = float(G[-1, -1]) / a**2
     far = max(float(np.linalg.norm(s)), math.sqrt(max(float(d @ G @ d), 0.0) / max(h, 1e-12)))
-    error = math.hypot(found.score_noise, of_curvature, DOUBT_SCORE * found.excess) / a
-    error = math.hypot(error, found.shortened * far)
+    along = max(float(G[-1, -1]), 0.0) / max(float(np.trace(G)), 1e-300)
+    cut = math.sqrt(found.curvature_noise / max(model.release.plan["settings"]["noises"][1], 1e-300))
+    error = math.hypot(found.score_noise, of_curvature, DOUBT_SCORE * found.excess * math.sqrt(along)) / a
+    error = math.hypot(error, found.shortened * far * math.sqrt(len(d) * max(h, 0.0)) / max(cut, 1e-300))
     if isinstance(model.loss, Squared):
         z = float(np.append(found.centre, 1.0) @ theta)
         mean = z + float(model.encoding.target_offset[target] / model.encoding.target_scale[target])

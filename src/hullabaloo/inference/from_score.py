@@ -60,12 +60,13 @@ FEW = 14.0
 
 class Marked(NamedTuple):
     """Records of a level, or with a value missing, or of a baseline, which all point one way: the encoded column that marks them, of a baseline the first
-    of its category, whether they are a baseline's, their released share, and a usual one of them, (p,)."""
+    of its category, whether they are a baseline's, their released share, a usual one of them, (p,), and their part of `E‖v‖⁴` of all of that column."""
 
     column: int
     baseline: bool
     share: float
     record: Array
+    part: float = 0.0
 
 
 def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
@@ -78,6 +79,7 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
     seen = []
     for group, columns, baseline in groups:
+        first = len(seen)
         without = np.append(found.centre, 1.0)
         without[list(group)] = 0.0
         for column in columns:
@@ -87,6 +89,9 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
         if baseline and columns:
             share = max(1.0 - float(found.centre[list(columns)].sum()), 0.0)
             seen.append(Marked(columns[0], True, share, without))
+        fourths = [one.share * float(np.mean((found.matrix.T @ one.record) ** 2)) ** 2 for one in seen[first:]]
+        whole = max(sum(fourths), 1.0)
+        seen[first:] = [one._replace(part=part / whole) for one, part in zip(seen[first:], fourths, strict=True)]
     return seen
 
 
@@ -148,7 +153,7 @@ def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drown
     length = float(np.linalg.norm(way))
     cut = found.score_noise / model.release.plan["settings"]["score_noise"]
     missed = one.share * lost(model, found, one.record, length, cut)
-    missed += drowned * min(one.share * (length / math.sqrt(len(way))) ** 4, 1.0)
+    missed += drowned * one.part
     if isinstance(model.loss, Logistic | Poisson):
         missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
