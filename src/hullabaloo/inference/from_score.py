@@ -100,14 +100,20 @@ def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.
     is among the `rare`, columns and whether a baseline's (`Marked`).
 
     What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
+    Where all levels are columns the sum is what those left out leave of the constant, and noise may hide either.
     """
     sums, noise = [], found.curvature_noise * found.scale**2
     for block in encoding.layout.onehot if encoding.layout is not None else ():
         columns = [column for column in block.columns if kept[column]]
         if columns and len(columns) < len(block.all_levels):
             one = np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float)
-            part, rest = variances(found.curvature, found.matrix, noise, True, one[None])
-            if part[0] < SEEN * rest[0] or (block.columns[0], True) in rare:
+            left = (
+                np.isin(np.arange(len(kept)), block.columns) & ~kept
+                if len(block.columns) == len(block.all_levels)
+                else one
+            )
+            part, hides = variances(found.curvature, found.matrix, noise, True, np.stack([one, left]))
+            if np.any(part < SEEN * hides) or (block.columns[0], True) in rare:
                 sums.append(one)
     return sums
 
@@ -222,7 +228,12 @@ class FromScore:
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
         self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
         self.project: Array = self.determined @ self.determined.T
-        held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
+        moving = np.linalg.solve(found.matrix, null[:, : null.shape[1] - len(nearly)])
+        usual = np.append(found.centre, 1.0) if nearly else np.zeros(p)
+        still = [
+            found.matrix.T @ (usual * (1.0 - one)) for one in nearly
+        ]  # predictions of records outside, if any, stay
+        held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
         step = score_step(found, INFERENCE, DOUBT, self.basis)
