@@ -8,7 +8,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 - sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
   excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each, and gradients are (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
-  and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. Records of a baseline point one way, too, and what is lost of theirs
+  and besides of what is lost the level's part of E‖v‖⁴, `share (length/√q)⁴` over its sum over the levels of the column, whose long gradients come to all there are. Records of a baseline point one way, too, and what is lost of theirs
   is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: so what these could decide is not told (`decided_by`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
@@ -77,7 +77,7 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     groups: list[tuple[tuple[int, ...], tuple[int, ...], bool]]
     groups = [((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0]
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
-    seen = []
+    seen: list[Marked] = []
     for group, columns, baseline in groups:
         first = len(seen)
         without = np.append(found.centre, 1.0)
