@@ -115,8 +115,8 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     h = float(G[-1, -1]) / a**2
     far = max(float(np.linalg.norm(s)), math.sqrt(max(float(d @ G @ d), 0.0) / max(h, 1e-12)))
     along = max(float(G[-1, -1]), 0.0) / max(float(np.trace(G)), 1e-300)
-    along *= SIGNED if isinstance(model.loss, Squared) else 1.0
-    error = math.hypot(found.score_noise, of_curvature, found.excess * math.sqrt(along)) / a
+    lost = found.excess * math.sqrt(along * (SIGNED if isinstance(model.loss, Squared) else 1.0))
+    error = math.hypot(found.score_noise, of_curvature, lost) / a
     unit = ((model.release.plan.get("settings") or {}).get("noises") or (0.0, math.inf))[1]  # of records of length 1
     within = min(len(d) * max(h, 1e-12) * unit / max(found.curvature_noise, 1e-300), 1.0)
     error = math.hypot(error, found.shortened * far * math.sqrt(within))

@@ -229,10 +229,8 @@ class FromScore:
         self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
         self.project: Array = self.determined @ self.determined.T
         moving = np.linalg.solve(found.matrix, null[:, : null.shape[1] - len(nearly)])
-        usual = np.append(found.centre, 1.0) if nearly else np.zeros(p)
-        still = [
-            found.matrix.T @ (usual * (1.0 - one)) for one in nearly
-        ]  # predictions of records outside, if any, stay
+        # Predictions of records outside such sums stay, so that these, if there are any, have no influence.
+        still = [found.matrix.T @ (np.append(found.centre, 1.0) * (1.0 - one)) for one in nearly]
         held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
