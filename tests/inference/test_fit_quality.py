@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,13 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.inference import fit_quality
 from hullabaloo.inference.fit_quality import QUANTILE, _least, from_score, quality, total
+from hullabaloo.inference.from_score import FromScore
+from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers import Explained, explained
+from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 KEY = TestKey(bytes(range(32)))
 
@@ -98,6 +104,58 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert told is not None
         assert abs(predicted.sum() / y.sum() - told[0]) < 4.0 * told[1] < 0.4
         assert "Predicted / observed total" in dict(model.summary().header)
+
+
+def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.ndarray, NoisyScore]:
+    """A score of 2 000 new records whose long residuals lie above 0 so often, normal, skewed, 0/1 and uniform columns; the total's ratio, coefficients of records without number."""
+    n, q, noise, unit, best = 2_000, 6, 0.008, 0.002, np.array([0.08, -0.04, 0.03, 0.05, 0.0, 0.1])
+    x = np.column_stack([rng.normal(size=(n, 2)), rng.gamma(2.0, size=n), 2.0 * (rng.random(n) < 0.5), rng.uniform(-1.7, 1.7, n), np.ones(n)])  # fmt: skip
+    y = x @ best + 0.1 * (rng.exponential(size=n) * np.where(rng.random(n) < above, 1.0, -1.0) - 2.0 * above + 1.0)
+    matrix = np.diag([1.0, 1.0, math.sqrt(0.5), 1.0, 1.0, (q - 1) ** 0.25])
+    matrix[-1, 2:4] = -math.sqrt(2.0), -1.0
+    point = best + 0.005 * rng.normal(size=q)
+    v, slope = x @ matrix, x @ point - y
+    long = np.linalg.norm(v, axis=1)
+    size = np.abs(slope) * long
+    cuts = np.quantile(size, np.linspace(0.5, 0.999, 60))
+    lost = np.maximum(size[:, None] - cuts, 0.0).mean(axis=0)
+    k = int(np.argmin((DOUBT_SCORE * lost) ** 2 + q * (noise * cuts) ** 2))
+    cut, reach = float(cuts[k]), float(np.quantile(long, 0.9))
+    near = v * np.minimum(1.0, reach / long)[:, None]
+    score = -(v * (slope * np.minimum(1.0, cut / np.maximum(size, 1e-12)))[:, None]).mean(axis=0)
+    square = unit * reach**2 * np.tril(rng.normal(size=(q, q)))
+    found = NoisyScore(
+        point, matrix, score + noise * cut * rng.normal(size=q), near.T @ near / n + (square + square.T) / 2.0,
+        (v * slope[:, None] ** 2).T @ v / n, np.ones(q), noise * cut, unit * reach**2, 1e-4, float(lost[k]), n, "robust",
+        shortened=float(np.maximum(long**2 - reach**2, 0.0).mean()) / q,
+    )  # fmt: skip
+    domain = hb.Domain(features=dict.fromkeys("abcde", (-9, 9)), target={"y": (-1, 1)}, indicators=False)
+    plan = {"settings": {"score_noise": noise, "noises": [unit, unit]}}
+    release = SimpleNamespace(plan=plan, scores=(found,), theta=point[:, None])
+    made = SimpleNamespace(
+        encoding=domain.encoding(), loss=Squared(), neighbours=Neighbours.REPLACE_ONE, release=release
+    )
+    return made, float((x @ point).sum() / y.sum()), best, found
+
+
+def test_errors_told_are_as_long_as_those_that_come() -> None:
+    """Of estimates and of totals, gradients cut where that is best: the root mean square of what comes over what is told is from 0.8 to 1.15.
+
+    Of totals it is the mean over how much more often long residuals lie above 0 than below, from −1 to 1 (Simpson's rule). With other keys
+    300 releases each are outside in one of 100 (of totals, whose mean is 0.85; of 1 500 estimates in fewer than one of 10³).
+    """
+    rng, squares = np.random.default_rng(5), []
+    for above in (0.5, 0.75, 1.0):
+        z, totals = [], []
+        for _ in range(300):
+            made, ratio, best, found = released(rng, above)
+            told, estimator = total(made, 0), FromScore(made, found)
+            assert told is not None
+            totals.append((ratio - told[0]) / told[1])
+            z.append(((estimator.theta - best) / np.sqrt(np.diag(estimator.covariance)))[:-1])
+        assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.15
+        squares.append(float(np.mean(np.square(totals))))
+    assert 0.8 < math.sqrt(float(np.dot(squares, [1 / 6, 4 / 6, 1 / 6]))) < 1.15
 
 
 def test_totals_of_several_classes_are_of_each_against_the_rest() -> None:

@@ -300,6 +300,10 @@ def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(i
     fitted = model._fitted()
     found = fitted.release.scores[0]
     shares = lean(at_ends(found, levels(fitted.encoding, found), intercept)[1] @ found.matrix, found.spread, intercept)
+    parts = [one.part for one in levels(fitted.encoding, found)]
+    assert len(parts) == 3 * intercept
+    assert sum(parts) <= 1.0 + 1e-12
+    assert max([*parts, 0.0]) == (parts[1] if intercept else 0.0)  # of c
     assert shares.sum() == pytest.approx(1.0)
     assert (shares >= (1.0 - CONSTANT * intercept) * EVEN / len(shares) - 1e-12).all()
     names = list(fitted.encoding.feature_names_out)

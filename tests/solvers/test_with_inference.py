@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ import hullabaloo as hb
 from hullabaloo.curator import Curator, views
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.inference.fit_quality import total
+from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
 from hullabaloo.solvers.score.normal_predictions import NormalPredictions
-from hullabaloo.solvers.score.step import after, change, drawn_back, levelled, score_step
+from hullabaloo.solvers.score.step import after, change, drawn_back, faint, levelled, score_step, stepped
 from hullabaloo.solvers.score.with_inference import BLURRED
 
 KEY = TestKey(bytes(range(32)))
@@ -238,6 +240,27 @@ def test_noise_in_the_point_is_drawn_back_as_far_as_the_score_says() -> None:
         assert back[:-1] == pytest.approx(-taken * start[:-1], abs=1e-9)
         assert float(gram[-1] @ back) == pytest.approx(0.0, abs=1e-12)
         assert after(found, back).score == pytest.approx(gram @ (best - start - back))
+
+
+@pytest.mark.parametrize("shortened", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("wild", [5.0, 20.0])
+def test_a_narrow_column_that_is_left_out_leaves_the_total_that_the_release_tells(
+    wild: float, shortened: float
+) -> None:
+    """Its coefficient is 0, and the score after the step is 0 along the constant, though shortened records have less curvature than whole ones."""
+    rng = np.random.default_rng(3)
+    x = np.column_stack([rng.uniform(-0.901, -0.899, 500), rng.uniform(-1, 1, 500), np.ones(500)])
+    matrix = np.array([[10.0, 0.0, 0.0], [0.0, 1.7, 0.0], [9.0, 0.0, 1.3]])
+    gram = matrix.T @ x.T @ x @ matrix / 500 * (1.0 - shortened)
+    found = NoisyScore(
+        np.array([wild, 0.4, 0.3]), matrix, np.array([0.1, -0.2, 0.05]), gram, gram, np.ones(3), 0.01, 0.02, 0.01, 0.0, 500.0
+    )  # fmt: skip
+    assert faint(found, True).tolist() == [True, False, False]
+    posed: Any = SimpleNamespace(intercept=True, norm_linf=1.0, loss=Squared())
+    theta = stepped(posed, found, np.zeros((3, 3)))
+    left = found.score - gram @ np.linalg.solve(matrix, theta - found.point)
+    assert theta[0] == 0.0
+    assert left[-1] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:

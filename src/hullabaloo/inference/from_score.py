@@ -8,7 +8,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 - sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
   excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each, and gradients are (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
-  and besides of what is lost the level's share of E‖v‖⁴, `share (length/√q)⁴`: all of it where a level is rare. Records of a baseline point one way, too, and what is lost of theirs
+  and besides of what is lost the level's part of E‖v‖⁴, `share (length/√q)⁴` over its sum over the levels of the column, whose long gradients come to all there are. Records of a baseline point one way, too, and what is lost of theirs
   is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: so what these could decide is not told (`decided_by`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
@@ -72,12 +72,13 @@ FEW = 14.0
 
 class Marked(NamedTuple):
     """Records of a level, or with a value missing, or of a baseline, which all point one way: the encoded column that marks them, of a baseline the first
-    of its category, whether they are a baseline's, their released share, and a usual one of them, (p,)."""
+    of its category, whether they are a baseline's, their released share, a usual one of them, (p,), and their part of `E‖v‖⁴` of all of that column."""
 
     column: int
     baseline: bool
     share: float
     record: Array
+    part: float = 0.0
 
 
 def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
@@ -88,8 +89,9 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     groups: list[tuple[tuple[int, ...], tuple[int, ...], bool]]
     groups = [((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0]
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
-    seen = []
+    seen: list[Marked] = []
     for group, columns, baseline in groups:
+        first = len(seen)
         without = np.append(found.centre, 1.0)
         without[list(group)] = 0.0
         for column in columns:
@@ -99,6 +101,9 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
         if baseline and columns:
             share = max(1.0 - float(found.centre[list(columns)].sum()), 0.0)
             seen.append(Marked(columns[0], True, share, without))
+        fourths = [one.share * float(np.mean((found.matrix.T @ one.record) ** 2)) ** 2 for one in seen[first:]]
+        whole = max(sum(fourths), 1.0)
+        seen[first:] = [one._replace(part=part / whole) for one, part in zip(seen[first:], fourths, strict=True)]
     return seen
 
 
@@ -107,14 +112,20 @@ def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.
     is among the `rare`, columns and whether a baseline's (`Marked`).
 
     What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
+    Where all levels are columns the sum is what those left out leave of the constant, and noise may hide either.
     """
     sums, noise = [], found.curvature_noise * found.scale**2
     for block in encoding.layout.onehot if encoding.layout is not None else ():
         columns = [column for column in block.columns if kept[column]]
         if columns and len(columns) < len(block.all_levels):
             one = np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float)
-            part, rest = variances(found.curvature, found.matrix, noise, True, one[None])
-            if part[0] < SEEN * rest[0] or (block.columns[0], True) in rare:
+            left = (
+                np.isin(np.arange(len(kept)), block.columns) & ~kept
+                if len(block.columns) == len(block.all_levels)
+                else one
+            )
+            part, hides = variances(found.curvature, found.matrix, noise, True, np.stack([one, left]))
+            if np.any(part < SEEN * hides) or (block.columns[0], True) in rare:
                 sums.append(one)
     return sums
 
@@ -160,7 +171,7 @@ def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drown
     length = float(np.linalg.norm(way))
     cut = found.score_noise / model.release.plan["settings"]["score_noise"]
     missed = one.share * lost(model, found, one.record, length, cut)
-    missed += drowned * min(one.share * (length / math.sqrt(len(way))) ** 4, 1.0)
+    missed += drowned * one.part
     if isinstance(model.loss, Logistic | Poisson):
         missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
@@ -238,7 +249,10 @@ class FromScore:
         null = np.stack([one - fixed[0] for one in fixed[1:]], axis=1) if len(fixed) > 1 else np.zeros((p, 0))
         self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
         self.project: Array = self.determined @ self.determined.T
-        held = np.concatenate([np.linalg.solve(found.matrix, null), found.matrix[self.faint].T], axis=1)
+        moving = np.linalg.solve(found.matrix, null[:, : null.shape[1] - len(nearly)])
+        # Predictions of records outside such sums stay, so that these, if there are any, have no influence.
+        still = [found.matrix.T @ (np.append(found.centre, 1.0) * (1.0 - one)) for one in nearly]
+        held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
         step = score_step(found, INFERENCE, DOUBT, self.basis)

@@ -99,7 +99,8 @@ def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
     theta = np.where(wild, 0.0, theta)
     if problem.intercept and wild.any():  # the level by the score and the curvature, less noisy than by released means
         left = found.score - found.curvature @ np.linalg.solve(found.matrix, theta - found.point)
-        theta[-1] += float(left[-1] / found.matrix[-1, -1])
+        a, seen = float(found.matrix[-1, -1]), float(found.curvature[-1, -1])  # shortened records have less than a²
+        theta[-1] += float(left[-1]) * a / (seen if level_told(found) else a**2)
     return theta
 
 
