@@ -21,6 +21,9 @@ from hullabaloo.data.threads import share_cores
 from hullabaloo.errors import CapabilityError
 
 T = TypeVar("T")
+PATIENCE = 50.0
+"""Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
+POLL = 2.0
 _HEAD = struct.Struct("<QQQ")
 
 
@@ -55,6 +58,7 @@ class OtherLibrary(TornTable):
     why = f"a worker has another version of hullabaloo than the {__version__} that is used here. Install the same one on all."
 
 
+_WORDS = {MemoryError: b"!memory", OtherVersion: b"!version", TornPart: b"!columns"}
 FAULTS = {b"!columns": TornPart, b"!version": OtherLibrary, b"!failed": TornCluster}
 
 
@@ -80,6 +84,14 @@ class RemoteFrame(Remote):
     width: int | None = None
 
     @abstractmethod
+    def check_workers(self) -> None:
+        """Refuse where none can be asked, or one has another version of the library; before anything is charged.
+
+        Raises:
+            CapabilityError: so it is.
+        """
+
+    @abstractmethod
     def arrow(self) -> Any:
         """The Arrow schema of all its columns."""
 
@@ -99,14 +111,8 @@ def said(work: Callable[[], T]) -> T | bytes:
     """What some work gives; where it fails, a word."""
     try:
         return work()
-    except MemoryError:
-        return b"!memory"
-    except OtherVersion:
-        return b"!version"
-    except TornPart:
-        return b"!columns"
-    except Exception:
-        return b"!failed"
+    except Exception as error:
+        return next((word for kind, word in _WORDS.items() if isinstance(error, kind)), b"!failed")
 
 
 def opened(frame: Any, shape: Shape) -> Table:

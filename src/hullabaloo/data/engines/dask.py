@@ -16,13 +16,10 @@ from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import Table
 from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError
 
-PATIENCE = 50.0
-"""Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
 FAN = 8
 """Tallies that are added up at once: the tree is shallow, and a worker holds few of them."""
 BUCKETS = 64
 """Parts of a table with units at most, after the one shuffle: each has to fit a worker, and the shuffle has so many tasks for each part before it."""
-_POLL = 2.0
 
 
 class DaskFrame(RemoteFrame):
@@ -38,16 +35,14 @@ class DaskFrame(RemoteFrame):
         self._frame, self._client = frame, connected(client)
         self.schema = open_table(frame._meta).schema
 
+    def check_workers(self) -> None:
+        """See `RemoteFrame`."""
+        connected(self._client)
+
     @property
     def n_rows(self) -> int:
         """See `Remote`."""
-        from dask.delayed import delayed
-
-        def counted() -> int:
-            one = self._frame[list(self._frame.columns[:1])]
-            return int(result(self._client, delayed(sum)([delayed(len)(part) for part in one.to_delayed()])))
-
-        return unheard(counted)
+        return unheard(lambda: int(result(self._client, self._frame[list(self._frame.columns[:1])].shape[0])))
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Remote`."""
@@ -152,7 +147,7 @@ class DaskEngine:
         keys, scheduler = [part.key for part in self._parts], self._client.scheduler
         if self._keep >= 0:
             return [[key] for key in keys]
-        ask = partial(self._client.sync, callback_timeout=PATIENCE / 5)
+        ask = partial(self._client.sync, callback_timeout=cluster.PATIENCE / 5)
         return shares(keys, ask(scheduler.who_has, keys=keys), ask(scheduler.ncores, workers=None))
 
 
@@ -179,12 +174,12 @@ def result(client: Any, wanted: Any) -> Any:
     """
     future, seen = client.compute(wanted), time.monotonic()
     try:
-        while time.monotonic() - seen <= PATIENCE:
+        while time.monotonic() - seen <= cluster.PATIENCE:
             try:
-                return future.result(timeout=_POLL)
+                return future.result(timeout=cluster.POLL)
             except TimeoutError:
                 if future.done():
-                    return future.result(timeout=PATIENCE)
+                    return future.result(timeout=cluster.PATIENCE)
                 if client.status == "running" and _working(client):
                     seen = time.monotonic()
         raise TornCluster
@@ -199,7 +194,7 @@ def _working(client: Any) -> bool:
     Raises:
         TimeoutError: it did not answer.
     """
-    return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=PATIENCE / 5)["workers"])
+    return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=cluster.PATIENCE / 5)["workers"])
 
 
 def connected(client: Any) -> Any:
@@ -221,18 +216,14 @@ def connected(client: Any) -> Any:
     why = None
     try:
         if isinstance(client, str):
-            client = distributed.Client(
-                client,  # type: ignore[no-untyped-call]
-                set_as_default=False,
-                timeout=PATIENCE / 5,
-            )
+            client = distributed.Client(client, set_as_default=False, timeout=cluster.PATIENCE / 5)  # type: ignore[no-untyped-call]
         client = distributed.get_client() if client is None else client
-        late = time.monotonic() + PATIENCE / 5
+        late = time.monotonic() + cluster.PATIENCE / 5
         while not _working(client):
             if time.monotonic() > late:
                 raise TimeoutError
             time.sleep(0.1)
-        found = list(client.run(cluster.version, callback_timeout=PATIENCE / 2).values())
+        found = list(client.run(cluster.version, callback_timeout=cluster.PATIENCE / 2).values())
     except ValueError:
         why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
     except Exception as error:
