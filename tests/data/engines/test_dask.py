@@ -1,5 +1,6 @@
 """Dask: the bits of memory, whatever becomes of the workers; errors of foreign code unheard; other records found out."""
 
+import socket
 import time
 import traceback
 from collections.abc import Iterator
@@ -284,8 +285,14 @@ def test_what_cannot_be_asked_is_refused_before_the_charge(client: Any, monkeypa
     with pytest.raises(InvalidParameter, match=r"distributed\.Client"):
         hb.scan(frame(), client=3)
     monkeypatch.setattr(cluster, "PATIENCE", 5.0)
-    with pytest.raises(CapabilityError, match="could not be asked"):
-        hb.scan(frame(), client="tcp://127.0.0.1:9")
+    for address in ("tcp://127.0.0.1:9", "nowhere"):
+        with pytest.raises(CapabilityError, match="could not be asked"):
+            hb.scan(frame(), client=address)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # listens, and says nothing
+        start = time.monotonic()
+        with pytest.raises(CapabilityError, match="could not be asked"):
+            hb.scan(frame(), client=f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+        assert time.monotonic() - start < 20.0
     monkeypatch.setattr(cluster, "__version__", "0.0.9")
     with pytest.raises(CapabilityError, match="same version"):
         hb.scan(frame(), client=client)

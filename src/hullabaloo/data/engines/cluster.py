@@ -82,6 +82,7 @@ class RemoteFrame(Remote):
     """
 
     width: int | None = None
+    brings_units = True
 
     @abstractmethod
     def check_workers(self) -> None:
@@ -260,10 +261,8 @@ def unheard(work: Callable[[], T]) -> T:
     """
     try:
         return work()
-    except TornTable as error:
-        fault = type(error)
-    except Exception:
-        fault = TornCluster
+    except Exception as error:
+        fault = type(error) if isinstance(error, TornTable) else TornCluster
     raise fault
 
 

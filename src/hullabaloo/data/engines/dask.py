@@ -3,8 +3,10 @@
 A lost worker's parts are read again by others: all that runs there is a function of the table and of public facts.
 """
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -24,8 +26,6 @@ BUCKETS = 64
 
 class DaskFrame(RemoteFrame):
     """A Dask dataframe, by the workers of a client."""
-
-    brings_units = True
 
     def __init__(self, frame: Any, client: Any = None) -> None:
         if not hasattr(frame, "to_delayed") or not hasattr(getattr(frame, "_meta", None), "columns"):
@@ -95,14 +95,13 @@ class DaskEngine:
     def __init__(self, client: Any, parts: list[Any], shape: cluster.Shape, reading: Reading, keep: int) -> None:
         from dask.delayed import delayed
 
-        self._client, self._keep = client, keep
+        self._client, self._keep, self._fits = client, keep, False
         sent = delayed(cluster.sent(reading))
         self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
         if reading.encoding.domain.unit is not None:
             buckets = min(len(parts), BUCKETS)
             dealt = [list(delayed(cluster.deal, nout=buckets)(sent, part, shape, buckets)) for part in parts]
             self._parts = [delayed(cluster.bring)(sent, list(one)) for one in zip(*dealt, strict=True)]
-        self._fits = False
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -197,6 +196,14 @@ def _working(client: Any) -> bool:
     return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=cluster.PATIENCE / 5)["workers"])
 
 
+async def _answer(address: str) -> None:
+    """Have a scheduler say who it is: Dask waits without an end for whatever listens there and says nothing."""
+    from distributed import Security, rpc
+
+    async with rpc(address, connection_args=Security().get_connection_args("client")) as scheduler:  # type: ignore[no-untyped-call]
+        await scheduler.identity(n_workers=1)
+
+
 def connected(client: Any) -> Any:
     """The client, or one of the address, or the one that is in use; its workers have this library.
 
@@ -216,18 +223,17 @@ def connected(client: Any) -> Any:
     why = None
     try:
         if isinstance(client, str):
+            # in a thread, as a notebook's own loop is running in this one
+            ThreadPoolExecutor(1).submit(asyncio.run, asyncio.wait_for(_answer(client), cluster.PATIENCE / 5)).result()
             client = distributed.Client(client, set_as_default=False, timeout=cluster.PATIENCE / 5)  # type: ignore[no-untyped-call]
         client = distributed.get_client() if client is None else client
-        late = time.monotonic() + cluster.PATIENCE / 5
-        while not _working(client):
-            if time.monotonic() > late:
-                raise TimeoutError
-            time.sleep(0.1)
+        if not _working(client):
+            client.wait_for_workers(1, timeout=cluster.PATIENCE / 5)
         found = list(client.run(cluster.version, callback_timeout=cluster.PATIENCE / 2).values())
-    except ValueError:
-        why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
     except Exception as error:
         why = f"its workers could not be asked ({type(error).__name__}). Check its address, that workers run, and that hullabaloo is installed on each"
+        if client is None:
+            why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
     if why is not None:
         raise CapabilityError(
             f"A Dask table is read by the workers of a client, and {why}. Nothing was charged or read."

@@ -33,8 +33,6 @@ Parts = Callable[[Iterator[Any]], Iterator[Part]]
 class SparkFrame(RemoteFrame):
     """A Spark dataframe, by the executors of its session."""
 
-    brings_units = True
-
     def __init__(self, frame: Any) -> None:
         if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
             raise SchemaError(
