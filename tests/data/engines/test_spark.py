@@ -14,7 +14,7 @@ from pyarrow import parquet
 import hullabaloo as hb
 from hullabaloo.data.engines import cluster, spark
 from hullabaloo.data.parts import ChangedTable
-from hullabaloo.errors import CapabilityError, HullabalooError, SchemaError
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_dask import OUTER
@@ -78,6 +78,18 @@ def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path
     from hullabaloo.cli.options import PartsOptions
 
     assert build.table(str(folder), NUMBERS, PartsOptions(engine="spark")).frame.n_rows == N
+
+
+def test_an_address_where_nobody_listens_is_refused_before_spark_is_started(folder: Path) -> None:
+    """Spark itself tries for two minutes."""
+    clusters.needed("pyspark", java=True)
+    from hullabaloo.cli import build
+    from hullabaloo.cli.options import PartsOptions
+
+    start = time.monotonic()
+    with pytest.raises(InvalidParameter, match="Check --address"):
+        build.table(str(folder), NUMBERS, PartsOptions(engine="spark", address="spark://127.0.0.1:9"))
+    assert time.monotonic() - start < 20.0
 
 
 def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:

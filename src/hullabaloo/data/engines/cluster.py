@@ -116,6 +116,17 @@ def said(work: Callable[[], T]) -> T | bytes:
         return next((word for kind, word in _WORDS.items() if isinstance(error, kind)), b"!failed")
 
 
+def sound(found: T | bytes) -> T:
+    """What `said` gave, where it was no word.
+
+    Raises:
+        TornTable: it was one.
+    """
+    if isinstance(found, bytes):
+        raise FAULTS.get(found, TornCluster)
+    return found
+
+
 def opened(frame: Any, shape: Shape) -> Table:
     """A part of the table, of the columns that it was declared to have.
 
@@ -200,14 +211,12 @@ def add(task: bytes, tallies: Iterable[bytes]) -> bytes:
     """What several parts add up to: the first fault among them where there is one. PRIVATE."""
     words = list(tallies)
     fault = next((word for word in words if word[:1] == b"!"), None)
-    if fault is not None:
-        return fault
 
     def merged() -> bytes:
         own: Task = unpacked(task)[0]
         return dumped(own, own.merged(loaded(own, word) for word in words))
 
-    return said(merged)
+    return said(merged) if fault is None else fault
 
 
 def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
@@ -216,10 +225,7 @@ def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
     Raises:
         TornTable: it failed; nothing that it said is left. Dask writes a failed task's arguments into its logs, as with any other map over a frame.
     """
-    made = said(lambda: unpacked(work)[0](opened(frame, shape)))
-    if isinstance(made, bytes):
-        raise FAULTS.get(made, TornCluster)
-    return dict(made)
+    return dict(sound(said(lambda: unpacked(work)[0](opened(frame, shape)))))
 
 
 def version() -> str:

@@ -243,10 +243,7 @@ def _deal(reading: bytes, shape: cluster.Shape, buckets: int, batches: Iterator[
 
 def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
     """The rows that count of the buckets on this executor. PRIVATE."""
-    found = cluster.bring(reading, _found(batches))
-    if isinstance(found, bytes):
-        raise cluster.FAULTS.get(found, cluster.TornCluster)
-    yield found
+    yield cluster.sound(cluster.bring(reading, _found(batches)))
 
 
 def _gather(reading: bytes, batches: Iterator[Any]) -> Iterator[Any]:
