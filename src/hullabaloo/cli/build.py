@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -217,6 +218,8 @@ def _frame(engine: str, place: str, address: str | None) -> Any:
             return dataframe.read_parquet(place, dtype_backend="pyarrow")
         from pyspark.sql import SparkSession
 
+        if master := re.fullmatch(r"spark://([^,]+):(\d+)", address or ""):  # Spark itself tries for two minutes
+            socket.create_connection((master[1], int(master[2])), timeout=10.0).close()
         name = "spark.remote" if address and address.startswith("sc://") else "spark.master"
         builder = SparkSession.builder if address is None else SparkSession.builder.config(name, address)
         return builder.getOrCreate().read.parquet(place)

@@ -104,7 +104,7 @@ class PartedRows:
 
 
 def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
-    """Refuse, of a table that is read in parts, units and columns given apart; reads no value."""
+    """Refuse, of a table that is read in parts, units and columns given apart, and workers that cannot be asked; reads no value."""
     source, domain = encoding.domain.open(table, parts=True), encoding.domain
     if not source.parted:
         return
@@ -123,6 +123,8 @@ def check_parts(encoding: Encoding, table: Any, y: Any, weight: Any) -> None:
             "A target or weight was given apart from a table that is read in parts, so which of its rows belongs to which record is not said. "
             "Name its column: declare target={'column': (lo, hi)}, or pass y='column'. Nothing was charged."
         )
+    if (frame := getattr(source, "frame", None)) is not None:
+        frame.check_workers()
 
 
 def rows_of(

@@ -4,6 +4,7 @@ A fit among kills has the bits of memory, or fails in a sentence; it makes one c
 charge without a release at most.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -63,6 +64,7 @@ def among_kills(
         taken = round(time.monotonic() - start, 1)
         seconds.append(taken)
         killer.join()
+    assert found["kills"] > 0.8 * kills, "nearly nobody was there to be killed"
     found |= {"longest seconds": max(seconds), "median seconds": float(np.median(seconds))}
     return found
 
@@ -126,8 +128,14 @@ def executors() -> list[int]:
     """Process numbers of the executors that this process's session started."""
     import psutil
 
-    below = psutil.Process().children(recursive=True)
-    return [one.pid for one in below if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(
+            psutil.NoSuchProcess
+        ):  # it has ended; one that nobody has waited for yet is such a one, too
+            if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline()):
+                found.append(one.pid)
+    return found
 
 
 def of_drivers(address: str | None, kills: int, folder: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Dask: the bits of memory, whatever becomes of the workers; errors of foreign code unheard; other records found out."""
 
+import socket
 import time
 import traceback
 from collections.abc import Iterator
@@ -246,8 +247,8 @@ def test_what_a_worker_says_when_it_fails_is_never_heard(how: str, error: Any, c
 def test_a_cluster_without_workers_is_given_up(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dask import delayed
 
-    monkeypatch.setattr(dask, "PATIENCE", 0.5)
-    monkeypatch.setattr(dask, "_POLL", 0.1)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "POLL", 0.1)
     monkeypatch.setattr(client, "status", "lost")
     with pytest.raises(HullabalooError, match="lost too many of its workers"):
         cluster.unheard(lambda: dask.result(client, delayed(time.sleep)(2.0)))
@@ -263,8 +264,8 @@ def test_a_scheduler_that_never_answers_is_given_up(client: Any, monkeypatch: py
         async def identity(self, **_: Any) -> Any:
             await asyncio.sleep(3600)
 
-    monkeypatch.setattr(dask, "PATIENCE", 1.0)
-    monkeypatch.setattr(dask, "_POLL", 0.1)
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    monkeypatch.setattr(cluster, "POLL", 0.1)
     monkeypatch.setattr(client, "scheduler", Silent(), raising=False)
     start = time.monotonic()
     with pytest.raises(CapabilityError, match="could not be asked"):
@@ -283,9 +284,15 @@ def test_what_cannot_be_asked_is_refused_before_the_charge(client: Any, monkeypa
         hb.scan(frame())
     with pytest.raises(InvalidParameter, match=r"distributed\.Client"):
         hb.scan(frame(), client=3)
-    monkeypatch.setattr(dask, "PATIENCE", 5.0)
-    with pytest.raises(CapabilityError, match="could not be asked"):
-        hb.scan(frame(), client="tcp://127.0.0.1:9")
+    monkeypatch.setattr(cluster, "PATIENCE", 5.0)
+    for address in ("tcp://127.0.0.1:9", "nowhere"):
+        with pytest.raises(CapabilityError, match="could not be asked"):
+            hb.scan(frame(), client=address)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # listens, and says nothing
+        start = time.monotonic()
+        with pytest.raises(CapabilityError, match="could not be asked"):
+            hb.scan(frame(), client=f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+        assert time.monotonic() - start < 20.0
     monkeypatch.setattr(cluster, "__version__", "0.0.9")
     with pytest.raises(CapabilityError, match="same version"):
         hb.scan(frame(), client=client)

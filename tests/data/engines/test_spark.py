@@ -1,7 +1,9 @@
 """Spark: the bits of memory, in executors of their own; errors unheard; other records found out."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from pyarrow import parquet
 import hullabaloo as hb
 from hullabaloo.data.engines import cluster, spark
 from hullabaloo.data.parts import ChangedTable
-from hullabaloo.errors import CapabilityError, HullabalooError, SchemaError
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_dask import OUTER
@@ -78,6 +80,18 @@ def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path
     assert build.table(str(folder), NUMBERS, PartsOptions(engine="spark")).frame.n_rows == N
 
 
+def test_an_address_where_nobody_listens_is_refused_before_spark_is_started(folder: Path) -> None:
+    """Spark itself tries for two minutes."""
+    clusters.needed("pyspark", java=True)
+    from hullabaloo.cli import build
+    from hullabaloo.cli.options import PartsOptions
+
+    start = time.monotonic()
+    with pytest.raises(InvalidParameter, match="Check --address"):
+        build.table(str(folder), NUMBERS, PartsOptions(engine="spark", address="spark://127.0.0.1:9"))
+    assert time.monotonic() - start < 20.0
+
+
 def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:
     frame = session.read.parquet(str(folder))
     model = FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove", test_key=bytes(32))
@@ -134,6 +148,47 @@ def test_what_an_executor_says_when_it_fails_is_never_heard(session: Any, folder
         hb.scan(frame.groupBy("g"))
 
 
+class Deserted:
+    """A dataframe of a session of which Spark says that so many executors are left."""
+
+    def __init__(self, frame: Any, executors: int) -> None:
+        self.collect, self.sparkSession = frame.collect, self
+        self.sparkContext = self
+        self._context = frame.sparkSession.sparkContext
+        inside = {
+            "isLocal": lambda: False,
+            "getExecutorMemoryStatus": lambda: SimpleNamespace(size=lambda: 1 + executors),
+        }
+        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(**inside))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+def sleeping(batches: Iterator[Any]) -> Iterator[Any]:
+    time.sleep(4.0)
+    yield from batches
+
+
+@pytest.mark.parametrize("executors", [0, 1])
+def test_a_job_is_given_up_where_no_executor_is_left_and_only_there(
+    executors: int, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark waits for executors without an end; the session is as good as before."""
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster, "POLL", 0.1)
+    frame = session.range(1).mapInArrow(sleeping, "id long")
+    start, deserted = time.monotonic(), Deserted(frame, executors)
+    if executors:
+        assert [row[0] for row in spark._collected(deserted)] == [0]
+    else:
+        with pytest.raises(cluster.TornCluster):
+            cluster.unheard(lambda: spark._collected(deserted))
+        assert time.monotonic() - start < 3.5
+    assert not session.sparkContext.getJobTags()
+    assert session.range(3).count() == 3
+
+
 def test_another_version_is_refused_before_the_charge(
     session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,15 +197,33 @@ def test_another_version_is_refused_before_the_charge(
         hb.scan(session.read.parquet(str(folder)))
 
 
-@pytest.mark.slow
-def test_killed_executors_change_no_bit(folder: Path) -> None:
-    """Executors in processes of their own, one killed at a random instant of each run; every run ends with the bits of memory, or in a sentence."""
+def alone() -> None:
+    """Ends the session of the others: what calls this is last here."""
     clusters.needed("pyspark", java=True)
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
-        active.stop()  # this is the last test here
+        active.stop()
+
+
+@pytest.mark.slow
+def test_a_cluster_to_which_no_executor_comes_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its workers have less memory than an executor asks for; Spark's own job waits for ever."""
+    alone()
+    monkeypatch.setattr(cluster, "PATIENCE", 5.0)
+    with clusters.spark("local-cluster[1,1,512]", **{"spark.executor.memory": "1g"}) as session:
+        start = time.monotonic()
+        with pytest.raises(CapabilityError, match="could not be asked"):
+            hb.scan(session.createDataFrame([(1.0,)], "a double"))
+        assert time.monotonic() - start < faults.LONGEST
+
+
+@pytest.mark.slow
+def test_killed_executors_change_no_bit(folder: Path) -> None:
+    """Executors in processes of their own, one killed at a random instant of each run; every run ends with the bits of memory, or in a sentence."""
+    alone()
     found = faults.of_spark(folder, 6)
+    assert found["kills"] == 6
     assert found["same bits"] > 3
     assert found["longest seconds"] < 2 * faults.LONGEST

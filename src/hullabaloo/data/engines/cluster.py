@@ -21,6 +21,9 @@ from hullabaloo.data.threads import share_cores
 from hullabaloo.errors import CapabilityError
 
 T = TypeVar("T")
+PATIENCE = 50.0
+"""Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
+POLL = 2.0
 _HEAD = struct.Struct("<QQQ")
 
 
@@ -55,6 +58,7 @@ class OtherLibrary(TornTable):
     why = f"a worker has another version of hullabaloo than the {__version__} that is used here. Install the same one on all."
 
 
+_WORDS = {MemoryError: b"!memory", OtherVersion: b"!version", TornPart: b"!columns"}
 FAULTS = {b"!columns": TornPart, b"!version": OtherLibrary, b"!failed": TornCluster}
 
 
@@ -78,6 +82,15 @@ class RemoteFrame(Remote):
     """
 
     width: int | None = None
+    brings_units = True
+
+    @abstractmethod
+    def check_workers(self) -> None:
+        """Refuse where none can be asked, or one has another version of the library; before anything is charged.
+
+        Raises:
+            CapabilityError: so it is.
+        """
 
     @abstractmethod
     def arrow(self) -> Any:
@@ -99,14 +112,19 @@ def said(work: Callable[[], T]) -> T | bytes:
     """What some work gives; where it fails, a word."""
     try:
         return work()
-    except MemoryError:
-        return b"!memory"
-    except OtherVersion:
-        return b"!version"
-    except TornPart:
-        return b"!columns"
-    except Exception:
-        return b"!failed"
+    except Exception as error:
+        return next((word for kind, word in _WORDS.items() if isinstance(error, kind)), b"!failed")
+
+
+def sound(found: T | bytes) -> T:
+    """What `said` gave, where it was no word.
+
+    Raises:
+        TornTable: it was one.
+    """
+    if isinstance(found, bytes):
+        raise FAULTS.get(found, TornCluster)
+    return found
 
 
 def opened(frame: Any, shape: Shape) -> Table:
@@ -193,14 +211,12 @@ def add(task: bytes, tallies: Iterable[bytes]) -> bytes:
     """What several parts add up to: the first fault among them where there is one. PRIVATE."""
     words = list(tallies)
     fault = next((word for word in words if word[:1] == b"!"), None)
-    if fault is not None:
-        return fault
 
     def merged() -> bytes:
         own: Task = unpacked(task)[0]
         return dumped(own, own.merged(loaded(own, word) for word in words))
 
-    return said(merged)
+    return said(merged) if fault is None else fault
 
 
 def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
@@ -209,10 +225,7 @@ def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
     Raises:
         TornTable: it failed; nothing that it said is left. Dask writes a failed task's arguments into its logs, as with any other map over a frame.
     """
-    made = said(lambda: unpacked(work)[0](opened(frame, shape)))
-    if isinstance(made, bytes):
-        raise FAULTS.get(made, TornCluster)
-    return dict(made)
+    return dict(sound(said(lambda: unpacked(work)[0](opened(frame, shape)))))
 
 
 def version() -> str:
@@ -254,10 +267,8 @@ def unheard(work: Callable[[], T]) -> T:
     """
     try:
         return work()
-    except TornTable as error:
-        fault = type(error)
-    except Exception:
-        fault = TornCluster
+    except Exception as error:
+        fault = type(error) if isinstance(error, TornTable) else TornCluster
     raise fault
 
 

@@ -3,8 +3,10 @@
 A lost worker's parts are read again by others: all that runs there is a function of the table and of public facts.
 """
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -16,19 +18,14 @@ from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import Table
 from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError
 
-PATIENCE = 50.0
-"""Seconds without any worker, or without an answer of the scheduler, after which a question is given up."""
 FAN = 8
 """Tallies that are added up at once: the tree is shallow, and a worker holds few of them."""
 BUCKETS = 64
 """Parts of a table with units at most, after the one shuffle: each has to fit a worker, and the shuffle has so many tasks for each part before it."""
-_POLL = 2.0
 
 
 class DaskFrame(RemoteFrame):
     """A Dask dataframe, by the workers of a client."""
-
-    brings_units = True
 
     def __init__(self, frame: Any, client: Any = None) -> None:
         if not hasattr(frame, "to_delayed") or not hasattr(getattr(frame, "_meta", None), "columns"):
@@ -38,16 +35,14 @@ class DaskFrame(RemoteFrame):
         self._frame, self._client = frame, connected(client)
         self.schema = open_table(frame._meta).schema
 
+    def check_workers(self) -> None:
+        """See `RemoteFrame`."""
+        connected(self._client)
+
     @property
     def n_rows(self) -> int:
         """See `Remote`."""
-        from dask.delayed import delayed
-
-        def counted() -> int:
-            one = self._frame[list(self._frame.columns[:1])]
-            return int(result(self._client, delayed(sum)([delayed(len)(part) for part in one.to_delayed()])))
-
-        return unheard(counted)
+        return unheard(lambda: int(result(self._client, self._frame[list(self._frame.columns[:1])].shape[0])))
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Remote`."""
@@ -100,14 +95,13 @@ class DaskEngine:
     def __init__(self, client: Any, parts: list[Any], shape: cluster.Shape, reading: Reading, keep: int) -> None:
         from dask.delayed import delayed
 
-        self._client, self._keep = client, keep
+        self._client, self._keep, self._fits = client, keep, False
         sent = delayed(cluster.sent(reading))
         self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
         if reading.encoding.domain.unit is not None:
             buckets = min(len(parts), BUCKETS)
             dealt = [list(delayed(cluster.deal, nout=buckets)(sent, part, shape, buckets)) for part in parts]
             self._parts = [delayed(cluster.bring)(sent, list(one)) for one in zip(*dealt, strict=True)]
-        self._fits = False
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -152,7 +146,7 @@ class DaskEngine:
         keys, scheduler = [part.key for part in self._parts], self._client.scheduler
         if self._keep >= 0:
             return [[key] for key in keys]
-        ask = partial(self._client.sync, callback_timeout=PATIENCE / 5)
+        ask = partial(self._client.sync, callback_timeout=cluster.PATIENCE / 5)
         return shares(keys, ask(scheduler.who_has, keys=keys), ask(scheduler.ncores, workers=None))
 
 
@@ -179,12 +173,12 @@ def result(client: Any, wanted: Any) -> Any:
     """
     future, seen = client.compute(wanted), time.monotonic()
     try:
-        while time.monotonic() - seen <= PATIENCE:
+        while time.monotonic() - seen <= cluster.PATIENCE:
             try:
-                return future.result(timeout=_POLL)
+                return future.result(timeout=cluster.POLL)
             except TimeoutError:
                 if future.done():
-                    return future.result(timeout=PATIENCE)
+                    return future.result(timeout=cluster.PATIENCE)
                 if client.status == "running" and _working(client):
                     seen = time.monotonic()
         raise TornCluster
@@ -199,7 +193,15 @@ def _working(client: Any) -> bool:
     Raises:
         TimeoutError: it did not answer.
     """
-    return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=PATIENCE / 5)["workers"])
+    return bool(client.sync(client.scheduler.identity, n_workers=1, callback_timeout=cluster.PATIENCE / 5)["workers"])
+
+
+async def _answer(address: str) -> None:
+    """Have a scheduler say who it is: Dask waits without an end for whatever listens there and says nothing."""
+    from distributed import Security, rpc
+
+    async with rpc(address, connection_args=Security().get_connection_args("client")) as scheduler:  # type: ignore[no-untyped-call]
+        await scheduler.identity(n_workers=1)
 
 
 def connected(client: Any) -> Any:
@@ -221,22 +223,17 @@ def connected(client: Any) -> Any:
     why = None
     try:
         if isinstance(client, str):
-            client = distributed.Client(
-                client,  # type: ignore[no-untyped-call]
-                set_as_default=False,
-                timeout=PATIENCE / 5,
-            )
+            # in a thread, as a notebook's own loop is running in this one
+            ThreadPoolExecutor(1).submit(asyncio.run, asyncio.wait_for(_answer(client), cluster.PATIENCE / 5)).result()
+            client = distributed.Client(client, set_as_default=False, timeout=cluster.PATIENCE / 5)  # type: ignore[no-untyped-call]
         client = distributed.get_client() if client is None else client
-        late = time.monotonic() + PATIENCE / 5
-        while not _working(client):
-            if time.monotonic() > late:
-                raise TimeoutError
-            time.sleep(0.1)
-        found = list(client.run(cluster.version, callback_timeout=PATIENCE / 2).values())
-    except ValueError:
-        why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
+        if not _working(client):
+            client.wait_for_workers(1, timeout=cluster.PATIENCE / 5)
+        found = list(client.run(cluster.version, callback_timeout=cluster.PATIENCE / 2).values())
     except Exception as error:
         why = f"its workers could not be asked ({type(error).__name__}). Check its address, that workers run, and that hullabaloo is installed on each"
+        if client is None:
+            why = "there is no client in use. Start one: client = distributed.Client(), or pass client= one, or the address of a scheduler"
     if why is not None:
         raise CapabilityError(
             f"A Dask table is read by the workers of a client, and {why}. Nothing was charged or read."

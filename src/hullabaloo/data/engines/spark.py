@@ -4,9 +4,11 @@ What fits is kept encoded, one binary cell a record, in the executors' memory al
 """
 
 import contextlib
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -31,8 +33,6 @@ Parts = Callable[[Iterator[Any]], Iterator[Part]]
 class SparkFrame(RemoteFrame):
     """A Spark dataframe, by the executors of its session."""
 
-    brings_units = True
-
     def __init__(self, frame: Any) -> None:
         if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
             raise SchemaError(
@@ -40,9 +40,14 @@ class SparkFrame(RemoteFrame):
             )
         self._frame = frame
         self.schema = schema_of(self.arrow())
+        self.check_workers()
+
+    def check_workers(self) -> None:
+        """See `RemoteFrame`."""
         why, found = "", []
         try:
-            found = [row[0].decode() for row in frame.sparkSession.range(1).mapInArrow(_version, _SAID).collect()]
+            asked = self._frame.sparkSession.range(1).mapInArrow(_version, _SAID)
+            found = [row[0].decode() for row in _collected(asked)]
         except Exception as error:
             why = type(error).__name__
         if why:
@@ -55,7 +60,7 @@ class SparkFrame(RemoteFrame):
     @property
     def n_rows(self) -> int:
         """See `Remote`."""
-        return int(unheard(self._frame.count))
+        return int(unheard(lambda: _collected(self._frame.groupBy().count())[0][0]))
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Remote`."""
@@ -79,7 +84,7 @@ class SparkFrame(RemoteFrame):
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType
 
-        frame, declared = self._chosen(names), self._arrow(names)
+        frame, declared = self._chosen(names), self.arrow(names)
         mapped = partial(_mapped, cluster.sent(work), self.shape(names), list(keep))
         (empty,) = mapped(iter([pa.RecordBatch.from_pylist([], declared)]))
         made = [StructField(one.name, from_arrow_type(one.type)) for one in list(empty.schema)[len(keep) :]]
@@ -89,15 +94,12 @@ class SparkFrame(RemoteFrame):
         """See `RemoteFrame`."""
         unheard(lambda: frame.write.parquet(place))
 
-    def arrow(self) -> Any:
-        """See `RemoteFrame`."""
-        return self._arrow(None)
-
     def shape(self, names: Sequence[str] | None) -> cluster.Shape:
         """What each part has to have."""
-        return cluster.shape_of(schema_of(self._arrow(names)), names, self.width)
+        return cluster.shape_of(schema_of(self.arrow(names)), names, self.width)
 
-    def _arrow(self, names: Sequence[str] | None) -> Any:
+    def arrow(self, names: Sequence[str] | None = None) -> Any:
+        """See `RemoteFrame`."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
         return unheard(lambda: to_arrow_schema(self._chosen(names).schema))
@@ -136,7 +138,7 @@ class SparkEngine:
         asked = self._frame.mapInArrow(partial(_ask, task, self._parts), _SAID)
         if large:
             asked = asked.repartition(FEW).mapInArrow(partial(_add, task), _SAID)
-        return [bytes(row[0]) for row in asked.collect()]
+        return [bytes(row[0]) for row in _collected(asked)]
 
     def _keep_encoded(self) -> None:
         from pyspark import StorageLevel
@@ -146,6 +148,30 @@ class SparkEngine:
         self._parts = self._parts if self._units else partial(_kept, self._sent)
         self._fits, self._keep = False, -1
         weakref.finalize(self, _forget, self._frame)
+
+
+def _collected(frame: Any) -> list[Any]:
+    """Rows of a dataframe; given up where no executor is left for `PATIENCE` seconds, for whom Spark waits without an end. Of Spark Connect the server alone knows."""
+    context, ended = getattr(frame.sparkSession, "sparkContext", None), Event()
+    if context is None:
+        return list(frame.collect())
+    tag = f"hullabaloo-{id(ended)}"
+    context.addJobTag(tag)
+    Thread(target=_watch, args=(context, tag, ended), daemon=True).start()
+    try:
+        return list(frame.collect())
+    finally:
+        ended.set()
+        context.removeJobTag(tag)
+
+
+def _watch(context: Any, tag: str, ended: Event) -> None:
+    seen, inside = time.monotonic(), context._jsc.sc()
+    while not ended.wait(cluster.POLL) and time.monotonic() - seen <= cluster.PATIENCE:
+        if inside.isLocal() or inside.getExecutorMemoryStatus().size() > 1:  # the driver counts as one
+            seen = time.monotonic()
+    if not ended.is_set():
+        context.cancelJobsWithTag(tag)
 
 
 def _forget(frame: Any) -> None:
@@ -217,10 +243,7 @@ def _deal(reading: bytes, shape: cluster.Shape, buckets: int, batches: Iterator[
 
 def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
     """The rows that count of the buckets on this executor. PRIVATE."""
-    found = cluster.bring(reading, _found(batches))
-    if isinstance(found, bytes):
-        raise cluster.FAULTS.get(found, cluster.TornCluster)
-    yield found
+    yield cluster.sound(cluster.bring(reading, _found(batches)))
 
 
 def _gather(reading: bytes, batches: Iterator[Any]) -> Iterator[Any]:
