@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hullabaloo.curator import ScoreQuery
 from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, TargetScale
 from hullabaloo.data.parts import check_parts
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
@@ -28,7 +29,7 @@ from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
-from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference
+from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.score.with_inference import refusal, refuse
 
@@ -36,6 +37,7 @@ PAPERS = (
     "mirror_descent", "frank_wolfe", "dual_frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation",
 )  # fmt: skip
 """Solvers whose paper prints how much noise they take."""
+OWN = {type(one) for one in SOLVERS.values()}
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
 
@@ -86,6 +88,7 @@ class PlannedFit:
     allowance: Allowance
     bought: Purchase
     without: str = ""
+    totals: ScoreQuery | None = None
 
     @property
     def budget(self) -> Budget:
@@ -107,7 +110,11 @@ class PlannedFit:
             raise InvalidParameter(
                 f"The solver {self.plan.solver!r} returned coefficients that are not finite numbers of shape {wanted}. Nothing is released; a charge that was made stays."
             )
-        return held_near(self.encoding.layout, self.problem, self.plan, solution)
+        solution = held_near(self.encoding.layout, self.problem, self.plan, solution)
+        if self.totals is None:
+            return solution
+        answer = curator.answer("score", solution.theta)
+        return class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
@@ -149,12 +156,27 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
         )
     context = plan_context(task, encoding, rows, parted=parted)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
+    whole, totals = context.allowance, None
+    if isinstance(task.solver, str) or type(task.solver) in OWN:  # another's may take answers that are meant for them
+        totals, left = class_totals.bought(context.problem, prices, whole)
+        context = replace(context, allowance=left)
     asked, without = inferring(task, context)
     solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
+    plan = plan if totals is None else _beside(plan, totals, solver, context, whole)
     if solver.name == CONSTANT and task.inference is not False:
         without = f"No errors are told: {SLOPELESS}."
     bought = buy_plan(task.request, prices, plan, task.calibration)
-    return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought, without)
+    return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals)
+
+
+def _beside(plan: Plan, totals: ScoreQuery, solver: Solver, context: PlanContext, whole: Allowance) -> Plan:
+    """The plan, and last the answer by which classes' totals are told; on a little less where events of other kinds than Gaussian noise add up to more."""
+    share, made = 1.0, replace(plan, queries=(*plan.queries, totals))
+    while not whole.takes(made.event):
+        share *= 0.97
+        less = solver.plan(context.problem, context.prices, context.allowance.scaled(share))
+        made = replace(less, queries=(*less.queries, totals), reason=plan.reason)
+    return made
 
 
 def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
@@ -183,7 +205,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     why, helps = refusal(*public, share)
     if task.calibration is Calibration.PAPER:
         why, helps = "the noise is that of a paper, which prints none of it", ""
-    if not why and not isinstance(asked, str) and type(asked) not in {type(one) for one in SOLVERS.values()}:
+    if not why and not isinstance(asked, str) and type(asked) not in OWN:
         why, helps = "the solver is one's own, and may take or leave answers that are meant for them", ""
     if wanted != "auto":
         refuse(why, helps)
