@@ -392,14 +392,14 @@ class BinnedResiduals(Binned):
 class ClassTotals(Statistic):
     """`½(q − y, √3 q(1 − q))` of k > 2 classes: their chances q less the record's class y, and how far a shift of the log-odds moves each.
 
-    **Guarantee.** *Radius* `√½`, the diameter twice that: what is longer is shortened to it. That is rounding alone, so that sums are those of the chances: with a the chance of the
-    record's own class `4‖c‖² = (1 − a)²(1 + 3a²) + Σ f(q_j)` over all others, `f(q) = q²(1 + 3(1 − q)²)`. As `f(q)/q` grows (its slope is `(3q − 2)²`), they add up to at most
-    `f(1 − a) = (1 − a)²(1 + 3a²)`, which falls in a from 1. Two records of two classes, each taken for the other, are `√2` apart: so the shifts come at no price.
+    **Guarantee.** *Radius* `√½`, the diameter twice that: with a the chance of the record's own class `4‖c‖² = (1 − a)²(1 + 3a²) + Σ f(q_j)` over all others, `f(q) = q²(1 + 3(1 − q)²)`.
+    As `f(q)/q` grows (its slope is `(3q − 2)²`), they add up to at most `f(1 − a) = (1 − a)²(1 + 3a²)`, and that falls in a from 1. Two records of two classes, each taken for the other, are
+    `√2` apart: so the shifts come at no price. Chances are quotients by their own sum, so that they add up to 1, or are all 0, up to rounding by a factor `1 + ku`: charged as `1 + 10⁻⁹`.
     """
 
     classes: int
     counts: ClassVar[bool] = True  # sums are wanted, and no mean
-    radius = math.sqrt(0.5)
+    radius = math.sqrt(0.5) * (1.0 + 1e-9)
 
     @property
     def length(self) -> int:
@@ -407,10 +407,6 @@ class ClassTotals(Statistic):
         return 2 * self.classes
 
     def of(self, seen: Scored) -> Array:
-        """(n, 2k); added up class by class."""
+        """(n, 2k)."""
         q = seen.forecast
-        found = 0.5 * np.column_stack([q - seen.truth, math.sqrt(3.0) * q * (1.0 - q)])
-        squares = np.zeros(len(found))
-        for column in found.T:
-            squares += np.square(column)
-        return np.asarray(found * np.minimum(self.radius / np.sqrt(np.maximum(squares, 1e-300)), 1.0)[:, None])
+        return 0.5 * np.column_stack([q - seen.truth, math.sqrt(3.0) * q * (1.0 - q)])

@@ -21,7 +21,7 @@ from hullabaloo.planning.favours import CONSTANT, usual_share
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed
-from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, compose
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.release import PrivacyStatement, Release
@@ -111,10 +111,10 @@ class PlannedFit:
                 f"The solver {self.plan.solver!r} returned coefficients that are not finite numbers of shape {wanted}. Nothing is released; a charge that was made stays."
             )
         solution = held_near(self.encoding.layout, self.problem, self.plan, solution)
-        if self.totals is None:
-            return solution
-        answer = curator.answer("score", solution.theta)
-        return class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
+        if self.totals is not None:
+            answer = curator.answer("score", solution.theta)
+            solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
+        return solution
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
@@ -156,27 +156,19 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
         )
     context = plan_context(task, encoding, rows, parted=parted)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
-    whole, totals = context.allowance, None
-    if isinstance(task.solver, str) or type(task.solver) in OWN:  # another's may take answers that are meant for them
-        totals, left = class_totals.bought(context.problem, prices, whole)
-        context = replace(context, allowance=left)
+    whole, own = context.allowance, isinstance(task.solver, str) or type(task.solver) in OWN
+    totals, left = class_totals.bought(context.problem, prices, whole) if own else (None, whole)
+    context = replace(context, allowance=left)
     asked, without = inferring(task, context)
     solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
-    plan = plan if totals is None else _beside(plan, totals, solver, context, whole)
+    if totals is not None:
+        while not whole.takes(compose(plan.event, totals.event)):  # of other events than Gaussian noise
+            totals = replace(totals, mu=0.8 * totals.mu)
+        plan = replace(plan, queries=(*plan.queries, totals))
     if solver.name == CONSTANT and task.inference is not False:
         without = f"No errors are told: {SLOPELESS}."
     bought = buy_plan(task.request, prices, plan, task.calibration)
     return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals)
-
-
-def _beside(plan: Plan, totals: ScoreQuery, solver: Solver, context: PlanContext, whole: Allowance) -> Plan:
-    """The plan, and last the answer by which classes' totals are told; on a little less where events of other kinds than Gaussian noise add up to more."""
-    share, made = 1.0, replace(plan, queries=(*plan.queries, totals))
-    while not whole.takes(made.event):
-        share *= 0.97
-        less = solver.plan(context.problem, context.prices, context.allowance.scaled(share))
-        made = replace(less, queries=(*less.queries, totals), reason=plan.reason)
-    return made
 
 
 def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
