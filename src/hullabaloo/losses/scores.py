@@ -408,5 +408,4 @@ class ClassTotals(Statistic):
 
     def of(self, seen: Scored) -> Array:
         """(n, 2k)."""
-        q = seen.forecast
-        return 0.5 * np.column_stack([q - seen.truth, math.sqrt(3.0) * q * (1.0 - q)])
+        return 0.5 * np.hstack([seen.forecast - seen.truth, math.sqrt(3.0) * seen.forecast * (1.0 - seen.forecast)])

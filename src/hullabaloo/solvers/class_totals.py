@@ -43,11 +43,9 @@ def shifted(problem: Problem, solution: Solution, answer: Array, sigma: float) -
     k, noise, theta = problem.targets, 2.0 * sigma, solution.theta.copy()
     off, bent = 2.0 * (answer[:k] - answer[:k].mean()), np.maximum(2.0 / math.sqrt(3.0) * answer[k:], 0.0)
     J = np.diag(bent) - np.outer(bent, bent) / max(float(bent.sum()), 1e-300)
-    explained = max(float(off @ off) - (k - 1.0) * noise**2, 0.0)
-    variance = explained / max(float(np.sum(J**2)), 1e-300)
+    variance = max(float(off @ off) - (k - 1.0) * noise**2, 0.0) / max(float(np.sum(J**2)), 1e-300)
     theta[-1] -= np.linalg.solve(variance * J @ J + noise**2 * np.eye(k), variance * J @ off)
-    if problem.constraint is not None:
-        theta[-1] = np.clip(theta[-1], *problem.loss.intercept_bounds)
+    theta[-1] = theta[-1] if problem.constraint is None else np.clip(theta[-1], *problem.loss.intercept_bounds)
     moved = J @ (theta[-1] - solution.theta[-1])
     error = math.hypot(noise, BENT * float(np.sqrt(np.mean(moved**2))))
     line = {"totals off": (off + moved).tolist(), "totals error": error}
