@@ -345,8 +345,8 @@ class Release:
             shapes += [] if covariance is None else [(covariance, (*covariance.shape[:1], columns, columns))]
         lines = [line for line in self.trace if isinstance(line, Mapping)]
         told = {"scores": self.theta.shape, "at": self.theta.shape, "totals off": self.theta.shape[1:]}
-        found = [(line[name], told[name]) for line in lines for name in told.keys() & line.keys()]
-        shapes += [(np.asarray(numbers, dtype=np.float64), shape) for numbers, shape in found]
+        points = [(line[name], told[name]) for line in lines for name in told.keys() & line.keys()]
+        shapes += [(np.asarray(numbers, dtype=np.float64), shape) for numbers, shape in points]
         if self.moments is not None:
             p, k = self.moments.cross.shape
             shapes += [(self.moments.gram, (p, p)), (self.moments.cross, (p, k)), (self.moments.square, (k, k))]
