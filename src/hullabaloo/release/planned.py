@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.curator import ScoreQuery
 from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, TargetScale
 from hullabaloo.data.parts import check_parts
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
@@ -88,7 +87,7 @@ class PlannedFit:
     allowance: Allowance
     bought: Purchase
     without: str = ""
-    totals: ScoreQuery | None = None
+    totals: Any = None
 
     @property
     def budget(self) -> Budget:
