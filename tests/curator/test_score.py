@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from hullabaloo.curator import Curator, ScoreQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
-from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.losses.readings import Reading, Reads, Scored
 from hullabaloo.losses.scores import (
     AbsoluteError,
     BinnedResiduals,
     Bins,
     Brier,
+    ClassTotals,
     Correct,
     LogLoss,
     Mixed,
@@ -59,6 +60,7 @@ ASKED: dict[str, tuple[Reading, tuple[Statistic, ...]]] = {
     "residuals of classes": (OVR, (BinnedResiduals(OVR, 1), Bins(OVR, 2))),
     "accuracy": (DECISIONS, (Moments(Correct()),)),
     "apart": (OVR, (Moments(LogLoss(0.01)), Moments(Correct()), Moments(Brier(3)), Bins(OVR, 5))),
+    "class totals": (OVR, (ClassTotals(3),)),
     "together": (MULTINOMIAL, (Moments(LogLoss(0.01)), Moments(Brier(3)))),
 }
 
@@ -143,6 +145,26 @@ def test_a_mean_square_comes_at_no_price() -> None:
     assert apart.max() == pytest.approx(1.0, abs=1e-15)
 
 
+def test_how_far_shifts_move_totals_comes_at_no_price() -> None:
+    """The bound of `ClassTotals` on chances of all kinds, and that two records of two classes, each taken for the other, attain it in both relations."""
+    rng = np.random.default_rng(11)
+    q = rng.dirichlet(np.full(5, 0.3), 20_000)
+    q[:5], q[5:10] = np.eye(5), np.roll(np.eye(5), 1, axis=0)
+    truth = np.eye(5)[np.append(np.tile(np.arange(5), 2), rng.integers(5, size=len(q) - 10))]
+    nobody = np.zeros(0, dtype=np.intp)
+    asked = ClassTotals(5)
+    tallied = asked.of(Scored(q, truth, nobody, nobody))
+    assert tallied.shape == (20_000, asked.length)
+    assert np.linalg.norm(tallied, axis=1).max() == pytest.approx(asked.radius, rel=1e-8)
+    swapped = asked.of(Scored(np.eye(5)[[0, 1]], np.eye(5)[[1, 0]], nobody, nobody))
+    assert np.linalg.norm(swapped[0] - swapped[1]) == pytest.approx(asked.diameter, rel=1e-8)
+    wrong = query("class totals", Neighbours.REPLACE_ONE)
+    theta = np.zeros((3, 3))
+    theta[0] = [40.0, 0.0, -40.0]
+    one, other = (Rows(np.array([[s, 0.0, 0.0]]), np.eye(3)[[at]] * 2.0 - 1.0) for s, at in ((1.0, 2), (-1.0, 0)))
+    assert np.linalg.norm(wrong.exact(one, theta) - wrong.exact(other, theta)) >= 0.99 * wrong.sensitivity
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_sums_are_those_of_the_formulas(relation: Neighbours) -> None:
     rng = np.random.default_rng(5)
@@ -161,7 +183,7 @@ def test_sums_are_those_of_the_formulas(relation: Neighbours) -> None:
     assert free.exact(rows, theta) == pytest.approx(w @ np.column_stack(columns), abs=1e-10)
 
 
-@pytest.mark.parametrize("name", ["two", "apart", "together", "r2", "counts"])
+@pytest.mark.parametrize("name", ["two", "apart", "together", "class totals", "r2", "counts"])
 def test_bits_do_not_depend_on_the_order_of_records_or_on_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     asked = query(name, Neighbours.ADD_OR_REMOVE, max_weight=2.0, records=3000)
@@ -236,6 +258,7 @@ def test_the_number_of_records_is_bought_only_where_it_is_private_and_needed() -
     assert query("squared", Neighbours.REPLACE_ONE, max_weight=2.0).counted
     assert query("squared", Neighbours.REPLACE_ONE, unit=2).counted
     assert not query("calibration", Neighbours.ADD_OR_REMOVE).counted
+    assert not query("class totals", Neighbours.ADD_OR_REMOVE).counted
 
 
 def test_what_does_not_fit_is_refused() -> None:

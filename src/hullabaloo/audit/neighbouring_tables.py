@@ -42,7 +42,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
 
     def log(truth: int, key: TestKey | None) -> Sequence[PrivacyLoss]:
         traced = about.traced(truth, key)
-        prepared.solver.run(prepared.problem, plan, traced)
+        prepared.solve(traced)
         return traced.log
 
     def released(truth: int, key: TestKey | None) -> Array:

@@ -13,8 +13,8 @@ Long residuals of one sign, of a skewed target, add up along the constant, but t
 and so large a share of the square of all that may be lost is taken, times `SIGNED` of numbers: of the rarer class and of counts long residuals are of one sign. Of the curvature shortening to R takes `E(1 − R²/L²)₊ φ''⟨v, d⟩`, L² = φ''‖v‖², from the mean, which by the inequality
 of Cauchy and Schwarz is at most `l ‖d‖ √(qh)/R` where it takes l in each of q directions and h is the mean of φ'' (and l ‖d‖ is taken where that is more). (Development half of
 `benchmarks/inference.py`, expert's bounds, ε = 1 and 3, 12 draws: told and realised ratios are 0.58 and 0.75 errors apart, root mean square, and 316 of 320 within two. Of numbers with residuals of one
-sign alone, where noise hides little of the tail, it is 1.5.) Of classes and counts none is told where predictions have moved further than `NEAR`, as no slope is. Of several classes it
-is that of each against the rest, before `predict_proba` brings chances to sum 1.
+sign alone, where noise hides little of the tail, it is 1.5.) Of classes and counts none is told where predictions have moved further than `NEAR`, as no slope is. Of several classes, each learned against
+the rest, it is that of the chances brought to sum 1, by the answer of `solvers/class_totals.py`.
 
 *From moments.* `solvers/moments/uncertainty.py`.
 """
@@ -53,7 +53,6 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     names, score = model.encoding.facts.targets, model.release.score
     for k, name in enumerate(names if model.release.scores else ()):
         of, told = total(model, k), f" of {name}" * (len(names) > 1)
-        told += " against the rest" * (bool(told) and isinstance(model.loss, Logistic))
         if of is not None:
             yield f"Predicted / observed total{told}", _range(of[0], QUANTILE * of[1], WIDEST)
     if isinstance(model.loss, Logistic | Poisson):
@@ -130,6 +129,10 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
         seen, mean = mean + float(found.score[-1]) / a, mean + h * moved.bent
         error = math.hypot(error, BENT * h * moved.still)
     near = isinstance(model.loss, Squared) or far <= NEAR
+    if isinstance(model.loss, Logistic) and len(facts.targets) > 1:
+        of = next((one for one in model.release.trace if "totals off" in one), None)
+        near, n = of is not None and seen > 4.0 * error, found.records
+        mean, error = (seen + of["totals off"][target] / n, of["totals error"] / n) if of else (mean, error)
     return (mean / seen, error / abs(seen)) if near and abs(seen) > 4.0 * error else None
 
 

@@ -132,8 +132,8 @@ def probabilities_apart(values: Array) -> Array:
 
     With `p_k = 1/(1 + exp(−z_k))` they are `q_k = 1/(1 + exp(−z_k − s))` at the s of each record at which they add up to 1: the least of
     `Σ q_k log(q_k/p_k) + (1 − q_k) log((1 − q_k)/(1 − p_k))`. So of no record, whatever its class is, the sum of the k log-losses of class against
-    rest becomes larger (Bregman's projection; Csiszár 1975), chances that add up to 1 stay, and so does the order of the classes. Totals of the classes move: the more, the
-    less the p_k of single records add up to 1.
+    rest becomes larger (Bregman's projection; Csiszár 1975), chances that add up to 1 stay, and so does the order of the classes. Totals of the classes would move: the more, the
+    less the p_k of single records add up to 1. So the fit shifts the intercepts that predict, by one more private answer, until the totals of the q_k are the records' (`solvers/class_totals.py`).
     """
     if values.shape[1] == 1:
         return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
@@ -183,7 +183,8 @@ class LogisticRegression(LogisticClassifier):
     One parameter more:
         multi_class: of more than two classes, "multinomial" (probabilities that are fitted together), "one-vs-rest", or
             "auto": one-vs-rest where the solver is left to the planner, whose best solvers are of losses of one
-            prediction, or needs such a loss; multinomial without noise, over a nuclear ball, and for other named solvers.
+            prediction, or needs such a loss; multinomial without noise, over a nuclear ball, and for other named solvers. One-vs-rest spends a part of the
+            budget on totals: the intercepts that predict are shifted until the chances of each class add up to its records.
 
     Parameters, attributes and methods: see `PrivateLinearModel`.
 

@@ -16,13 +16,9 @@ from hullabaloo.losses.readings import Reading, Scored, unit
 
 @dataclass(frozen=True, slots=True)
 class Score(ABC):
-    """A number in [0, 1] of every record, whatever the record and the coefficients are.
+    """A number in [0, 1] of every record, whatever the record and the coefficients are; a mean s̄ stands for `least + (largest − least) s̄` in the user's units."""
 
-    A mean s̄ stands for `least + (largest − least) s̄` in the user's units.
-    """
-
-    two_valued: ClassVar[bool] = False
-    """Whether it is always 0 or 1, so that its mean tells its variance."""
+    two_valued: ClassVar[bool] = False  # whether it is always 0 or 1, so that its mean tells its variance
 
     @abstractmethod
     def of(self, seen: Scored) -> Array:
@@ -59,10 +55,7 @@ def _errors(seen: Scored, target: int, reach: float) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class SquaredError(Score):
-    """(f − o)², f the prediction cut off at the declared bounds, of which f − o is at most `span` = hi − lo.
-
-    `reach` is the largest error that counts, as a share of that; larger ones count as it.
-    """
+    """(f − o)², f the prediction cut off at the declared bounds, of which f − o is at most `span` = hi − lo; `reach` is the largest error that counts, as a share of that; larger ones count as it."""
 
     target: int
     span: float
@@ -123,8 +116,7 @@ class PinballError(Score):
 class PoissonDeviance(Score):
     """`2 (y log(y/m) − y + m)` of a count y and its predicted mean m, both over hi, m held at `floor` and above.
 
-    Convex in y for each m, and in m falling up to y and rising from there on: largest in a corner of
-    `y ∈ [low, 1], m ∈ [max(low, floor), 1]`.
+    Convex in y for each m, and in m falling up to y and rising from there on: largest in a corner of `y ∈ [low, 1], m ∈ [max(low, floor), 1]`.
     """
 
     target: int
@@ -209,9 +201,6 @@ class Brier(Score):
         return 0.0, 1.0 if self.classes == 2 else 2.0
 
 
-# Tallies.
-
-
 @dataclass(frozen=True, slots=True)
 class Statistic(ABC):
     """A vector c(record) with coordinates in [−½, ½], whatever the record is.
@@ -220,8 +209,7 @@ class Statistic(ABC):
     Both are proved in the class. c is of order 1: so tallies share the noise as equals, which makes `Σ (noise/range)²` least.
     """
 
-    counts: ClassVar[bool] = False
-    """Whether it tells the number of records itself."""
+    counts: ClassVar[bool] = False  # whether it tells the number of records itself
 
     @property
     def name(self) -> str:
@@ -252,10 +240,9 @@ class Statistic(ABC):
 class Moments(Statistic):
     """`(v, v² − 1)/2` with v = 2s − 1 ∈ [−1, 1], s a score: its mean and its mean square, from which its variance.
 
-    **Guarantee.** *Radius ½*: `v² + (1 − v²)² = 1 − v² + v⁴ ≤ 1`. *Diameter 1*: with `d = |v − v'|` and `t = |v + v'|`,
-    `d + t ≤ 2`, so `d²(1 + t²) ≤ d²(1 + (2 − d)²)`, and this is at most 4 on [0, 2]: with `t = 2 − d` the difference
-    `4 − (2 − t)²(1 + t²) = t(4 − 5t + 4t² − t³)`, whose bracket is at least 2 on [0, 2]. Both are what v/2 alone has: the
-    mean square comes at no price. A score that is 0 or 1 has v² = 1 always, and its second coordinate is left out.
+    **Guarantee.** *Radius ½*: `v² + (1 − v²)² = 1 − v² + v⁴ ≤ 1`. *Diameter 1*: with `d = |v − v'|` and `t = |v + v'|`, `d + t ≤ 2`, so `d²(1 + t²) ≤ d²(1 + (2 − d)²)`, and this is
+    at most 4 on [0, 2]: with `t = 2 − d` the difference `4 − (2 − t)²(1 + t²) = t(4 − 5t + 4t² − t³)`, whose bracket is at least 2 on [0, 2]. Both are what v/2 alone
+    has: the mean square comes at no price. A score that is 0 or 1 has v² = 1 always, and its second coordinate is left out.
     """
 
     score: Score
@@ -280,8 +267,7 @@ class Moments(Statistic):
         return np.column_stack([0.5 * v, 0.5 * (np.square(v) - 1.0)])
 
 
-MIXED = 0.25
-"""What mixed moments weigh: they tell only how exact an answer is, and are to cost a tenth of it."""
+MIXED = 0.25  # what mixed moments weigh: they tell only how exact an answer is, and are to cost a tenth of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +294,7 @@ class Mixed(Statistic):
 class Binned(Statistic):
     """What depends on the bin b of a prediction f ∈ [0, 1], of m equal ones: `(½, values, f − mid_b)` there, zeros in all others.
 
-    f and the outcome o are a target's prediction and value between its bounds; of two classes the chance and the outcome of the second; of more the
-    largest chance and whether its class is the record's.
+    f and the outcome o are a target's prediction and value between its bounds; of two classes the chance and the outcome of the second; of more the largest chance and whether its class is the record's.
 
     **Guarantee.** Precondition: values are within ½ of 0, and within 1 of each other (l2). *Radius*: `‖c‖² ≤ ¼ + ¼ + 1/(4m²)`. *Diameter*: in different
     bins `‖c − c'‖² = ‖c‖² + ‖c'‖² ≤ 1 + 1/(2m²)`, in the same one at most 1 and `(f − f')² ≤ 1/m²`.
@@ -386,3 +371,26 @@ class BinnedResiduals(Binned):
         forecast, outcome = self._pair(seen)
         v = np.clip((outcome - forecast) / self.reach, -1.0, 1.0)
         return self._binned(forecast, np.column_stack([0.5 * v, 0.5 * (np.square(v) - 1.0)]))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTotals(Statistic):
+    """`½(q − y, √3 q(1 − q))` of k > 2 classes: their chances q less the record's class y, and how far a shift of the log-odds moves each.
+
+    **Guarantee.** *Radius* `√½`, the diameter twice that: with a the chance of the record's own class `4‖c‖² = (1 − a)²(1 + 3a²) + Σ f(q_j)` over all others, `f(q) = q²(1 + 3(1 − q)²)`. As `f(q)/q`
+    grows (its slope is `(3q − 2)²`), they add up to at most `f(1 − a) = (1 − a)²(1 + 3a²)`, which falls in a from 1. Two records, each taken for the other's class, are `√2` apart: so the shifts come
+    at no price. Chances are quotients by their own sum, so that they add up to 1, or are all 0, up to rounding by a factor `1 + ku`: charged as `1 + 10⁻⁹`.
+    """
+
+    classes: int
+    counts: ClassVar[bool] = True  # sums are wanted, and no mean
+    radius = math.sqrt(0.5) * (1.0 + 1e-9)
+
+    @property
+    def length(self) -> int:
+        """2k."""
+        return 2 * self.classes
+
+    def of(self, seen: Scored) -> Array:
+        """(n, 2k)."""
+        return 0.5 * np.hstack([seen.forecast - seen.truth, math.sqrt(3.0) * seen.forecast * (1.0 - seen.forecast)])

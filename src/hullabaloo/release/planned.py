@@ -20,7 +20,7 @@ from hullabaloo.planning.favours import CONSTANT, usual_share
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed
-from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours
+from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, compose
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.release import PrivacyStatement, Release
@@ -28,7 +28,7 @@ from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
-from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference
+from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.score.with_inference import refusal, refuse
 
@@ -36,6 +36,7 @@ PAPERS = (
     "mirror_descent", "frank_wolfe", "dual_frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation",
 )  # fmt: skip
 """Solvers whose paper prints how much noise they take."""
+OWN = {type(one) for one in SOLVERS.values()}
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
 
@@ -80,6 +81,7 @@ class PlannedFit:
     allowance: Allowance
     bought: Purchase
     without: str = ""
+    totals: Any = None
 
     def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
         """Carry the plan out; `points` takes the iterates."""
@@ -96,7 +98,11 @@ class PlannedFit:
             raise InvalidParameter(
                 f"The solver {self.plan.solver!r} returned coefficients that are not finite numbers of shape {wanted}. Nothing is released; a charge that was made stays."
             )
-        return held_near(self.encoding.layout, self.problem, self.plan, solution)
+        solution = held_near(self.encoding.layout, self.problem, self.plan, solution)
+        if self.totals is not None:
+            answer = curator.answer("score", solution.theta)
+            solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
+        return solution
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:
         """What leaves."""
@@ -138,12 +144,19 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
         )
     context = plan_context(task, encoding, rows, parted=parted)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
+    whole, own = context.allowance, isinstance(task.solver, str) or type(task.solver) in OWN
+    totals, left = class_totals.bought(context.problem, prices, whole) if own else (None, whole)
+    context = replace(context, allowance=left)
     asked, without = inferring(task, context)
     solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
+    if totals is not None:
+        while not whole.takes(compose(plan.event, totals.event)):  # of other events than Gaussian noise
+            totals = replace(totals, mu=0.8 * totals.mu)
+        plan = replace(plan, queries=(*plan.queries, totals))
     if solver.name == CONSTANT and task.inference is not False:
         without = f"No errors are told: {SLOPELESS}."
     bought = buy_plan(task.request, prices, plan, task.calibration)
-    return PlannedFit(task, encoding, context.problem, solver, plan, context.allowance, bought, without)
+    return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals)
 
 
 def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
@@ -172,7 +185,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     why, helps = refusal(*public, share)
     if task.calibration is Calibration.PAPER:
         why, helps = "the noise is that of a paper, which prints none of it", ""
-    if not why and not isinstance(asked, str) and type(asked) not in {type(one) for one in SOLVERS.values()}:
+    if not why and not isinstance(asked, str) and type(asked) not in OWN:
         why, helps = "the solver is one's own, and may take or leave answers that are meant for them", ""
     if wanted != "auto":
         refuse(why, helps)

@@ -343,10 +343,10 @@ class Release:
         shapes = [(self.theta, (columns, *self.theta.shape[1:2]))]
         for covariance in (self.privacy_covariance, self.sampling_covariance):
             shapes += [] if covariance is None else [(covariance, (*covariance.shape[:1], columns, columns))]
-        points = [
-            line[name] for line in self.trace if isinstance(line, Mapping) for name in ("scores", "at") if name in line
-        ]
-        shapes += [(np.asarray(point, dtype=np.float64), self.theta.shape) for point in points]
+        lines = [line for line in self.trace if isinstance(line, Mapping)]
+        told = {"scores": self.theta.shape, "at": self.theta.shape, "totals off": self.theta.shape[1:]}
+        points = [(line[name], told[name]) for line in lines for name in told.keys() & line.keys()]
+        shapes += [(np.asarray(numbers, dtype=np.float64), shape) for numbers, shape in points]
         if self.moments is not None:
             p, k = self.moments.cross.shape
             shapes += [(self.moments.gram, (p, p)), (self.moments.cross, (p, k)), (self.moments.square, (k, k))]

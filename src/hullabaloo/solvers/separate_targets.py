@@ -89,6 +89,7 @@ def _repeated(plan: Plan, k: int) -> Plan:
 
 
 def _single(plan: Plan, problem: Problem) -> Plan:
+    """The plan of the first; one query that is bought for all of them together may stand last."""
     return replace(plan, queries=plan.queries[: len(plan.queries) // problem.targets])
 
 
