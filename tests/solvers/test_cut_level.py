@@ -77,7 +77,7 @@ def test_a_class_is_predicted_as_often_as_it_is_where_noise_is_high() -> None:
 def test_the_fits_of_a_stream_keep_the_level_of_its_classes() -> None:
     """The same, −0.07 ± 0.03 over 20 keys, once −0.30: what a fit adds to a model is read beside that model's own level. By other keys the bound fails once in 10³."""
     X, y = drawn(8_000, 1)
-    features = {name: (-1.0, 1.0) for name in "abcd"}
+    features = dict.fromkeys("abcd", (-1.0, 1.0))
     records = pd.DataFrame(X[:, :4], columns=list("abcd")).assign(y=np.where(y > 0.0, "yes", "no"))
     domain = hb.Domain(features=features, classes={"y": ["no", "yes"]}, indicators=False)
     found = []

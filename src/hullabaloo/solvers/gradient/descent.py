@@ -154,8 +154,8 @@ class Descent:
         farther = self.farther(level, mean_length(shares, grid))
         travel = farther * share * path.travel(view.typical, cut)
         _, mean, gradient = self.walk(last, path.second, cut, travel, path.burn)
-        known = self.problem.intercept and not self.problem.offset_bound  # of the user's offsets no level is known
-        if self.classes and known and path.ridge and not path.late:
+        levelled = self.problem.intercept and not self.problem.offset_bound  # of the user's offsets no level is known
+        if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
             noise = path.noise * math.sqrt(2.0 * path.steps / path.level)
