@@ -136,6 +136,7 @@ class PrefixProcess(Process):
         if before is None or not corrects(fit):
             release, onward = answer(fit, rows), False
         else:
+            fit = replace(fit, problem=replace(fit.problem, before=tuple(before.theta[:, 0].tolist())))
             more, onward = answer(fit, replace(rows, offset=(rows.X @ before.theta)[:, 0])), True
             theta = before.theta + more.theta
             scores = tuple(replace(one, point=before.theta[:, 0] + one.point) for one in more.scores)

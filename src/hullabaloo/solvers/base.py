@@ -45,6 +45,7 @@ class Problem:
         records_per_unit: how many records of a unit of privacy are kept.
         weighted: whether records carry declared weights, or a 0 for being beyond their unit's share.
         public: records that the user declares public, or None; no sensitivity rests on them.
+        before: coefficients of the released model whose predictions are the records' offsets, (p,); empty where there is none.
     """
 
     loss: AnyLoss
@@ -63,6 +64,7 @@ class Problem:
     records_per_unit: int = 1
     weighted: bool = False
     public: PublicTable | None = None
+    before: tuple[float, ...] = ()
 
     @property
     def alike(self) -> bool:

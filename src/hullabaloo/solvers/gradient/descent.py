@@ -9,6 +9,7 @@ from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.cut_level import uncut
 from hullabaloo.solvers.gradient.histogram import (
     edges,
     far_edges,
@@ -152,7 +153,10 @@ class Descent:
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, mean_length(shares, grid))
         travel = farther * share * path.travel(view.typical, cut)
-        _, mean, _ = self.walk(last, path.second, cut, travel, path.burn)
+        _, mean, gradient = self.walk(last, path.second, cut, travel, path.burn)
+        levelled = self.problem.intercept and not self.problem.offset_bound  # of the user's offsets no level is known
+        if self.classes and levelled and path.ridge and not path.late:
+            mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
             noise = path.noise * math.sqrt(2.0 * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -344,6 +348,17 @@ class Descent:
             total += float(point[-1]) if t >= first else 0.0
         point[-1] = total / (steps - first)
         return point
+
+    def uncut_level(self, point: Array, clip_norm: float, slope: float) -> Array:
+        """The point with the level of classes, not that at which their cut derivatives have the mean `slope`; predictions, the offsets' too, vary as slopes and typical length let them.
+
+        In plain coordinates alone: lengths of whitened records are too unlike each other for one cut to speak for all (the level of adult and skin was further off with it).
+        """
+        view, known = self.view, np.array(self.problem.before or np.zeros(point.size))
+        level, slopes = float(known[-1] + view.centre @ known[:-1]), known[:-1] + point[:-1]
+        spread = view.typical * float(np.linalg.norm(slopes)) / math.sqrt(max(view.slopes, 1))
+        whole = uncut(level + float(point[-1]), spread, min(clip_norm / view.length, 1.0), slope)
+        return np.append(point[:-1], np.clip(whole - level, *self.loss.intercept_bounds))
 
     def kept_level(self, start: Array, moved: Array, noise: float) -> Array:
         """`start` with the level of `moved`, as far as the change of the mean derivative exceeds its noise s: (1 − k(s/change)²)₊ of the move d.
