@@ -99,7 +99,7 @@ def test_what_is_held_up_would_fall() -> None:
 
 @pytest.mark.parametrize("name", ["gradient", "mirror_descent", "objective_perturbation", "coordinate_descent"])
 def test_a_model_that_is_better_is_kept(name: str) -> None:
-    """Targets that fill their range, 0.8 of their variance explained: at most 0.03 of it is lost beside the solver alone."""
+    """Targets that fill their range, 0.8 of their variance explained: at most 0.04 of it is lost beside the solver alone."""
     data = targets(table(8_000, 6, intercept=True), 0.2, 0.9)
     allowance = Allowance(Budget(0.1, 1.0 / data.records**2))
     constraint = BALL if name == "mirror_descent" else None
@@ -107,7 +107,7 @@ def test_a_model_that_is_better_is_kept(name: str) -> None:
     assert isinstance(solver, FlooredSolver)
     found = runs(data, posed, solver, plan)
     bare = taken(data, SOLVERS[name], allowance, constraint)
-    assert lost(data, found) <= lost(data, runs(data, *bare)) + 0.03 * float(data.Y.var())
+    assert lost(data, found) <= lost(data, runs(data, *bare)) + 0.04 * float(data.Y.var())
 
 
 def test_the_point_lies_in_the_set() -> None:

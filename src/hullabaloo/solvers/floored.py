@@ -59,7 +59,7 @@ class FlooredSolver(Solver):
         Raises:
             CapabilityError: the solver cannot do what is asked, or not on so much less.
         """
-        line, loss, most = prices.restricted(1), problem.loss, 0.999 * allowance.mu * math.sqrt(self.share)
+        line, loss, mu = prices.restricted(1), problem.loss, 0.999 * allowance.mu * math.sqrt(self.share)
 
         def beside(own: Plan, mu: float) -> Plan | None:
             level = ConstantSolver().plan(problem, prices, Allowance.gdp(mu * math.sqrt(LEVEL)))
@@ -71,12 +71,11 @@ class FlooredSolver(Solver):
 
         less = allowance.scaled(math.sqrt(1.0 - self.share))
         tries = (self.solver.plan(problem, prices, less.scaled(SHORTER**k)) for k in range(10))
-        own = next((one for one in tries if beside(one, most)), None)
-        if own is None:
+        own = next((one for one in tries if beside(one, mu)), None)
+        whole = own and largest_share(lambda m: beside(own, m), mu, 1.3 * mu, shorter=1.0, least=mu, fine=1.000001)
+        if whole is None:
             raise CapabilityError(f"The budget is too small to hold {self.name!r} up by the constant. Raise it.")
-        whole = largest_share(lambda mu: beside(own, mu), most, 1.3 * most, shorter=1.0, least=most, fine=1.000001)
-        assert whole is not None
-        return replace(whole, reason=f"{own.reason}; held up by the constant, at {self.share:.0%} of the budget")
+        return replace(whole, reason=f"{whole.reason}; held up by the constant, at {self.share:.0%} of the budget")
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The constant, the model, and the point between them; errors of the model's own coefficients are not the point's."""
