@@ -85,7 +85,7 @@ def _lost(one: Split, neighbours: Neighbours, asked: str, draws: int) -> tuple[s
     if asked in ("mirror_descent", "frank_wolfe"):
         problem = replace(problem, constraint=L1Ball(2.0))
     prices, allowance = PricedQueries(facts, neighbours, one.n), Allowance(Budget(EPSILON, 1.0 / one.n**2))
-    solver, plan = choose(problem, prices, allowance, asked, rehearsal(facts))
+    solver, plan = choose(problem, prices, allowance, asked, rehearsal(facts), held=True)
     lost = []
     for draw in range(draws):
         key = TestKey(hashlib.sha256(f"{asked} {neighbours} {draw}".encode()).digest())

@@ -233,7 +233,7 @@ def contend(
                     f"selection={model.selection!r} was asked in a search, which compares the models of all columns. Leave it out; "
                     "best_estimator_.refit(selection='fdr') applies one where the best solver is 'moments'."
                 )
-            task = replace(model._task(encoding), key=terms.key, inference=False)
+            task = replace(model._task(encoding), key=terms.key, inference=False, held=False)
             if not terms.count_is_public:
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
             fit = prepare(task, encoding, trained if terms.count_is_public else None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
-from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.losses import Huber, KernelCode, Loss, Squared
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
@@ -16,6 +16,7 @@ from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
+from hullabaloo.solvers.floored import LEAST, MOST, PRECISE, FlooredSolver
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
@@ -25,8 +26,14 @@ EXACT = ("moments", "output_perturbation")
 NEARLY = "frank_wolfe"
 """What comes within its bound of the optimum over a set that has a linear minimisation and no projection."""
 
+WIDE_ALONE = "subspace_descent"
+"""The solver that is offered for wide problems alone: its models do not approach the optimum. It can be asked for by name."""
+
 FLOORED = (CONSTANT, "moments")
 """Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
+EVIDENT = (*ADAPTIVE, WIDE_ALONE, SPARSE)
+"""Solvers by name that are not held up by the constant, besides those that give way to none: what measures its level and walks as far as there is evidence for; and the greedy selection,
+whose choice of columns the share of the budget cost more (0.15 to 0.5 of the constant's loss, diamonds and flights cut to 2 000 records, ε = 0.1) than being held up gave it."""
 OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
 """Losses that may be negative: nothing bounds what a model could gain."""
 
@@ -36,9 +43,6 @@ STRUCTURED = "dual_frank_wolfe"
 LABORIOUS = "preconditioned_gradient"
 """The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and
 trying it out a minute. It can be asked for by name."""
-
-WIDE_ALONE = "subspace_descent"
-"""The solver that is offered for wide problems alone: its models do not approach the optimum. It can be asked for by name."""
 
 RIDGED, STIFF = "objective_perturbation", 0.5
 """The solver that pays for privacy by a ridge, and the λ/σ from which "auto" leaves it out where noise is low (at most `QUIET`) and nothing else shrinks coefficients: a column whose variance
@@ -62,16 +66,19 @@ def choose(
     kept: Kept | None = None,
     *,
     floor: bool = True,
+    held: bool = False,
 ) -> tuple[Solver, Plan]:
     """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
+    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`).
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
+    kept = {} if kept is None else kept
     if isinstance(asked, WithInference):
         if asked.solver == "auto" and problem.public is None:
             return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked)
@@ -103,7 +110,7 @@ def choose(
         solver = _for_targets(problem, solver)
         named = solver, solver.plan(problem, prices, allowance)
         if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
-            named = _unless_drowned(problem, prices, allowance, Forecast(*named), perform, kept)
+            named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
         return named
     private = allowance.is_private
     return _chosen(problem, prices, allowance, perform, kept, floor=floor) if private else exact(problem, prices)
@@ -114,7 +121,7 @@ def _chosen(
     prices: QueryPrices,
     allowance: Allowance,
     perform: Perform | None,
-    kept: Kept | None,
+    kept: Kept,
     *,
     floor: bool,
     among: tuple[str, ...] = (),
@@ -127,7 +134,6 @@ def _chosen(
     if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
     found = [_beside(one, inference, problem, prices, allowance) for one in found]
-    kept = {} if kept is None else kept
     staged = _staged(problem, prices, allowance, found, 2) if perform is not None else None
     if staged is not None:
         assert perform is not None
@@ -143,25 +149,30 @@ def _chosen(
     return best.solver, best.plan
 
 
-def _unless_drowned(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, one: Forecast, perform: Perform, kept: Kept | None
+def _held_up(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, one: Forecast, perform: Perform, kept: Kept, held: bool
 ) -> tuple[Solver, Plan]:
-    """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low."""
+    """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low.
+
+    Of residuals of one target it may be `held` up by the intercept for a share of the budget; where records have weights or share a unit, and where that is not worth a hundredth, it stands alone.
+    """
     assert one.plan is not None
     known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
     printed = allowance.calibration is Calibration.PAPER or not allowance.is_private
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
-        rehearse = (
-            known and not printed and isinstance(problem.loss, Loss) and noise(problem, prices, allowance) > QUIET
-        )
-        staged = _staged(problem, prices, allowance, [one], 1) if rehearse else None
-        for level in [] if staged is None else _constant(problem, prices, allowance, [], staged):
-            assert staged is not None
+        loud = known and not printed and noise(problem, prices, allowance) > QUIET
+        if loud and isinstance(problem.loss, Loss) and (staged := _staged(problem, prices, allowance, [one], 1)):
             (tried,), small, menu = staged
-            best = exact(small, menu.in_memory)
-            if level.plan is not None and tried.plan is not None and drowned(tried, level, small, best, perform, kept):
-                why = f"the noise of {one.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
-                return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
+            for level in _constant(problem, prices, allowance, [], staged):
+                best = exact(small, menu.in_memory)
+                if level.plan and tried.plan and drowned(tried, level, small, best, perform, kept):
+                    why = f"the noise of {one.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
+                    return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
+        plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and not problem.weighted
+        wanted = (noise(problem, prices, allowance, 1) / PRECISE) ** 2
+        if held and loud and plain and wanted >= LEAST and one.name not in EVIDENT:
+            floored = FlooredSolver(one.name, one.solver, min(wanted, MOST))
+            return floored, floored.plan(problem, prices, allowance)
     return one.solver, one.plan
 
 

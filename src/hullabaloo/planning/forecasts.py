@@ -370,10 +370,10 @@ def contested(
 
 
 def drowned(
-    one: Forecast, level: Forecast, problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept | None
+    one: Forecast, level: Forecast, problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept
 ) -> bool:
     """Whether a proposal's noise alone, where there is nothing to learn, loses more than a level's and than any model of losses ≥ 0 could gain: the constant's own loss."""
-    rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept, _narrow([one]))
+    rehearsals = Rehearsals(problem, exact, perform, kept, _narrow([one]))
     silence = rehearsals.scenarios[-1]
     floor = max(rehearsals.stage(silence).constant, rehearsals.rehearse(silence, level).risk)
     return 0.0 < floor < rehearsals.rehearse(silence, one).risk

@@ -62,6 +62,8 @@ class Task:
     inference: bool | float | str = False
     errors: str = "auto"
     public: PublicTable | None = None
+    held: bool = True
+    """Whether a solver by name may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
 
     @property
     def request(self) -> ReleaseRequest:
@@ -119,6 +121,7 @@ class PlanContext:
     problem: Problem
     prices: PricedQueries
     allowance: Allowance
+    held: bool = False
 
     @property
     def perform(self) -> Perform:
@@ -221,7 +224,8 @@ def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
 @lru_cache(maxsize=256)
 def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
     with context.remembered() as kept:
-        return choose(context.problem, context.prices, context.allowance, asked, context.perform, kept)
+        about = context.problem, context.prices, context.allowance
+        return choose(*about, asked, context.perform, kept, held=context.held)
 
 
 def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlanContext:
@@ -229,7 +233,7 @@ def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bo
     check(task, encoding)
     problem = problem_of(task, encoding, task.request.records(rows))
     prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records, parted)
-    return PlanContext(problem, prices, allowance(task))
+    return PlanContext(problem, prices, allowance(task), task.held)
 
 
 def check(task: Task, encoding: Encoding) -> None:

@@ -198,4 +198,5 @@ def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:
         dataset=None,
         key=None if task.key is None else task.key.derive(step),
         calibration=Calibration.EXACT,
+        held=False,
     )

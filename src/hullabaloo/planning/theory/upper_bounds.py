@@ -63,8 +63,8 @@ def upper_bounds(problem: Problem, found: Iterable[Forecast]) -> tuple[UpperBoun
 
 
 def _bound(problem: Problem, plan: Plan) -> UpperBound | None:
-    """Of the coefficients' own plan, where inference shares the budget: it moves those alone that nothing holds."""
-    if plan.solver not in _OF:
+    """Of the coefficients' own plan, where inference shares the budget: it moves those alone that nothing holds. Of what the constant holds up none is known."""
+    if plan.solver not in _OF or "floor" in plan.settings:
         return None
     own = plan.settings.get("solver settings")
     if own is None:
