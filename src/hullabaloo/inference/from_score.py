@@ -282,11 +282,15 @@ class FromScore:
             mean = float(np.trace(bend) / np.sum(found.scale**2))
             move = min(self.moved, FARTHEST)
             sampling += (math.expm1(move) - move) ** 2 * mean * remainder(bend, ways)
-        nowhere = np.zeros(q)
+        self.law = self._law(step, sampling)
+        self.map: Array = self.project @ found.matrix
+
+    def _law(self, made: ScoreStep, sampling: Array) -> Debiased:
+        """The step's law, given the covariance of what of the score is not privacy's noise."""
+        found, nowhere = self.found, np.zeros(len(sampling))
         noise = found.curvature_noise, found.score_noise
         plain = Equations(found.curvature, found.score, *noise, sampling, self.basis, origin=nowhere, anchor=nowhere)
-        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
-        self.map: Array = self.project @ found.matrix
+        return Debiased(replace(plain, scale=found.scale, inverse=made.inverse, left=LEFT * made.left))
 
     def _constant(self, q: int) -> list[Array]:
         """The coordinates of the constant function, if there is one."""
