@@ -14,6 +14,7 @@ which fits tell errors: columns that are narrow in their bounds get none (log s_
 A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): about as much as privacy adds to the error of a column of deviation 1, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion to `√((1 − s)/s)`
 of a class of share s, to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known (of a class as if it were the rarer one).
 Where the mean may be 0, of targets of both signs, there is no forecast.
+Of several classes totals are told by an answer of their own (`solvers/class_totals.py`), and their errors are mostly below what is likely here: the range held 21 of 36 of them, the others were smaller.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Each class's own chances add up to its records, but brought to sum 1 they do not: of a class of 15 % of `shuttle` to 0.83 of them. One answer tells by how much, `g = Σ (q − y)`, and how far
 shifts b move the totals: by at most `J = diag(v) − vvᵀ/Σv` with `v = Σ q(1 − q)`, as `diag(v_i) − v_i v_iᵀ/Σv_i` of the records is no larger (`vvᵀ/Σv` is jointly convex). So a Newton step with J
-does not overshoot, and of nine tables without noise it leaves a tenth of what totals were off in the median, a third at most; log-loss falls on all by up to 4 %. Shifts are taken as alike, of one variance τ²,
+does not overshoot, and of nine tables without noise it leaves a fifth of what totals were off in the median, two fifths at most; log-loss falls by up to 4 %, or stays to a hundredth of a per cent. Shifts are taken as alike, of one variance τ²,
 that at which `E‖g‖²` is what it is (empirical Bayes; Efron & Morris 1973), so that what noise may have made moves next to nothing: `b = −τ²J(τ²J² + σ²)^{-1}g`. Post-processing, of public numbers and a private answer.
 """
 
@@ -21,7 +21,8 @@ from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers.base import Array, Problem, QueryPrices, Solution
 
 SHARE = 0.04
-"""Of the budget (of μ²). Chosen on `shuttle` and `connect4`."""
+"""Of the budget (of μ²). Looked at on `shuttle` and `connect4` alone; on letters, marital status, cuts of diamonds and quality of wines (20 000 records, ε = 1 and 3, 3 draws) the sum of what the classes' shares are off by
+fell by 16 to 76 %, log-loss by up to 1.2 % (letters at ε = 1, whose 26 classes share the rest of the budget: 0.9 % higher), and totals were within two told errors in 89 of 90."""
 BENT = 0.3
 """What a step may leave of a total, over the root mean square of what it moves them by: 0.12 in the median on nine tables without noise, 0.27 root mean square, 0.77 at most."""
 
