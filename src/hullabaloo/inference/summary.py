@@ -36,7 +36,7 @@ from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, p
 WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
-HELD_UP = "The private constant holds the model up: of the way from there to the solver's own {:.0%} is kept, as a second look at the records tells (its class, passed as solver=, is taken at its word)."
+HELD_UP = "The private constant holds the model up: {:.0%} of the way from it to the solver's own model is kept, as a second look at the records tells. To have that model whatever it is, pass the solver's class as solver=."
 TOO_FAR = "the coefficients are too far from their estimates"
 ALONE = "only differences between levels are determined: a level alone has no z or P"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
