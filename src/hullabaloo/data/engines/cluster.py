@@ -84,7 +84,7 @@ class RemoteFrame(Remote):
     width: int | None = None
     brings_units = True
 
-    def check_workers(self) -> None:  # noqa: B027 - an engine whose workers are not put to sleep asks when the table is scanned
+    def check_workers(self) -> None:
         """Refuse where none can be asked, or one has another version of the library; before anything is charged.
 
         Raises:
