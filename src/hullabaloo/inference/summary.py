@@ -36,7 +36,7 @@ from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, p
 WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
-HELD_UP = "The private constant holds the model up: of the way from there to the solver's own {:.0%} is kept, as a second look at the records tells (its class, passed as solver=, is taken at its word)."
+HELD_UP = "The private constant holds the model up: of the way from there to the solver's own the part release_.trace[-1]['held up'] is kept, as a second look at the records tells (its class, passed as solver=, is taken at its word)."
 TOO_FAR = "the coefficients are too far from their estimates"
 ALONE = "only differences between levels are determined: a level alone has no z or P"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
@@ -178,7 +178,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
         rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
     words = [model.meaning, ratio, _zeros(model), _levels(model, bool(known.told)), *_words(model, known, rows)]
     words.append(ADJUSTED * (adjust is not None))
-    words += [HELD_UP.format(line["held up"]) for line in model.release.trace if "held up" in line]
+    words += [HELD_UP for line in model.release.trace if "held up" in line]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
     header = tuple(_header(model, known, any(map(math.isfinite, compress((row.low for row in rows), single)))))
     made = Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
