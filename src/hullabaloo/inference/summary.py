@@ -36,7 +36,7 @@ from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, p
 WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
-HELD_UP = "The private constant holds the model up: {:.0%} of the way from it to the solver's own model is kept, as a second look at the records tells. To have that model whatever it is, pass the solver's class as solver=."
+HELD_UP = "The private constant holds the model up: after the solver a second look at the records decided how much of the way from it to the solver's own model is kept. To have that model whatever it is, pass the solver's class as solver=."
 TOO_FAR = "the coefficients are too far from their estimates"
 ALONE = "only differences between levels are determined: a level alone has no z or P"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
@@ -178,7 +178,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
         rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
     words = [model.meaning, ratio, _zeros(model), _levels(model, bool(known.told)), *_words(model, known, rows)]
     words.append(ADJUSTED * (adjust is not None))
-    words += [HELD_UP.format(line["held up"]) for line in model.release.trace if "held up" in line]
+    words += [HELD_UP for line in model.release.trace if "held up" in line]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
     header = tuple(_header(model, known, any(map(math.isfinite, compress((row.low for row in rows), single)))))
     made = Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
@@ -306,7 +306,8 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     elif single:
         yield "Target", encoding.facts.targets[0]
     yield "Loss", model.loss.name
-    yield "Solver", str(release.plan.get("solver", ""))
+    held = [f" ({line['held up']:.0%} kept; held up by the constant)" for line in release.trace if "held up" in line]
+    yield "Solver", "".join([str(release.plan.get("solver", "")), *held])
     hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE
     if released_records(model) is None:
         yield "Records", f"{records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from hullabaloo.codec import Written
@@ -148,6 +149,12 @@ def epsilon_of(event: Event, delta: float) -> float:
         raise InvalidParameter(f"An epsilon was asked at delta={delta!r}; delta is a probability from 0 to below 1.")
     if delta == 0.0:
         return event.pure_epsilon() if event.delta0 == 0.0 else math.inf
+    return _epsilon_of(event, float(delta))
+
+
+@lru_cache(maxsize=256)
+def _epsilon_of(event: Event, delta: float) -> float:
+    """The search, which takes a second where noise of several kinds is small, and is asked for by statements, summaries and cards alike."""
     if delta_of(event, 0.0) <= delta:
         return 0.0
     return least(lambda epsilon: delta_of(event, epsilon) <= delta, most=1e9, tolerance=1e-11)

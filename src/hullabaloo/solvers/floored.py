@@ -37,8 +37,8 @@ costs `d₀²/E u²`: in expectation `c² s²/(2 FALLS) V`, 0.012 V at 0.035 and
 0.045 plain gradients lost up to 1.06 of V again, at 0.03 nothing more was gained."""
 LEVEL, LENGTHS, FALLS = 0.35, 0.125, 0.2
 """Shares of that for the constant, and for each of two histograms and of two derivatives."""
-SHORTER = 0.93
-"""Steps in which the solver's budget is cut where its cost does not add up as that of Gaussian noise does. What it leaves is used up."""
+SHORTER = 0.01
+"""What the solver's budget is cut by, three times as much at each try, until the look fits beside it: costs in ε and δ do not add up as squares. What it leaves is used up."""
 CUT, LONG, USUAL = 2.5, 0.3, 0.2
 """Quantiles that derivatives are cut at: so many times the length that a share `LONG` exceeds (at 1 skewed targets kept models of their median); and a usual residual.
 Chosen on claims, elevators, wine, appliances and ailerons."""
@@ -78,9 +78,9 @@ class FlooredSolver(Solver):
             return made if allowance.takes(made.event) else None
 
         less = allowance.scaled(math.sqrt(1.0 - self.share))
-        tries = (self.solver.plan(problem, prices, less.scaled(SHORTER**k)) for k in range(10))
+        tries = (self.solver.plan(problem, prices, less.scaled(1.0 - SHORTER * 3**k)) for k in range(5))
         own = next((one for one in tries if beside(one, mu)), None)
-        whole = own and largest_share(lambda m: beside(own, m), mu, 1.3 * mu, shorter=1.0, least=mu, fine=1.000001)
+        whole = own and largest_share(lambda m: beside(own, m), mu, 2.0 * mu, shorter=1.0, least=mu, fine=1.000001)
         if whole is None:
             raise CapabilityError(f"The budget is too small to hold {self.name!r} up by the constant. Raise it.")
         return replace(whole, reason=f"{whole.reason}; held up by the constant, at {self.share:.0%} of the budget")

@@ -209,10 +209,10 @@ def alone() -> None:
 
 @pytest.mark.slow
 def test_a_cluster_to_which_no_executor_comes_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its workers have less memory than an executor asks for; Spark's own job waits for ever."""
+    """Its worker has fewer cores than an executor asks for; Spark's own job waits for ever."""
     alone()
     monkeypatch.setattr(cluster, "PATIENCE", 5.0)
-    with clusters.spark("local-cluster[1,1,512]", **{"spark.executor.memory": "1g"}) as session:
+    with clusters.spark("local-cluster[1,1,1024]", **{"spark.executor.cores": "2"}) as session:
         start = time.monotonic()
         with pytest.raises(CapabilityError, match="could not be asked"):
             hb.scan(session.createDataFrame([(1.0,)], "a double"))

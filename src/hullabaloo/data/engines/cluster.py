@@ -84,7 +84,6 @@ class RemoteFrame(Remote):
     width: int | None = None
     brings_units = True
 
-    @abstractmethod
     def check_workers(self) -> None:
         """Refuse where none can be asked, or one has another version of the library; before anything is charged.
 

@@ -35,10 +35,6 @@ class DaskFrame(RemoteFrame):
         self._frame, self._client = frame, connected(client)
         self.schema = open_table(frame._meta).schema
 
-    def check_workers(self) -> None:
-        """See `RemoteFrame`."""
-        connected(self._client)
-
     @property
     def n_rows(self) -> int:
         """See `Remote`."""
