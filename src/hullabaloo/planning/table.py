@@ -184,7 +184,7 @@ class PlanTable(Printed):
             )
         lines.append(
             "Excess risk is that of the training objective over its minimum, on the unit domain"
-            + (": rehearsed on synthetic tables, in the columns up to harm." if self.constant else ", by the formula.")
+            + (": rehearsed on synthetic tables, in the columns up to harm, which is the same where there is nothing to learn." if self.constant else ", by the formula.")
             + " Nothing was read or spent."
         )
         return lines
