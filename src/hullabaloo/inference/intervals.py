@@ -97,12 +97,11 @@ def inference(model: FittedModel) -> Inference:
 
 def _untold(far: list[tuple[str, FromScore]], targets: int) -> str:
     """Why no errors are told of those targets: one sentence for each reason, however many they are."""
-    said = []
-    for text, drowned in ((DROWNED, True), (FAR, False)):
-        if these := [(name, f"{one.away:.2g}") for name, one in far if one.drowned == drowned]:
-            names, away = (", ".join(each) for each in zip(*these, strict=True))
-            said.append(text.format(f" of {names}" * (targets > 1), away, NEAR))
-    return " ".join(said)
+    by = {text: [one for one in far if one[1].drowned == drowned] for text, drowned in ((DROWNED, True), (FAR, False))}
+    told = [(text, [name for name, _ in of], [f"{one.away:.2g}" for _, one in of]) for text, of in by.items() if of]
+    return " ".join(
+        text.format(f" of {', '.join(names)}" * (targets > 1), ", ".join(away), NEAR) for text, names, away in told
+    )
 
 
 def _errors(model: FittedModel, kind: str) -> str:
