@@ -233,9 +233,9 @@ def test_a_deviation_that_is_told_where_noise_makes_it_large_is_held_as_often_as
 
 
 def test_amounts_of_which_most_are_0_have_what_shortening_takes_in_their_range() -> None:
-    """Six fits of nine records in ten without a claim, the others' amounts log-normal: the residuals' deviation is within what is told of it, or below; so is each told total, within three errors.
+    """Six fits of nine records in ten without a claim, the others' amounts log-normal: the residuals' deviation is not above what is told of it, and no total is beyond three of its errors.
 
-    A deviation that leaves out what is lost was half of the table's in all six; totals are of errors that are at least as long as those that come, so that one in 300 is beyond.
+    A deviation that leaves out what is lost was half of the table's in all six; errors of totals are at least as long as those that come, so that one in 300 is beyond.
     """
     rng = np.random.default_rng(3)
     X = rng.uniform(-1.0, 1.0, (20_000, 2))

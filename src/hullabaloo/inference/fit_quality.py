@@ -126,7 +126,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     h = float(G[-1, -1]) / a**2
     far = max(float(np.linalg.norm(s)), math.sqrt(max(float(d @ G @ d), 0.0) / max(h, 1e-12)))
     along = max(float(G[-1, -1]), 0.0) / max(float(np.trace(G)), 1e-300)
-    signed, cut = _shortened(model, found, target) if isinstance(model.loss, Squared) else (True, 0.0)
+    signed = not isinstance(model.loss, Squared) or _shortened(model, found, target)[0]
     lost = found.excess * math.sqrt(along * (1.0 if signed else SIGNED))
     error = math.hypot(found.score_noise, of_curvature, lost) / a
     unit = ((model.release.plan.get("settings") or {}).get("noises") or (0.0, math.inf))[1]  # of records of length 1
@@ -141,8 +141,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
         mean = h if isinstance(model.loss, Poisson) else NormalPredictions.of(found, found.point).chance
         seen, mean = mean + float(found.score[-1]) / a, mean + h * moved.bent
         error = math.hypot(error, BENT * h * moved.still)
-    # a total that lives on long residuals is not told where more of them may be lost than is left
-    near = cut <= 1.0 if isinstance(model.loss, Squared) else far <= NEAR
+    near = isinstance(model.loss, Squared) or far <= NEAR
     if isinstance(model.loss, Logistic) and len(facts.targets) > 1:
         of = next((one for one in model.release.trace if "totals off" in one), None)
         near, n = of is not None and seen > 4.0 * error, found.records

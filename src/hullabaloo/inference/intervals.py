@@ -78,8 +78,9 @@ def inference(model: FittedModel) -> Inference:
     if release.score is not None:
         squared, targets = isinstance(model.loss, Squared), model.encoding.facts.targets
         scores = [FromScore(model, one) for one in release.scores]
-        untold = [_untold([(name, one)] * one.far, len(targets)) for one, name in zip(scores, targets, strict=True)]
-        why = _untold([(name, one) for one, name in zip(scores, targets, strict=True) if one.far], len(targets))
+        far = [(name, one) for one, name in zip(scores, targets, strict=True) if one.far]
+        untold = [_untold([pair for pair in far if pair[1] is one], len(targets)) for one in scores]
+        why = _untold(far, len(targets))
         if all(untold):
             return Inference((), reason=why)
         known = [
