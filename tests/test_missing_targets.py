@@ -77,3 +77,11 @@ def test_a_stream_takes_no_notice_of_records_without_a_target() -> None:
     stream.partial_fit(holes)
     alone = hb.LinearRegression(domain=domain, budget=FREE).fit(holes)
     np.testing.assert_allclose(stream.coef_, alone.coef_, atol=1e-3)
+
+
+def test_a_price_says_that_it_counts_every_record() -> None:
+    """It cannot know how many have a target, and of those that lack one it expects errors that are too short."""
+    for missing, said in (("drop", True), ("fill", False)):
+        domain = hb.Domain(**{**COMMON, "missing_target": missing}, target={"y": (-4, 6)})
+        notes = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-6), solver="moments").price(n=N).notes
+        assert any("without a target" in note for note in notes) == said
