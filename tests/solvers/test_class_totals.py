@@ -1,5 +1,6 @@
 """Totals of classes learned each against the rest: the shift after the fit, what it is told by, and what it costs."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from hullabaloo.losses import Logistic
 from hullabaloo.losses.reading_kernels import chances_apart
 from hullabaloo.model_selection.catalogue import reading_of
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.solvers import GradientSolver, Problem, Solution
-from hullabaloo.solvers.class_totals import shifted
+from hullabaloo.solvers.class_totals import bought, shifted
 
 KEY = TestKey(b"totals of several classes, a key")
 N = 20_000
@@ -85,6 +86,19 @@ def test_noise_alone_moves_next_to_nothing() -> None:
     assert np.mean(lost) < 0.2 * np.mean(step)
 
 
+def test_whatever_the_answer_shifts_are_numbers() -> None:
+    """Of totals from 1 to 10^6 records, and noise of 10^-6 to 10^30 of them: by it alone all curvature may be 0, or of one class."""
+    rng = np.random.default_rng(4)
+    for k, power, drowned in itertools.product((3, 5, 26), range(-6, 31, 3), (True, False)):
+        problem = Problem(Logistic(), 2, True, 2.0, 1.5, 1.0, k, 1000, Neighbours.REPLACE_ONE)
+        noise = 10.0**power * rng.normal(size=2 * k)
+        answer = np.append(rng.normal(size=k), np.zeros(k) if drowned else rng.uniform(size=k))
+        noise[k:] = -np.abs(noise[k:]) if drowned else noise[k:]
+        made = shifted(problem, Solution(np.zeros((2, k))), 10.0 ** rng.integers(0, 7) * answer + noise, 10.0**power)
+        assert np.isfinite(made.theta).all()
+        assert np.isfinite([*made.trace[-1]["totals off"], made.trace[-1]["totals error"]]).all()
+
+
 @pytest.mark.parametrize("spread", [0.3, 2.0, 8.0])
 def test_a_step_goes_towards_the_totals_and_not_beyond(spread: float) -> None:
     """Without noise to speak of: what totals are off by, in the metric of their noise, falls to a half at most, and the sum of the losses whose gradient it is falls."""
@@ -135,8 +149,21 @@ def test_the_plan_with_it_is_within_the_budget(solver: str, epsilon: float) -> N
     """Events of other kinds add up to more than Gaussian ones: the answer then gets less."""
     found = hb_planned(model(epsilon, solver=solver))
     assert found.totals is not None
-    assert found.budget.admits(found.bought.event)
+    assert found.bought.budget.admits(found.bought.event)
     assert found.plan.event == found.bought.event
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+def test_a_budget_of_any_size_is_shared_or_left_to_the_fit(neighbours: str) -> None:
+    """Of an ε beyond 50 noise makes no use, and of one that is next to nothing beside δ neither: a share of it would buy nothing."""
+    for epsilon in (1e-4, 1.0, 30.0, 50.0, 60.0, 80.0, 1e3, 1e6):
+        found = hb_planned(model(epsilon, solver="constant", neighbours=neighbours))
+        assert found.task.budget.admits(found.bought.event)
+        assert 0.01 < (found.totals.mu / found.allowance.mu) ** 2 < 0.1
+    tiny: Any = Allowance(hb.Budget(1e-9, 1e-6))
+    assert bought(found.problem, None, tiny) == (None, tiny)  # type: ignore[arg-type]  # it asks for no price
+    X, y = table(2)
+    assert told(model(1e3, neighbours=neighbours).fit(X, y)) is not None
 
 
 def hb_planned(estimator: Any) -> Any:

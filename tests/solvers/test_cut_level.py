@@ -37,7 +37,7 @@ def test_what_is_cut_is_made_whole_again(seed: int) -> None:
     assert uncut(-found, spread, kept, -slope) == pytest.approx(-uncut(found, spread, kept, slope), abs=1e-9)
 
 
-@pytest.mark.parametrize("level", [-30.0, -6.0, -0.5, 0.0, 2.0, 30.0])
+@pytest.mark.parametrize("level", [-1e9, -800.0, -30.0, -6.0, -0.5, 0.0, 2.0, 30.0, 40.0, 300.0, 800.0, 1e9])
 def test_a_level_moves_towards_even_odds_or_stays(level: float) -> None:
     for spread in (0.0, 1.0, 5.0):
         assert uncut(level, spread, 1.0, 0.0) == pytest.approx(level)

@@ -103,7 +103,8 @@ class PlannedFit:
         solution = held_near(self.encoding.layout, self.problem, self.plan, solution)
         if self.totals is not None:
             answer = curator.answer("score", solution.theta)
-            solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
+            with np.errstate(all="ignore"):
+                solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
         return solution
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:

@@ -32,10 +32,13 @@ def bought(problem: Problem, prices: QueryPrices, allowance: Allowance) -> tuple
     apart = isinstance(problem.loss, Logistic) and problem.targets > 2 and problem.intercept
     if apart and allowance.is_private and allowance.calibration is Calibration.EXACT:
         with suppress(CalibrationError):
-            left = allowance.scaled(math.sqrt(1.0 - SHARE))
-            mu = math.sqrt(allowance.mu**2 - left.mu**2) * (1.0 - 1e-9)
-            about: Any = {"reading": Reading(Reads.OVR, classes=problem.targets), "mu": mu}
-            return prices.price("score", tallies=(ClassTotals(problem.targets),), **about), left
+            # noise makes no use of the last of a large ε, nor of one that is next to nothing beside δ, and then there is nothing to share
+            tries = (allowance.scaled(allowance.useful * math.sqrt(1.0 - SHARE) * 0.97**k) for k in range(20))
+            left = next((one for one in tries if one.mu**2 <= (1.0 - SHARE / 2.0) * allowance.mu**2), None)
+            if left is not None:
+                mu = math.sqrt(allowance.mu**2 - left.mu**2) * (1.0 - 1e-9)
+                about: Any = {"reading": Reading(Reads.OVR, classes=problem.targets), "mu": mu}
+                return prices.price("score", tallies=(ClassTotals(problem.targets),), **about), left
     return None, allowance
 
 
@@ -44,8 +47,10 @@ def shifted(problem: Problem, solution: Solution, answer: Array, sigma: float) -
     k, noise, theta = problem.targets, 2.0 * sigma, solution.theta.copy()
     off, bent = 2.0 * (answer[:k] - answer[:k].mean()), np.maximum(2.0 / math.sqrt(3.0) * answer[k:], 0.0)
     J = np.diag(bent) - np.outer(bent, bent) / max(float(bent.sum()), 1e-300)
-    variance = max(float(off @ off) - (k - 1.0) * noise**2, 0.0) / max(float(np.sum(J**2)), 1e-300)
-    theta[-1] -= np.linalg.solve(variance * J @ J + noise**2 * np.eye(k), variance * J @ off)
+    size = float(np.linalg.norm(J)) or 1.0  # noise may make all of it 0, and then nothing moves
+    parts, ways = np.linalg.eigh(J / size)  # no power of what noise drowns, and no inverse
+    beyond = max(float(off @ off) / noise**2 - (k - 1.0), 0.0)  # τ²‖J‖²/σ²
+    theta[-1] -= ways @ (beyond * parts / (1.0 + beyond * parts**2) * (ways.T @ off)) / size
     theta[-1] = theta[-1] if problem.constraint is None else np.clip(theta[-1], *problem.loss.intercept_bounds)
     moved = J @ (theta[-1] - solution.theta[-1])
     error = math.hypot(noise, BENT * float(np.sqrt(np.mean(moved**2))))

@@ -18,7 +18,8 @@ def uncut(level: float, spread: float, kept: float, slope: float) -> float:
     z, found = level + spread * NODES, level
     up, down = WEIGHTS * np.minimum(expit(-z), kept), WEIGHTS * np.minimum(expit(z), kept)
     for _ in range(30):  # Newton's steps, which stop to move after five to fifteen
-        chance = expit(found + spread * NODES)
-        out = float((1.0 - chance) @ down - chance @ up) - slope
-        found = min(max(found + out / float((chance * (1.0 - chance)) @ (up + down)), low), high)
+        chance, other = expit(found + spread * NODES), expit(-found - spread * NODES)
+        out = float(other @ down - chance @ up) - slope
+        steep = max(float((chance * other) @ (up + down)), 1e-300)  # 0 where every chance is 0 or 1
+        found = min(max(found + out / steep, low), high)
     return found
