@@ -68,10 +68,10 @@ def log(url: str, dataset: str, *, json_: bool = False) -> None:
     """List every charge on a dataset (who, when, what, at what cost), and where its streams stand."""
     ledger = hb.Ledger(url)
     charges, streams = ledger.charges(dataset), ledger.streams(dataset)
-    lines = [(c.number, c.charged_at, c.who, c.what, c.budget.describe(), c.versions.library) for c in charges]
+    lines = [(c.number, c.charged_at[:19], c.who, c.what, c.budget.describe(), c.versions.library) for c in charges]
     shown: list[Any] = [f"Nothing has been charged to {dataset!r} yet."]
     if charges:
-        shown = [table(["#", "when", "who", "what", "budget", "version"], lines, left=6)]
+        shown = [table(["#", "when (UTC)", "who", "what", "budget", "version"], lines, left=6)]
     if streams:
         kept = [(one.charge, one.stream, one.position, one.advanced_at) for one in streams]
         shown += ["", table(["#", "stream", "position", "saved"], kept, left=4)]
