@@ -149,7 +149,10 @@ def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
     theta, sampling = np.array([0.5, -0.3, 0.0, 0.2, 0.1]), 1e-5 * gram
     R = rng.normal(size=(3, p))
     model: Any = SimpleNamespace(
-        release=SimpleNamespace(moments=None, score=None, statement=SimpleNamespace(records=10**6)), encoding=None
+        release=SimpleNamespace(
+            moments=None, score=None, statement=SimpleNamespace(records=10**6), plan={"queries": []}
+        ),
+        encoding=None,
     )
     half = np.linalg.cholesky(sampling)
     found = []

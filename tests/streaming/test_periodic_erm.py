@@ -68,6 +68,7 @@ def test_the_last_model_stays_until_the_next_fit() -> None:
     stream.partial_fit(records().iloc[200:399])
     assert stream.coef_ is first
     assert (stream.position_, stream.released_at_) == (399, 200)
+    assert dict(stream.model_at().summary().header)["Records"] == "200", "of which it is, not of the horizon"
     stream.partial_fit(records().iloc[399:400])
     assert stream.released_at_ == 400
     assert not np.array_equal(stream.coef_, first)

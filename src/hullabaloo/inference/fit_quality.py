@@ -195,6 +195,5 @@ def from_score(model: FittedModel, target: int) -> Explained | None:
         math.hypot(part * noise, math.sqrt(max(known, 0.0)) * beside_noise) / variance + part * (1.0 - known) / QUANTILE
     )
     off = math.hypot(noise, 2.0 * found.score_noise * float(np.linalg.norm(d)))
-    off = math.hypot(off, cut * residual, math.sqrt(2.0 / found.records) * residual)
-    upper = upper / known if known > 0.0 else math.inf
-    return Explained(1.0 - left, upper, residual, variance, math.inf if cut > WIDEST else off)
+    off = math.hypot(off, cut * residual if cut <= WIDEST else math.inf, math.sqrt(2.0 / found.records) * residual)
+    return Explained(1.0 - left, upper / known if known > 0.0 else math.inf, residual, variance, off)

@@ -79,13 +79,12 @@ def inference(model: FittedModel) -> Inference:
         squared, targets = isinstance(model.loss, Squared), model.encoding.facts.targets
         scores = [FromScore(model, one) for one in release.scores]
         far = [(name, one) for one, name in zip(scores, targets, strict=True) if one.far]
-        untold = [_untold([pair for pair in far if pair[1] is one], len(targets)) for one in scores]
         why = _untold(far, len(targets))
-        if all(untold):
+        if len(far) == len(scores):
             return Inference((), reason=why)
         known = [
-            TargetInference(one, one.determined, one.residual_variance if squared else math.nan, reason)
-            for one, reason in zip(scores, untold, strict=True)
+            TargetInference(one, one.determined, one.residual_variance if squared else math.nan, why if one.far else "")
+            for one in scores
         ]
         return Inference(tuple(known), _about(model), why, _errors(model, release.score.errors))
     assert release.moments is not None
@@ -131,8 +130,10 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
 
 def records_of(model: FittedModel) -> float:
     """The number of records as it is publicly known, or as a stream has it by now; where it is private as it is released, in place of the declared one."""
-    held = model.release.moments or model.release.score
-    return model.release.statement.records if held is None else released_records(model) or held.records
+    held, known = model.release.moments or model.release.score, model.release.statement.records
+    # fewer than the statement's where a stream fits those so far, or a search holds some out
+    known = max((query.get("records", known) for query in model.release.plan["queries"]), default=known)
+    return known if held is None else released_records(model) or held.records
 
 
 def released_records(model: FittedModel) -> float | None:
