@@ -102,3 +102,11 @@ def test_of_a_person_records_without_a_target_take_no_place(neighbours: str, tmp
         stream.partial_fit(pd.concat([holes[GAP]] * 2).iloc[: N - len(rows)])
         found.append(stream.coef_)
     assert np.allclose(*found, atol=1e-9)
+
+
+def test_a_price_says_that_it_counts_every_record() -> None:
+    """It cannot know how many have a target, and of those that lack one it expects errors that are too short."""
+    for missing, said in (("drop", True), ("fill", False)):
+        domain = hb.Domain(**{**COMMON, "missing_target": missing}, target={"y": (-4, 6)})
+        notes = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-6), solver="moments").price(n=N).notes
+        assert any("without a target" in note for note in notes) == said

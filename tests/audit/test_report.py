@@ -71,7 +71,7 @@ def test_blocks_of_runs_add_up_to_all_of_them() -> None:
     subject = asked.subject()
     whole, parts = Evidence(subject, "transcript"), Evidence(subject, "transcript")
     for run_ in range(24):
-        whole.add(run_ % 2, KEY.derive(run_))
+        whole.runs.take(subject, "transcript", run_ % 2, KEY.derive(run_))
     for start in (0, 10, 20):
         parts.runs.merge(asked.tally(subject, "transcript", range(start, min(start + 10, 24))))
     assert whole.runs.rho == parts.runs.rho

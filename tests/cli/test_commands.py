@@ -44,6 +44,7 @@ def test_domain_template_describe_check(run: Run, table: Path, domain: Path, tmp
     assert "age" in text
     assert "surgery" not in text, "a template holds no value of a record"
     assert run("domain", "template", table, "--json").json["template"] == text
+    assert run("domain", "template", table).out == text, "printed, it can be sent into a file: no line is broken"
     unfilled = run("domain", "describe", "made.toml")
     assert unfilled.code == 1
     assert "FILL IN" in unfilled.err

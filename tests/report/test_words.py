@@ -28,6 +28,7 @@ MORE = (
     "exact",
     "norm",
     "products",
+    "drops",
     "features",
     "indicators",
 )

@@ -149,7 +149,7 @@ def test_the_plan_with_it_is_within_the_budget(solver: str, epsilon: float) -> N
     """Events of other kinds add up to more than Gaussian ones: the answer then gets less."""
     found = hb_planned(model(epsilon, solver=solver))
     assert found.totals is not None
-    assert found.task.budget.admits(found.bought.event)
+    assert found.bought.budget.admits(found.bought.event)
     assert found.plan.event == found.bought.event
 
 

@@ -461,7 +461,7 @@ def test_a_target_that_is_too_far_off_takes_no_other_with_it() -> None:
     asked = {"budget": hb.Budget(3.0, 1e-8), "domain": domain, "solver": "adaptive_gradient", "test_key": KEY}
     found = hb.LogisticRegression(constraint=hb.L1Ball(0.5), multi_class="one-vs-rest", **asked).fit(X, y).summary()
     assert {row.target for row in found.rows if math.isfinite(row.low)} == {"target=w"}
-    assert "No errors are told of target=u" in found.note
+    assert "No errors are told of target=u, target=v: " in found.note, "one sentence for both"
     assert "too far" in found.rows[0].reason
 
 

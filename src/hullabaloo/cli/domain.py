@@ -7,7 +7,7 @@ import typer
 import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, Relation, command
-from hullabaloo.cli.output import ORDER, Output, guarantee, save, table
+from hullabaloo.cli.output import ORDER, Output, Verbatim, guarantee, save, table
 from hullabaloo.errors import InvalidParameter
 
 app = typer.Typer(help="Declare what is known about a table without looking at it.", no_args_is_help=True)
@@ -29,7 +29,7 @@ def template(source: Path, *, out: Path | None = None, overwrite: bool = False, 
     text = domain_template(build.existing(source, "table"))
     output = Output("domain template", json_)
     if out is None:
-        output.result({"template": text}, text.rstrip())
+        output.result({"template": text}, Verbatim(text.rstrip()))
         return
     write_whole(out, text)
     filled = 'Fill in every "FILL IN" from what is known without looking at the records'

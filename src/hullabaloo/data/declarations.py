@@ -183,7 +183,7 @@ def bounds_pair(spec: object, what: str) -> tuple[float, float]:
     if not lo < hi or hi / 2 - lo / 2 < SMALLEST_WIDTH:
         raise DomainError(
             f"{what} needs a lower bound below its upper bound, and ({lo:g}, {hi:g}) was found. Values are scaled by "
-            f"the distance between the two; leave a constant column out."
+            f"the distance between the two: write the smaller one first, and leave a constant column out."
         )
     return lo, hi
 

@@ -19,8 +19,8 @@ from hullabaloo.release.parameters import one_of
 
 DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients. More budget, fewer columns or more records help."
 FAR = (
-    "No errors are told{}: the released coefficients are {:.2g} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature "
-    "holds within {}. A set or a penalty may hold them, or a class be rare: fit with a weaker one, with more budget, or by solver='objective_perturbation'."
+    "No errors are told{}: the released coefficients are {} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature "
+    "holds within {}. Noise, a set, a penalty or a rare class may hold them apart: fit with more budget, fewer columns, a weaker set or penalty, or by solver='objective_perturbation'."
 )
 
 
@@ -78,25 +78,30 @@ def inference(model: FittedModel) -> Inference:
     if release.score is not None:
         squared, targets = isinstance(model.loss, Squared), model.encoding.facts.targets
         scores = [FromScore(model, one) for one in release.scores]
-        why = [
-            (DROWNED if one.drowned else FAR).format(f" of {name}" * (len(targets) > 1), one.away, NEAR)
-            if one.far
-            else ""
-            for one, name in zip(scores, targets, strict=True)
-        ]
-        if all(why):
-            return Inference((), reason=" ".join(why))
+        untold = [_untold([(name, one)] * one.far, len(targets)) for one, name in zip(scores, targets, strict=True)]
+        why = _untold([(name, one) for one, name in zip(scores, targets, strict=True) if one.far], len(targets))
+        if all(untold):
+            return Inference((), reason=why)
         known = [
             TargetInference(one, one.determined, one.residual_variance if squared else math.nan, reason)
-            for one, reason in zip(scores, why, strict=True)
+            for one, reason in zip(scores, untold, strict=True)
         ]
-        return Inference(tuple(known), _about(model), " ".join(filter(None, why)), _errors(model, release.score.errors))
+        return Inference(tuple(known), _about(model), why, _errors(model, release.score.errors))
     assert release.moments is not None
     found = []
     for target in range(len(model.encoding.facts.targets)):
         estimator, variance = debiased(model, release.moments, target)
         found.append(TargetInference(estimator, estimator.equations.basis, variance))
     return Inference(tuple(found), _about(model), errors=_errors(model, "homoskedastic"))
+
+
+def _untold(far: list[tuple[str, FromScore]], targets: int) -> str:
+    """Why no errors are told of those targets: one sentence for each reason, however many they are."""
+    by = {text: [one for one in far if one[1].drowned == drowned] for text, drowned in ((DROWNED, True), (FAR, False))}
+    told = [(text, [name for name, _ in of], [f"{one.away:.2g}" for _, one in of]) for text, of in by.items() if of]
+    return " ".join(
+        text.format(f" of {', '.join(names)}" * (targets > 1), ", ".join(away), NEAR) for text, names, away in told
+    )
 
 
 def _errors(model: FittedModel, kind: str) -> str:

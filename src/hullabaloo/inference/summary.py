@@ -36,7 +36,7 @@ from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, p
 WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
-HELD_UP = "The private constant holds the model up: of the way from there to the solver's own the part release_.trace[-1]['held up'] is kept, as a second look at the records tells (its class, passed as solver=, is taken at its word)."
+HELD_UP = "The private constant holds the model up: after the solver a second look at the records decided how much of the way from it to the solver's own model is kept. To have that model whatever it is, pass the solver's class as solver=."
 TOO_FAR = "the coefficients are too far from their estimates"
 ALONE = "only differences between levels are determined: a level alone has no z or P"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
@@ -306,7 +306,8 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     elif single:
         yield "Target", encoding.facts.targets[0]
     yield "Loss", model.loss.name
-    yield "Solver", str(release.plan.get("solver", ""))
+    held = [f" ({line['held up']:.0%} kept; held up by the constant)" for line in release.trace if "held up" in line]
+    yield "Solver", "".join([str(release.plan.get("solver", "")), *held])
     hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE
     if released_records(model) is None:
         yield "Records", f"{records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden

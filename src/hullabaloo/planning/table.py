@@ -183,7 +183,7 @@ class PlanTable(Printed):
                 "So many columns are rehearsed on fewer, with the same records, bounds and noise; there excess risk is on fresh rows, over the model that made them."
             )
         lines.append(
-            "Excess risk is that of the training objective over its minimum, on the unit domain"
+            "Excess risk is that of the training objective over its minimum, on the unit domain, harm the same where there is nothing to learn"
             + (": rehearsed on synthetic tables, in the columns up to harm." if self.constant else ", by the formula.")
             + " Nothing was read or spent."
         )

@@ -56,9 +56,10 @@ def words(problem: Problem) -> tuple[str, str]:
 
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
-HELD_UP = "the private constant holds the model up: it is moved towards that as far as a second look at the records finds it no better (the solver's class, passed as solver=, is taken at its word)"
+HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that a handful of records decide"
 APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
+DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, beyond those of a table of the others alone"
 LOUD = "it tells no total whose error is above 0.13"
 # Passes over the table from which a price tells their time.
 LONG = 1_000
@@ -157,6 +158,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
 def _notes(prepared: PlannedFit, expected: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
+    notes += [DROPS] * task.domain.drops
     if any(query.name == "select" for query in prepared.plan.queries):
         notes.append(
             "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
