@@ -1,6 +1,7 @@
 """Laws of `missing_target="drop"`: a record without a target counts for nothing, wherever records are read."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,30 @@ def test_a_stream_takes_no_notice_of_records_without_a_target() -> None:
     stream.partial_fit(holes)
     alone = hb.LinearRegression(domain=domain, budget=FREE).fit(holes)
     np.testing.assert_allclose(stream.coef_, alone.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+def test_of_a_person_records_without_a_target_take_no_place(neighbours: str, tmp_path: Path) -> None:
+    """Of 3 records a person two count, of those with a target: as if the others were not there, in memory, in parts and in streams, to the last bit of the same noise."""
+    holes = table(np.where(GAP, np.nan, NUMBER)).assign(who=np.repeat(np.arange(N // 3), 3).astype(str))
+    holes.to_csv(tmp_path / "holes.csv", index=False)
+    domain = hb.Domain(**COMMON, target={"y": (-4, 6)}, unit="who", records_per_unit=2)
+    key = hb.noise.TestKey(bytes(32))
+    options = {"domain": domain, "budget": hb.Budget(1.0, 1e-6), "neighbours": neighbours, "test_key": key}
+    model = hb.LinearRegression(solver="gradient", inference=False, **options)
+    there = model.fit(holes[~GAP]).coef_
+    (tmp_path / "cache").mkdir()
+    for given in (holes, hb.scan(tmp_path / "holes.csv", cache=tmp_path / "cache")):
+        assert np.array_equal(model.fit(given).coef_, there)
+    moved = holes.assign(a=np.where(GAP, -holes["a"], holes["a"]))
+    assert np.array_equal(model.fit(holes).coef_, model.fit(moved).coef_)
+    found = []
+    for rows in (holes, holes[~GAP]):
+        stream = hb.streaming.IncrementalRegression(horizon=N, every=N, **{**options, "budget": FREE})
+        stream.partial_fit(rows)
+        stream.partial_fit(pd.concat([holes[GAP]] * 2).iloc[: N - len(rows)])
+        found.append(stream.coef_)
+    assert np.allclose(*found, atol=1e-9)
 
 
 def test_a_price_says_that_it_counts_every_record() -> None:

@@ -50,7 +50,7 @@ class StreamSumQuery:
     of a record times the most records of a step. Hence `‖Cv − Cv′‖ = ‖C e_j‖ ‖v_j − v_j′‖ ≤ c (Δ + 8u b √d)`, c the largest
     column norm of C, and floating point in C adds at most `slack · b √d` (`Strategy.slack`). All `encoded · d` numbers are rounded
     to the lattice of pitch g once: `g √(encoded · d)` more. *Units*: streams are neighbours that differ where a unit's records are,
-    which are another new unit's in the other stream, or nobody's. Of a unit the first `share` records count, at whichever
+    which are another new unit's in the other stream, or nobody's. Of a unit the first `share` records of positive weight count, at whichever
     positions: whether one does depends on its own unit alone, so all other records contribute the same to both. Take the one unit's
     records out, one by one, and put the other's in: `share` changes under add-or-remove and twice as many under replace-one, each
     of one step by at most the add-or-remove Δ of one record, hence, by the triangle inequality, so many times the above. Clipping to the lattice's reach is 1-Lipschitz in every coordinate
@@ -312,7 +312,7 @@ class StreamCurator:
         for place, words in enumerate(rows.unit[start:stop]):
             count = taken.get(name := words.tobytes(), 0)
             weight[place] *= count < share
-            taken[name] = min(count + 1, share)
+            taken[name] = count + bool(weight[place])
         return replace(part, weight=weight)
 
     def __take(self, rows: Rows) -> None:

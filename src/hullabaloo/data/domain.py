@@ -30,12 +30,12 @@ class Domain:
       ``classes``: the labels, or ``{"column": [labels]}``; ``target_fill``: what a missing target counts as
       (default: the middle of the bounds, the first class).
     - ``missing_target``: ``"fill"``, or ``"drop"``: a record whose target is missing, unreadable or of an undeclared class (of several
-      targets, any of them) has the weight 0, as if it had been left out. Records then have private weights of 0 and 1 of which nothing is told.
+      targets, any of them) has the weight 0, as if it had been left out. How many records count is then private, and told with noise alone.
     - ``transforms``: feature → log1p, log, log10, sqrt, square, abs or asinh, after clipping to the declared bounds.
     - ``interactions``: pairs of features whose encoded columns are multiplied.
     - ``indicators``: whether missing values get a column of their own (default yes; each feature may say otherwise).
-    - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count: those whose
-      encoded row has the smallest BLAKE2, so that the table's order does not matter. Where it is missing, or a float from 2^53 on, which may be a
+    - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count: of those with a
+      positive weight the ones whose encoded row has the smallest BLAKE2, so that the table's order does not matter. Where it is missing, or a float from 2^53 on, which may be a
       longer number rounded, the record is nobody's and counts for nothing.
     - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max].
     - ``records``: a public nominal number of records, needed under add-or-remove and with several records a unit.

@@ -136,7 +136,7 @@ def numbered(labels: Sequence[str | None]) -> NDArray[np.int64]:
 
 
 def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np.bool_]:
-    """Which records are among the ``share`` of their unit whose encoded row has the smallest BLAKE2b.
+    """Which records are among the ``share`` of their unit whose encoded row has the smallest BLAKE2b, those of weight 0 last, as they count for nothing.
 
     The row is all that the record contributes (x, y, weight and offset), and equal rows are interchangeable, so that neither the
     table's order nor its parts matter. Whether a record counts depends on the records of its own unit alone, so the neighbouring
@@ -146,10 +146,11 @@ def within_share(rows: Rows, units: NDArray[np.int64], share: int) -> NDArray[np
     ones, X = np.ones(len(units)), rows.X
     rest = np.column_stack([rows.Y, *(ones if one is None else one for one in (rows.weight, rows.offset))])
 
-    def digest(place: int) -> bytes:
+    def digest(place: int) -> tuple[bool, bytes]:
         here = place if isinstance(X, np.ndarray) else slice(*X.indptr[place : place + 2])
         held = X[here] if isinstance(X, np.ndarray) else np.append(X.indices[here], X.data[here])
-        return blake2b(held.tobytes() + rest[place].tobytes()).digest()
+        nothing = rows.weight is not None and not rows.weight[place]
+        return nothing, blake2b(held.tobytes() + rest[place].tobytes()).digest()
 
     order = np.argsort(units, kind="stable")
     counts, start = np.ones(len(units), dtype=bool), 0
