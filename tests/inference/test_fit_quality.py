@@ -53,6 +53,13 @@ def test_what_is_told_is_near_the_table() -> None:
         assert float(header["Residual s.d."].split()[0]) == pytest.approx(math.sqrt(found.residual) * 75.0, rel=0.05)
 
 
+@pytest.mark.parametrize("value", [-0.1, -0.003, 0.0, 0.4, 1.02])
+def test_a_value_lies_in_the_range_that_stands_beside_it(value: float) -> None:
+    """Noise makes R² below 0 or above 1; what is shown of it is from 0 to 1, as its range is."""
+    shown, low, high = (float(one) for one in re.findall(r"[-\d.]+", fit_quality._range(value, 0.05, 0.25, 1.0)))
+    assert 0.0 <= low <= shown <= high <= 1.0
+
+
 def test_where_it_is_not_told_the_line_says_so() -> None:
     without, _, _ = fitted(0, errors="homoskedastic")
     assert "hb.evaluate tells r2" in dict(without.summary().header)["R²"]

@@ -100,8 +100,8 @@ def _range(
     if not half <= widest:
         return "not told: noise hides it at this budget"
     digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-9))), 0)
-    low, high = ends or (max(value - half, 0.0), min(value + half, highest))
-    return f"{min(value, highest):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    low, high = ends or (max(value - half, 0.0), max(min(value + half, highest), 0.0))
+    return f"{min(max(value, low), high):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def _shortened(model: FittedModel, found: NoisyScore, target: int) -> tuple[bool, float]:
