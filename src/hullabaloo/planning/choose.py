@@ -14,7 +14,7 @@ from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse,
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, GaussianEvent
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.floored import LEAST, MOST, PRECISE, FlooredSolver
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
@@ -170,7 +170,8 @@ def _held_up(
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
         plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and not problem.weighted
         wanted = (noise(problem, prices, allowance, 1) / PRECISE) ** 2
-        if held and loud and plain and wanted >= LEAST and one.name not in EVIDENT:
+        gaussian = all(isinstance(query.event, GaussianEvent) for query in one.plan.queries)
+        if held and loud and plain and gaussian and wanted >= LEAST and one.name not in EVIDENT:
             floored = FlooredSolver(one.name, one.solver, min(wanted, MOST))
             return floored, floored.plan(problem, prices, allowance)
     return one.solver, one.plan
