@@ -1,5 +1,6 @@
 """Spark: the bits of memory, in executors of their own; errors unheard; other records found out."""
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,6 +188,23 @@ def test_a_job_is_given_up_where_no_executor_is_left_and_only_there(
         assert time.monotonic() - start < 3.5
     assert not session.sparkContext.getJobTags()
     assert session.range(3).count() == 3
+
+
+def test_a_job_is_cancelled_until_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark knows nothing of a job that it is still planning, and cancels none then: it would wait without an end where it was told once."""
+    monkeypatch.setattr(cluster, "PATIENCE", 0.02)
+    monkeypatch.setattr(cluster, "POLL", 0.01)
+    told, ended = [], threading.Event()
+
+    def cancel(tag: str) -> None:
+        told.append(tag)
+        if len(told) == 3:
+            ended.set()
+
+    nobody = SimpleNamespace(isLocal=lambda: False, getExecutorMemoryStatus=lambda: SimpleNamespace(size=lambda: 1))
+    context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: nobody), cancelJobsWithTag=cancel)
+    spark._watch(context, "one", ended)
+    assert told == ["one"] * 3
 
 
 def test_another_version_is_refused_before_the_charge(

@@ -167,11 +167,13 @@ def _collected(frame: Any) -> list[Any]:
 
 def _watch(context: Any, tag: str, ended: Event) -> None:
     seen, inside = time.monotonic(), context._jsc.sc()
-    while not ended.wait(cluster.POLL) and time.monotonic() - seen <= cluster.PATIENCE:
+    while not ended.wait(cluster.POLL):
         if inside.isLocal() or inside.getExecutorMemoryStatus().size() > 1:  # the driver counts as one
             seen = time.monotonic()
-    if not ended.is_set():
-        context.cancelJobsWithTag(tag)
+        elif time.monotonic() - seen > cluster.PATIENCE:
+            context.cancelJobsWithTag(
+                tag
+            )  # again and again: a job that is still being planned is not there to be cancelled
 
 
 def _forget(frame: Any) -> None:
