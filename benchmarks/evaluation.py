@@ -113,8 +113,8 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
     n = len(test)
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, n, None)
     truth = {metric.name: metric.measure(every, Z).value for metric in chosen.metrics}
-    outcomes = [row.outcome.value for row in chosen.calibration[0].measure(every, Z)]
-    filled = [row.count >= 0.01 * n for row in chosen.calibration[0].measure(every, Z)]
+    outcomes = [row.outcome.value for row in chosen.tables[0].measure(every, Z)]
+    filled = [row.count >= 0.01 * n for row in chosen.tables[0].measure(every, Z)]
     lines = []
     for epsilon in (0.5, 1.0, 3.0):
         mu = Allowance(hb.Budget(epsilon, 1.0 / SAMPLE**2)).mu
@@ -126,7 +126,7 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
                 for metric in chosen.metrics:
                     one = metric.measure(answer, Z)
                     hits[metric.name] += (one.low <= truth[metric.name] <= one.high) / draws
-                table = chosen.calibration[0].measure(answer, Z)
+                table = chosen.tables[0].measure(answer, Z)
                 inside = [
                     row.outcome.low <= true <= row.outcome.high for row, true in zip(table, outcomes, strict=True)
                 ]
