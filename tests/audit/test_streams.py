@@ -11,6 +11,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit.canary import pairs
+from hullabaloo.audit.streams import of_stream
 from hullabaloo.curator import GradientQuery
 from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.errors import InvalidParameter
@@ -65,6 +66,17 @@ def test_a_sound_stream_passes(name: str) -> None:
     found = hb.audit(made(), runs=40, n_features=12, test_key=KEY)
     assert found.passed, str(found)
     assert realised * MU <= found.mu_realised <= MU * (1.0 + 1e-6)  # a weak canary would be weak, not passed
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_audit_of_fits_writes_down_every_answer_that_was_bought(classes: int) -> None:
+    """The one after the fit, about totals of several classes, too: what is not written down is not attacked."""
+    domain = hb.Domain(features={"x": (-1, 1)}, indicators=False, classes=list("abc")[:classes], records=12)
+    model = hb.LogisticRegression(budget=BUDGET, domain=domain, solver="gradient", multi_class="one-vs-rest")
+    stream = hb.streaming.PeriodicERM(model, horizon=12, every=6)
+    process = stream._open(domain.encoding())
+    bought = [query.count for fit in process.refits.fits for query in fit.bought.queries]
+    assert len(of_stream(stream, 1).log(0, KEY)) == sum(bought)
 
 
 def test_the_attacker_sees_what_there_is_to_see() -> None:

@@ -225,6 +225,7 @@ class TracedRefits:
                 fit,
                 task=replace(fit.task, key=None if key is None else key.derive(step)),
                 solver=Traced(self, fit, step, truth, log, running),  # type: ignore[arg-type]
+                totals=None,  # it asks all that the fit asks
             )
             for step, fit in enumerate(self.process.refits.fits)
         )
@@ -269,7 +270,7 @@ class Traced:
         first, second = (self.about.prefix(which, self.step, theta) for which in (0, 1))
         about = TracedTables(self.fit.bought.queries, (first, second))
         traced = TracingCurator(about, self.truth, curator, about.tables, self.log)
-        return self.fit.solver.run(problem, plan, traced)
+        return replace(self.fit, problem=problem, plan=plan).solve(traced)
 
 
 def _tables(facts: RowFacts, count: int, neighbours: Neighbours) -> Iterator[tuple[Rows, Rows]]:
