@@ -171,9 +171,7 @@ def _watch(context: Any, tag: str, ended: Event) -> None:
         if inside.isLocal() or inside.getExecutorMemoryStatus().size() > 1:  # the driver counts as one
             seen = time.monotonic()
         elif time.monotonic() - seen > cluster.PATIENCE:
-            context.cancelJobsWithTag(
-                tag
-            )  # again and again: a job that is still being planned is not there to be cancelled
+            context.cancelJobsWithTag(tag)  # until it is gone: one that is still being planned is not there yet
 
 
 def _forget(frame: Any) -> None:
