@@ -69,7 +69,9 @@ class ReleaseRequest:
             )
         count = rows if self.count_is_public and rows is not None else self.domain.records
         if count is None and self.count_is_public:
-            raise InvalidParameter(f"The number of records is needed for {self._asked}; pass n=… or declare records=….")
+            raise InvalidParameter(
+                f"The number of records is needed for {self._asked}; pass n=… (--records on the command line) or declare records=…."
+            )
         if count is None:
             raise DomainError(
                 f"The number of records is private here (neighbours {str(self.neighbours)!r}, unit "
