@@ -70,7 +70,7 @@ class ReleaseRequest:
         count = rows if self.count_is_public and rows is not None else self.domain.records
         if count is None and self.count_is_public:
             raise InvalidParameter(
-                f"The number of records is needed for {self._asked}; pass n=… (--records on the command line) or declare records=…."
+                f"The number of records is needed for {self._asked}; pass n=… (or --records) or declare records=…."
             )
         if count is None:
             raise DomainError(

@@ -10,7 +10,6 @@ from typing import Any
 from hullabaloo.privacy import event_from_dict
 from hullabaloo.report.drawing import inline_svg, missing
 from hullabaloo.report.words import down, one_in, percent, shown, up
-from hullabaloo.tables import probability
 
 MOST_TARGETS = 4
 MOST_ROWS = 100
@@ -65,7 +64,7 @@ def environment() -> Any:
     )
     environment.filters |= {
         "num": _data(shown), "up": _data(up), "down": _data(down), "percent": _data(percent), "one_in": _data(one_in),
-        "probability": _data(probability), "event_json": partial(json.dumps, indent=1), "prose": _prose, "when": _when,
+        "probability": _data(lambda p: "<0.001" if p < 0.001 else shown(p)), "event_json": partial(json.dumps, indent=1), "prose": _prose, "when": _when,
     }  # fmt: skip
     return environment
 
