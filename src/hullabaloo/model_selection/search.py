@@ -265,7 +265,7 @@ class PrivateSearchCV(Around):
         rows = rows if terms.count_is_public else None
         candidates = contend(models, encodings, listed(self.candidates), terms, self.metric, self.holdout, rows)
         event = priced(terms, candidates, repeats, mu)
-        return SearchPlan(terms, candidates, repeats, mu, float(self.holdout), terms.records(rows), event)
+        return SearchPlan(terms, candidates, repeats, mu, float(self.holdout), terms.number_of_records(rows), event)
 
 
 def price_search(plan: SearchPlan) -> SearchPrice:
