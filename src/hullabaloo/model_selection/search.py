@@ -17,11 +17,11 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.shared import Around, check_state, offers, terms_of
+from hullabaloo.linear_model.shared import Around, check_state, offers
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
-from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, stated
+from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, stated, terms_of
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.tables import Printed
 
