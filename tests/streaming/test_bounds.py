@@ -182,7 +182,7 @@ def test_running_sums_stay_below_theorem_4_2() -> None:
             least = loss(X[:at], y[:at], best(X[:at], y[:at], body))
             bound = incremental(sigma, at, columns=P, radius=1.0, failure=1e-8)
             assert loss(X[:at], y[:at], theta) - least < bound
-            ridged = bound + 0.5 * release.trace[0]["ridge"] * at
+            ridged = incremental(sigma, at, columns=P, radius=1.0, failure=1e-8, lift=release.trace[0]["ridge"] * at)
             assert loss(X[:at], y[:at], release.theta[:, 0]) - least < ridged
             worth |= bound < 0.25 * at
     assert worth  # it says something: a quarter of what the model 0 may lose

@@ -187,6 +187,10 @@ def _check(estimator: Any, runs: int, confidence: float, method: str, processes:
     """Refuse what cannot be audited."""
     _whole("processes", processes, 1, 2)
     if isinstance(estimator, Subject):
+        if processes > 1:
+            raise InvalidParameter(
+                f"The audit of one query was asked in {processes} processes. A query cannot be sent to another process: leave processes out."
+            )
         return
     if not isinstance(estimator, PrivateLinearModel | PrivateStream) or isinstance(estimator, type):
         raise InvalidParameter(

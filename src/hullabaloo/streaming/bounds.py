@@ -126,13 +126,13 @@ def incremental(
     radius: float,
     norm: float = 1.0,
     target_scale: float = 1.0,
+    lift: float = 0.0,
     failure: float = 0.01,
 ) -> float:
     """Theorem 4.2: at most this after `at` records with probability 1 − β, where the noisy sum of moments has standard deviation σ.
 
-    `‖E‖ (3/2 R² + κ⁻²)` with R in units of rows of norm 1 (R·B) and ‖E‖ by `spectral` of p + 1; never more than `½t(1 + R)²`. A ridge ρ that was added to
-    the Gram of rows of norm 1, of the sum, adds `½ρR²`. The error of the sum grows with the logarithm of the releases, so that the bound does: with σ by
-    the tree it is the paper's `√d log^{3/2} T`.
+    `‖E‖ (3/2 R² + κ⁻²) + ½ρR²` with R in units of rows of norm 1 (R·B) and ‖E‖ by `spectral` of p + 1; never more than `½t(1 + R)²`. The error of the
+    sum grows with the logarithm of the releases, so that the bound does: with σ by the tree it is the paper's `√d log^{3/2} T`.
 
     **Guarantee.** With `a = (x/B, κy)` and `v = (−Bθ, 1/κ)` the sum is `F = ½vᵀ(Σaaᵀ)v`, and the noisy one `F̃ = F + ½vᵀEv`. Let θ̂ minimise
     `F̃ + ½(Bθ)ᵀM(Bθ)` over C, `0 ⪯ M ⪯ ‖E‖ + ρ`: what makes the noisy Gram positive is at most ‖E‖, any ridge is ρ. Then `F(θ̂) − F(θ*) ≤
@@ -145,6 +145,7 @@ def incremental(
         radius: R, the largest ‖θ‖₂ in C, the intercept's interval included.
         norm: B.
         target_scale: κ.
+        lift: ρ, the ridge that was added to the Gram of rows of norm 1, of the sum.
         failure: β.
 
     Source: 003, Theorem 4.2.
@@ -153,7 +154,7 @@ def incremental(
     """
     reach = radius * norm
     noise = spectral(sigma, columns + 1, failure)
-    found = noise * (1.5 * reach**2 + 1.0 / target_scale**2)
+    found = noise * (1.5 * reach**2 + 1.0 / target_scale**2) + 0.5 * lift * reach**2
     return min(found, 0.5 * at * (1.0 + reach) ** 2)
 
 
@@ -182,6 +183,7 @@ def sketched(
     least: float,
     norm: float = 1.0,
     target_scale: float = 1.0,
+    lift: float = 0.0,
     failure: float = 0.01,
 ) -> float:
     """Theorem 5.7: at most this after `at` records with probability 1 − 2β, of sums of rows seen through a sketch of m coordinates.
@@ -196,7 +198,7 @@ def sketched(
     the optimum; its terms with fourth roots come from bounding norms where residuals suffice.
 
     Args:
-        sigma, at, radius, norm, target_scale, failure: as for `incremental`.
+        sigma, at, radius, norm, target_scale, lift, failure: as for `incremental`.
         width: W = w(rows, each divided by its norm) + w(C)/R.
         size: m.
         least: `F* = min_C F_t`, or an upper bound of it such as t/2.
@@ -208,8 +210,8 @@ def sketched(
     reach = radius * norm
     trivial = 0.5 * at * (1.0 + reach) ** 2
     delta = distortion(width, size, failure)
-    wider = (1.0 + delta) * reach
-    noise = incremental(sigma, at, columns=size, radius=wider, target_scale=target_scale, failure=failure)
+    about = {"target_scale": target_scale, "lift": lift, "failure": failure}
+    noise = incremental(sigma, at, columns=size, radius=(1.0 + delta) * reach, **about)
     moved = delta * (3.0 + 1.5 * delta) * reach * math.sqrt(at)
     best = math.sqrt(2.0 * least)
     found = 0.5 * ((math.sqrt((best + moved) ** 2 + 2.0 * noise) + moved) ** 2 - best**2)
