@@ -115,7 +115,7 @@ def planned(name: str, solver: str, terms: str, shape: dict[str, Any]) -> tuple[
         prepared = prepare(model._task(encoding), encoding, 1000 if terms == "replace-one" else None)
     except HullabalooError:
         return None
-    return prepared.plan.queries, stated(prepared.task.request, prepared.bought, None)
+    return prepared.plan.queries, stated(prepared.task, prepared.bought, None)
 
 
 @pytest.mark.parametrize("terms", TERMS)

@@ -138,6 +138,12 @@ def test_something_else_than_an_estimator_is_refused() -> None:
         hb.audit("moments")
 
 
+def test_a_subject_is_not_sent_to_other_processes() -> None:
+    subject = Asked(model(), None, 2, None, KEY).subject()
+    with pytest.raises(InvalidParameter, match="cannot be sent to another process"):
+        hb.audit(subject, processes=2)
+
+
 def test_a_weak_canary_does_not_pass() -> None:
     near = (Record((60.0, "a"), (15.0,), "one"), Record((60.0, "a"), (15.5,), "another"))
     found = hb.audit(model(), runs=4, canary=made(DOMAIN, *near), test_key=KEY)

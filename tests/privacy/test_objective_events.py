@@ -28,7 +28,6 @@ from hullabaloo.privacy import (
     filter_named,
     gaussian_mu,
     group,
-    kifer_objective_perturbation,
     objective_noise_multiplier,
     output_noise_multiplier,
     paper_objective_perturbation,
@@ -199,8 +198,10 @@ def test_the_papers_noise_is_priced_really() -> None:
     )  # linear losses, an exact lower bound
     assert ObjectivePerturbationEvent(noise, kappa, REPLACE).profile(1.0) > 1e-3
     assert epsilon_of(ObjectivePerturbationEvent(noise, kappa, REPLACE), 1e-6) > 1.9
-    noise, kappa = kifer_objective_perturbation(budget)
-    assert ObjectivePerturbationEvent(noise, kappa, ADD).profile(1.0) < 1e-12
+    noise = (
+        math.sqrt(8.0 * math.log(2.0 / budget.delta) + 4.0 * budget.epsilon) / budget.epsilon
+    )  # Kifer, Smith, Thakurta 2012, Theorem 2
+    assert ObjectivePerturbationEvent(noise, budget.epsilon / 2.0, ADD).profile(1.0) < 1e-12
     for wrong in (Budget.gdp(1.0), Budget(1.0, 0.0), Budget(math.inf)):
         with pytest.raises(CalibrationError):
             paper_objective_perturbation(wrong)

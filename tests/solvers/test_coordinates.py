@@ -52,7 +52,7 @@ def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None
     positive = np.maximum(values, 0.0)
     assert np.diag(view.matrix.T @ covariance @ view.matrix)[values > 0.0] == pytest.approx(view.gain[values > 0.0])
     assert view.gain == pytest.approx(positive / (positive + floor))
-    assert view.covariance == pytest.approx(vectors * positive @ vectors.T)
+    assert view.inverse.T * view.gain @ view.inverse == pytest.approx(vectors * positive @ vectors.T)
     assert view.inverse @ view.matrix == pytest.approx(np.eye(5), abs=1e-9)
     point, record = rng.normal(size=6), rng.normal(size=5)
     predicted = view.coefficients(point) @ np.append(record, 1.0)

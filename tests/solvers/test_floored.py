@@ -187,7 +187,7 @@ def test_streams_searches_and_units_are_not_held_up() -> None:
     assert isinstance(prepare(task, encoding, 4_000).solver, FlooredSolver)
     refits = planned(task, encoding, Schedule(8_000, 4_000))
     assert [fit.solver for fit in refits.fits] == [SOLVERS["gradient"]] * 2
-    (one,) = contend([model], [encoding], [{}], task.request, None, 0.2, 5_000)
+    (one,) = contend([model], [encoding], [{}], task, None, 0.2, 5_000)
     assert one.fit.solver is SOLVERS["gradient"]
     domain = hb.Domain(
         features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), records=4_000, unit="person", records_per_unit=2

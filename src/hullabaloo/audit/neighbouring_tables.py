@@ -36,7 +36,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
     options = {"fit_intercept": bool(model.fit_intercept), "scale": scale, "exposure": exposure}
     encoding = domain.encoding_for(**tables[0], **options)
     task = replace(model._task(encoding), solver=solver, inference=False)
-    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.request.count_is_public else None)
+    prepared = prepare(task, encoding, len(tables[0]["table"]) if task.count_is_public else None)
     first, second = (encoding.encode(**table) for table in tables)
     about, plan = TracedTables(prepared.bought.queries, (first, second)), prepared.plan
 
@@ -53,7 +53,7 @@ def staged(estimator: Any, canary: Canary, solver: str | Solver) -> Subject:
         name=type(model).__name__,
         solver=plan.solver,
         neighbours=task.neighbours,
-        unit=task.request.unit,
+        unit=task.unit,
         records=prepared.problem.records,
         words=canary.words,
         claim=plan.event,
@@ -85,7 +85,7 @@ def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
     if estimator.solver != "auto":
         return estimator.solver  # type: ignore[no-any-return]
     task, encoding = _public(estimator, width)
-    count = (records or estimator.domain.records or USUAL) if task.request.count_is_public else None
+    count = (records or estimator.domain.records or USUAL) if task.count_is_public else None
     chosen = prepare(task, encoding, count).solver
     return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
 

@@ -14,7 +14,7 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, Schema
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import ReleaseRequest, check_types, run_question
+from hullabaloo.release import ReleaseRequest, check_types, run_question, terms_of
 
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table
@@ -90,15 +90,7 @@ def private_bounds(
     source = chosen_columns(declared, names, opened, y)
     ranges = outer_ranges(declared)
     grids = {name: Grid(*found, kind) for name, found in ranges.items()}
-    terms = ReleaseRequest(
-        what="private_bounds",
-        domain=inner,
-        budget=budget,
-        neighbours=Neighbours.parse(neighbours),
-        ledger=Ledger(ledger) if isinstance(ledger, str) else ledger,
-        dataset=dataset,
-        key=TestKey(test_key) if isinstance(test_key, bytes) else test_key,
-    )
+    terms = ReleaseRequest(**terms_of(given, inner, neighbours) | {"what": "private_bounds"})
 
     least = 0.0
 

@@ -221,7 +221,7 @@ class MomentsProcess(Process):
         bought = Purchase(
             (), self.event, (self._quoted,), records, task.budget, task.budget if task.as_printed else None
         )
-        statement = replace(stated(task.request, bought, None), horizon=task.records)  # whoever has charged adds where
+        statement = replace(stated(task, bought, None), horizon=task.records)  # whoever has charged adds where
         release = Release.of(solution, statement, plan)
         self._latest = step, release
         return release

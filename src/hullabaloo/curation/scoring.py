@@ -73,6 +73,5 @@ def answer(planned: PlannedFit, rows: Rows, key: Key | None = None) -> Release:
 
     `key` is for the noise in place of the task's: a secret one, from which a private fit can be drawn again, or one derived from the task's.
     """
-    request = planned.task.request
-    solution = answered(rows, planned.bought, planned.solve, request.key if key is None else key)
-    return planned.release(solution, stated(request, planned.bought, None))
+    solution = answered(rows, planned.bought, planned.solve, planned.task.key if key is None else key)
+    return planned.release(solution, stated(planned.task, planned.bought, None))

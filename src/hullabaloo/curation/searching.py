@@ -84,11 +84,6 @@ class SearchPlan:
     event: Event
 
     @property
-    def noise(self) -> tuple[Mapping[str, Any], ...]:
-        """Queries of one run of the first candidate, for the plan's readers."""
-        return tuple(query.to_dict() for query in (*self.candidates[0].fit.bought.queries, self.candidates[0].query))
-
-    @property
     def public(self) -> dict[str, Any]:
         """JSON-ready facts by which two searches are told apart."""
         names = [re.sub(r" at 0x[0-9a-f]+", "", repr(dict(one.params))) for one in self.candidates]

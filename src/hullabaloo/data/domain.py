@@ -173,7 +173,6 @@ class Domain:
         n_features: int | None = None,
         *,
         fit_intercept: bool = True,
-        targets: Sequence[str] | None = None,
         scale: TargetScale = TargetScale.SYMMETRIC,
         exposure: str | None = None,
     ) -> "Encoding":
@@ -183,7 +182,7 @@ class Domain:
         """
         from hullabaloo.data.encoding import make_encoding
 
-        return make_encoding(self, feature_names, n_features, fit_intercept, targets, scale, exposure)
+        return make_encoding(self, feature_names, n_features, fit_intercept, scale, exposure)
 
     def encoding_for(
         self,

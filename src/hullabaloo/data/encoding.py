@@ -85,10 +85,9 @@ class Encoding:
             most = self.domain.weight[1]
             weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(1.0, most))
         if target is not None and self.targets:
-            chosen = [target[1][self.domain.targets.index(one)] for one in self.targets]
-            Y = encode.encode_targets(self.targets, target[0], chosen, self.fit_intercept, self.scale)
+            Y = encode.encode_targets(self.targets, *target, self.fit_intercept, self.scale)
             if self.domain.drops and weights is not None:
-                weights = weights * encode.targets_there(self.targets, target[0], chosen)
+                weights = weights * encode.targets_there(self.targets, *target)
         owners = None if owner is None else memo(owner[0].cells(owner[1]), unit_of)
         return Rows(X, Y, weights, self._offsets(source, columns)), owners
 
@@ -233,17 +232,16 @@ def make_encoding(
     feature_names: Sequence[str] | None,
     n_features: int | None,
     fit_intercept: bool,
-    targets: Sequence[str] | None,
     scale: TargetScale,
     exposed: str | None,
 ) -> Encoding:
     """Build the encoding of a domain; see ``Domain.encoding``."""
     _require_columns(feature_names, n_features)
     feature_names = None if feature_names is None else tuple(map(str, feature_names))
-    chosen = _chosen(domain, targets)
+    targets = domain.targets
     if scale is TargetScale.NONNEGATIVE:
-        _check_counts(chosen)
-    offset = _offset(domain, chosen, scale, exposed, fit_intercept)
+        _check_counts(targets)
+    offset = _offset(domain, targets, scale, exposed, fit_intercept)
     if domain.features:
         learned = {name: declared for name, declared in domain.features if name != exposed}
         layout = make_layout(learned, domain.interactions, domain.indicators, centred=fit_intercept)
@@ -277,13 +275,13 @@ def make_encoding(
         norm_l1=l1,
         norm_l2=l2,
         norm_linf=linf,
-        targets=tuple(name for target in chosen for name in target.names),
+        targets=tuple(name for target in targets for name in target.names),
         max_weight=1.0 if domain.weight is None else domain.weight[1],
         records_per_unit=domain.records_per_unit,
         weighted=domain.weight is not None or domain.unit is not None or domain.drops,
         offset_bound=0.0 if offset is None else offset.bound,
     )
-    return Encoding(domain, facts, names_in, width, fit_intercept, chosen, layout, scale, offset)
+    return Encoding(domain, facts, names_in, width, fit_intercept, targets, layout, scale, offset)
 
 
 def _check_counts(targets: tuple[Target, ...]) -> None:
@@ -316,13 +314,3 @@ def _offset(
         return Offset(known, 0.5 * (math.log(known.lo) + math.log(known.hi)))
     highest = next(target.hi for target in targets if isinstance(target, BoundedTarget))
     return Offset(known, math.log(highest))
-
-
-def _chosen(domain: Domain, names: Sequence[str] | None) -> tuple[Target, ...]:
-    if names is None:
-        return domain.targets
-    out = tuple(t for t in domain.targets if t.column in set(names))
-    if len(out) != len(set(names)):
-        known = [name for t in domain.targets for name in t.names]
-        raise DomainError(f"The targets {list(names)!r} were asked for, and the domain declares {known!r}.")
-    return out

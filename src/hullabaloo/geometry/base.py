@@ -169,12 +169,12 @@ class Face:
 
 
 class MirrorMap(ABC):
-    """A potential Ψ on a set C, 1-strongly convex over C in a norm of its own: `norm`, with its dual norm.
+    """A potential Ψ on a set C, 1-strongly convex over C in a norm of its own.
 
     Mirror descent of g_t with step η goes state ← step(state, η g_t) from `start()`, and θ_t = point(state); `range`,
     `unit_width`, `unit_radius` and `dual_bound` are what its risk bound needs (Talwar, Thakurta, Zhang 2014,
     Algorithm 1). For most maps the state is θ itself. A map over weights of vertices keeps the weights: its potential
-    lives there, 1-strongly convex in l1 of the weights, which is never below the `norm` of the points.
+    lives there, 1-strongly convex in l1 of the weights, which is never below the norm of the points.
     """
 
     __slots__ = ()
@@ -195,19 +195,11 @@ class MirrorMap(ABC):
         """‖Q‖₂, the largest Euclidean norm in the unit ball Q of the norm."""
 
     @abstractmethod
-    def norm(self, v: Vector) -> float:
-        """‖v‖, the norm in which Ψ is 1-strongly convex; infinity where the unit ball does not reach."""
-
-    @abstractmethod
-    def dual_norm(self, g: Vector) -> float:
-        """‖g‖_* = max of ⟨g, v⟩ over ‖v‖ ≤ 1.
+    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
+        """A bound of the dual norm ‖x‖_* = max of ⟨x, v⟩ over ‖v‖ ≤ 1 for every row x with these norms; for matrices, of x ⊗ v with ‖v‖₂ ≤ 1.
 
         Source: 002, Fact 2.2.
         """
-
-    @abstractmethod
-    def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
-        """A bound of ‖x‖_* for every row x with these norms; for matrices, of x ⊗ v with ‖v‖₂ ≤ 1."""
 
     @abstractmethod
     def start(self) -> Vector:
@@ -222,15 +214,11 @@ class MirrorMap(ABC):
         """Ψ of a state."""
 
     @abstractmethod
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """B(state, origin) = Ψ(state) − Ψ(origin) − ⟨∇Ψ(origin), state − origin⟩.
+    def step(self, state: Vector, g: Vector) -> Vector:
+        """The minimiser over states u of ⟨g, point(u)⟩ + B(u, state), B(u, s) = Ψ(u) − Ψ(s) − ⟨∇Ψ(s), u − s⟩.
 
         Source: 002, Section 2.2, Bregman divergence.
         """
-
-    @abstractmethod
-    def step(self, state: Vector, g: Vector) -> Vector:
-        """The minimiser over states u of ⟨g, point(u)⟩ + B(u, state)."""
 
 
 class HasComposite(MirrorMap):

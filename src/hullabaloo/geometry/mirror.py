@@ -9,7 +9,7 @@ import numpy as np
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry.base import ConvexSet, HasComposite, Projectable
 from hullabaloo.geometry.checks import Vector, dimension_number
-from hullabaloo.geometry.numerics import absolute_sum, euclidean_norm
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expected_largest_magnitude, expected_norm
 
 
@@ -46,7 +46,6 @@ class EuclideanMap(OfCoordinates):
     body: Projectable
     p: int
     spread: float
-    exponent = 2.0
     unit_radius = 1.0
 
     @property
@@ -59,14 +58,6 @@ class EuclideanMap(OfCoordinates):
         """E‖g‖₂."""
         return closed_form(expected_norm(self.p))
 
-    def norm(self, v: Vector) -> float:
-        """‖v‖₂."""
-        return euclidean_norm(v)
-
-    def dual_norm(self, g: Vector) -> float:
-        """‖g‖₂."""
-        return euclidean_norm(g)
-
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
         """The bound of ‖x‖₂."""
         return power_bound(2.0, self.p, norm_l1, norm_l2, norm_linf)
@@ -78,11 +69,6 @@ class EuclideanMap(OfCoordinates):
     def value(self, state: Vector) -> float:
         """½‖θ‖²."""
         return 0.5 * float(state @ state)
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """½‖state − origin‖²."""
-        move = state - origin
-        return 0.5 * float(move @ move)
 
     def step(self, state: Vector, g: Vector) -> Vector:
         """The projection of state − g."""
@@ -106,14 +92,6 @@ class OfWeights(HasComposite):
         return self.radius * float(inside @ np.log(inside / self.radius))
 
     @final
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """radius·Σ w_i ln(w_i/origin_i); infinity where w_i > 0 = origin_i."""
-        inside = state > 0.0
-        if np.any(origin[inside] <= 0.0):
-            return math.inf
-        return max(0.0, self.radius * float(state[inside] @ np.log(state[inside] / origin[inside])))
-
-    @final
     def eased(self, state: Vector, factor: float) -> Vector:
         """The weights' roots, which no longer sum to the radius."""
         return np.asarray(state ** (1.0 / factor), dtype=np.float64)
@@ -135,7 +113,6 @@ class EntropyMap(OfWeights, OfCoordinates):
 
     radius: float
     p: int
-    exponent = 1.0
     unit_radius = 1.0
 
     @property
@@ -150,14 +127,6 @@ class EntropyMap(OfWeights, OfCoordinates):
         Source: 002, Remark 3.
         """
         return by_quadrature(expected_largest_magnitude(self.p))
-
-    def norm(self, v: Vector) -> float:
-        """‖v‖₁."""
-        return absolute_sum(v)
-
-    def dual_norm(self, g: Vector) -> float:
-        """max|g_j|."""
-        return float(np.abs(g).max(initial=0.0))
 
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
         """The bound of max|x_j|."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from hullabaloo.geometry.checks import Vector
 from hullabaloo.geometry.mirror import OfCoordinates, power_bound
-from hullabaloo.geometry.numerics import absolute_sum, increasing_root, power_norm
+from hullabaloo.geometry.numerics import increasing_root, power_norm
 from hullabaloo.geometry.sizes import Parts, Split
 from hullabaloo.geometry.width import Width, expected_power_norm
 
@@ -38,14 +38,6 @@ class _OfPower(OfCoordinates):
         """E‖g‖_k."""
         return expected_power_norm(self.p, self.dual_exponent)
 
-    def norm(self, v: Vector) -> float:
-        """‖v‖_q."""
-        return power_norm(v, self.exponent)
-
-    def dual_norm(self, g: Vector) -> float:
-        """‖g‖_k."""
-        return power_norm(g, self.dual_exponent)
-
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
         """A bound of ‖x‖_k by interpolation."""
         return power_bound(self.dual_exponent, self.p, norm_l1, norm_l2, norm_linf)
@@ -57,10 +49,6 @@ class _OfPower(OfCoordinates):
     def value(self, state: Vector) -> float:
         """‖θ‖_q²/(2(q−1))."""
         return 0.5 * power_norm(state, self.exponent) ** 2 / (self.exponent - 1.0)
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """Ψ(state) + Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = 2Ψ(x)."""
-        return max(0.0, self.value(state) + self.value(origin) - float(self._slope(origin) @ state))
 
     @final
     def eased(self, state: Vector, factor: float) -> Vector:
@@ -246,14 +234,6 @@ class SizesMap(OfCoordinates):
         """E of the largest size of a standard normal vector."""
         return self.width
 
-    def norm(self, v: Vector) -> float:
-        """The sum of the sizes."""
-        return absolute_sum(self.parts.norms(v))
-
-    def dual_norm(self, g: Vector) -> float:
-        """The largest size."""
-        return float(self.parts.norms(g).max())
-
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
         """No size exceeds ‖x‖₂ ≤ (‖x‖₁‖x‖_∞)^{1/2}, nor √(length)·‖x‖_∞ for blocks; ‖x ⊗ v‖ = ‖x‖₂‖v‖₂ for matrices."""
         return min(norm_l2, math.sqrt(norm_l1) * math.sqrt(norm_linf), self.spread * norm_linf)
@@ -264,14 +244,7 @@ class SizesMap(OfCoordinates):
 
     def value(self, state: Vector) -> float:
         """range · Σ (a_j/radius)^M."""
-        return self._value(self.parts.norms(state))
-
-    def divergence(self, state: Vector, origin: Vector) -> float:
-        """Ψ(state) + (M−1) Ψ(origin) − ⟨∇Ψ(origin), state⟩, as ⟨∇Ψ(x), x⟩ = M Ψ(x)."""
-        split = self.parts.split(origin)
-        slope = self._slope(split)
-        own = (self.power - 1.0) * self._value(split.sizes)
-        return max(0.0, self.value(state) + own - float(slope @ state))
+        return self.range * float(((self.parts.norms(state) / self.radius) ** self.power).sum())
 
     def step(self, state: Vector, g: Vector) -> Vector:
         """Maximises ⟨ζ, u⟩ − Ψ(u), ζ = ∇Ψ(state) − g: directions of ζ, sizes a with (r/ξ)(a_j/r)^{M−1} = ζ_j − λ.
@@ -294,9 +267,6 @@ class SizesMap(OfCoordinates):
         if inverse * math.log(height) > 300.0:
             return math.inf
         return self.radius * math.pow(height, inverse) * float((np.maximum(0.0, 1.0 - depth / level) ** inverse).sum())
-
-    def _value(self, sizes: Vector) -> float:
-        return self.range * float(((sizes / self.radius) ** self.power).sum())
 
     def _slope(self, split: Split) -> Vector:
         """∇Ψ: the directions of θ with sizes (r/ξ)(a_j/r)^{M−1}."""

@@ -137,14 +137,6 @@ class VertexMap(OfWeights):
         """The largest ‖v_i‖₂."""
         return float(np.linalg.norm(self.vertices, axis=1).max())
 
-    def norm(self, v: Vector) -> float:
-        """min{Σ|w_i| : Σ w_i v_i = v}, by a linear program."""
-        return least_weight(np.concatenate([self.vertices, -self.vertices]), v)
-
-    def dual_norm(self, g: Vector) -> float:
-        """max|⟨v_i, g⟩|."""
-        return float(np.abs(self.vertices @ g).max())
-
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
         """The largest over i of the least of ‖v_i‖₂‖x‖₂ and ‖v_i‖₁‖x‖_∞ (Hölder's inequality; ‖x‖₂² ≤ ‖x‖₁‖x‖_∞)."""
         norm_l2 = min(norm_l2, math.sqrt(norm_l1) * math.sqrt(norm_linf))

@@ -129,24 +129,9 @@ class Ledger:
         request = Request(dataset, event, budget, relation, what, unit, records_per_unit, who, detail, test_key)
         return self._run(lambda session: session.charge(request), write=True)
 
-    def check(
-        self,
-        dataset: str,
-        event: Event,
-        *,
-        budget: Budget,
-        neighbours: Neighbours | str,
-        unit: str = "record",
-        records_per_unit: int = 1,
-        what: str = "a dry run",
-        who: str | None = None,
-        detail: Mapping[str, Any] | None = None,
-        test_key: bool = False,
-    ) -> PricedQuery:
-        """Price a charge without making it; raises what `charge` would raise now."""
-
-        relation = Neighbours.parse(neighbours)
-        request = Request(dataset, event, budget, relation, what, unit, records_per_unit, who, detail, test_key)
+    def check(self, dataset: str, event: Event, *, neighbours: Neighbours | str, **terms: Any) -> PricedQuery:
+        """Price a charge without making it; parameters are those of `charge`, and it raises what `charge` would raise now."""
+        request = Request(dataset, event, neighbours=Neighbours.parse(neighbours), **{"what": "a dry run", **terms})
         return self._run(lambda session: session.check(request))
 
     def open_stream(

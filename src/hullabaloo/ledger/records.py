@@ -21,9 +21,7 @@ class Described(ABC):
     def __str__(self) -> str:
         return self.describe()
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return arguments(self)
+    to_dict = arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,11 @@ from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, 
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import saved
 from hullabaloo.linear_model.own import refuse_missing
-from hullabaloo.linear_model.shared import DomainEstimator, chosen, terms_of
+from hullabaloo.linear_model.shared import DomainEstimator, chosen
 from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release import PrivacyStatement, Release, warn_of_column
+from hullabaloo.release import PrivacyStatement, Release, terms_of, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import Price, price

@@ -13,10 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from hullabaloo.data import ClassTarget, Domain, Encoding, Table, TargetScale, path_of
 from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
-from hullabaloo.ledger import Ledger
-from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Neighbours
-from hullabaloo.release.estimator import Estimator, MultiOutputMixin, label_of
+from hullabaloo.release.estimator import Estimator, MultiOutputMixin
 from hullabaloo.release.parameters import found
 
 
@@ -57,19 +54,6 @@ class DomainEstimator(Estimator, ABC):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-
-def terms_of(model: Any, domain: Domain, neighbours: str | Neighbours) -> dict[str, Any]:
-    """The arguments of a `ReleaseRequest`, or of a task, that are an estimator's own parameters."""
-    return {
-        "what": label_of(model),
-        "domain": domain,
-        "budget": model.budget,
-        "neighbours": Neighbours.parse(neighbours),
-        "ledger": Ledger(model.ledger) if isinstance(model.ledger, str) else model.ledger,
-        "dataset": model.dataset,
-        "key": TestKey(model.test_key) if isinstance(model.test_key, bytes) else model.test_key,
-    }
 
 
 def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:

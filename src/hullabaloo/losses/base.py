@@ -8,6 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +98,21 @@ class PerRecordLoss(Written, ABC):
     def second_derivative(self, z: Array, y: Array) -> Array:
         """φ''(z, y), or ∇²φ by z, almost everywhere."""
 
-    @abstractmethod
+    @final
     def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
         """The bounds on |z| ≤ prediction_bound, |y| ≤ target_bound, of φ with its derivative clipped to ±clip.
 
         For several predictions: of ‖∇φ‖₂ and of the eigenvalues of ∇²φ, z and y by their l2 norms; with a clip `smoothness` bounds
         the factor by which the shortened ∇φ lengthens differences.
         """
+        size = bound(prediction_bound, "The bound on predictions")
+        targets = bound(target_bound, "The bound on targets")
+        clip = bound(clip, "The clip of derivatives")
+        return self._constants(size, targets, clip).clipped(clip)
+
+    @abstractmethod
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
+        """The same for arguments that are bounds; a Lipschitz constant above `clip` is brought down to it afterwards."""
 
     def curvature(self, prediction_bound: float) -> float:
         """Γ ≤ 4 Z² sup φ'', the curvature of the mean loss over a set on which |⟨x, θ⟩| (‖θᵀx‖₂) ≤ Z, for |y| ≤ 1.
@@ -151,15 +160,6 @@ def bound(value: float, what: str) -> float:
     if not value >= 0.0:
         raise InvalidParameter(f"{what} must be at or above 0, but it is {value!r}; give the largest size allowed.")
     return float(value)
-
-
-def bounds(prediction_bound: float, target_bound: float, clip: float) -> tuple[float, float, float]:
-    """Give the arguments of `constants` when each is a bound."""
-    return (
-        bound(prediction_bound, "The bound on predictions"),
-        bound(target_bound, "The bound on targets"),
-        bound(clip, "The clip of derivatives"),
-    )
 
 
 SHARPEST = 1e-9

@@ -1,6 +1,5 @@
 """A loss with its derivative clipped: what is minimised when per-record gradients are clipped."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +63,9 @@ class ClippedLoss(Loss):
         inside = np.abs(self.loss.derivative(z, y)) < self.clip
         return np.where(inside, self.loss.second_derivative(z, y), 0.0)
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """φ's own at this clip."""
-        return self.loss.constants(prediction_bound, target_bound, min(clip, float(self.clip)))
+        return self.loss.constants(size, targets, min(clip, float(self.clip)))
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """φ's for a clip below this one, else every z."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hullabaloo.losses.base import Array, KernelCode, LossConstants, VectorLoss, bounds
+from hullabaloo.losses.base import Array, KernelCode, LossConstants, VectorLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,9 @@ class MultinomialLogistic(VectorLoss):
         s = np.broadcast_to(_softmax(z), np.broadcast_shapes(np.shape(z), np.shape(y)))
         return s[..., :, None] * np.eye(s.shape[-1]) - s[..., :, None] * s[..., None, :]
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz √2, smooth with constant ½, whatever the bounds; y are classes."""
-        clip = bounds(prediction_bound, target_bound, clip)[2]
-        return LossConstants(lipschitz=math.sqrt(2.0), smoothness=0.5, strong_convexity=0.0).clipped(clip)
+        return LossConstants(lipschitz=math.sqrt(2.0), smoothness=0.5, strong_convexity=0.0)
 
 
 def _softmax(z: Array) -> Array:
@@ -85,7 +84,6 @@ class SquaredTargets(VectorLoss):
         shape = np.broadcast_shapes(np.shape(z), np.shape(y))
         return np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1])).copy()
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
-        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(clip)
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)

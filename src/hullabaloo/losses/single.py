@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, bounds, exponential, positive
+from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, exponential, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,9 @@ class Squared(Loss):
         """1."""
         return np.ones(np.broadcast_shapes(np.shape(z), np.shape(y)))
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
-        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(clip)
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """[y − c, y + c]."""
@@ -88,11 +87,9 @@ class Huber(Loss):
         """1 within h of the target, 0 beyond."""
         return np.where(np.abs(np.subtract(z, y)) <= self.h, 1.0, 0.0)
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz min(h, Z + Y), smooth with constant 1; strongly convex with 1 where Z + Y ≤ h."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
-        whole = LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
-        return whole.clipped(min(float(self.h), clip))
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(float(self.h))
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """[y − c, y + c], every z when c ≥ h."""
@@ -143,10 +140,9 @@ class Pinball(Loss):
         """0."""
         return np.zeros(np.broadcast_shapes(np.shape(z), np.shape(y)))
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz max(τ, 1 − τ); no smoothness."""
-        clip = bounds(prediction_bound, target_bound, clip)[2]
-        return LossConstants(max(self.tau, 1.0 - self.tau), math.inf, 0.0).clipped(clip)
+        return LossConstants(max(self.tau, 1.0 - self.tau), math.inf, 0.0)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """From y (or −∞ when c ≥ τ) to y (or ∞ when c ≥ 1 − τ)."""
@@ -207,15 +203,14 @@ class Logistic(Loss):
         small = np.exp(-np.abs(margin(z, y)))
         return np.square(y) * small / (1.0 + small) ** 2
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz Y/(1 + e^{−YZ}) ≤ 1, smooth with constant Y²/4; not strongly convex (y = 0 is in the range).
 
         With a clip c < Y/2 smooth with c(Y − c): `φ'' = |φ'|(|y| − |φ'|)`, which grows with |φ'| up to |y|/2.
         """
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
         lipschitz = 0.0 if targets == 0.0 else targets / (1.0 + exponential(-targets * size))
         smoothness = clip * (targets - clip) if 2.0 * clip < targets else targets**2 / 4.0
-        return LossConstants(lipschitz, smoothness, strong_convexity=0.0).clipped(clip)
+        return LossConstants(lipschitz, smoothness, strong_convexity=0.0)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """`yz ≥ log(|y|/c − 1)`; every z where |y| ≤ c."""
@@ -271,12 +266,11 @@ class SmoothedHinge(Loss):
         """y²/(2h) where |1 − m| ≤ h, else 0."""
         return np.where(np.abs(1.0 - margin(z, y)) <= self.h, np.square(y) / (2.0 * self.h), 0.0)
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz Y (less where −YZ does not leave the corner), smooth with constant Y²/(2h)."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
         steepest = 0.0 if targets == 0.0 else min((1.0 + self.h + targets * size) / (2.0 * self.h), 1.0)
         smoothness = targets**2 / (2.0 * self.h)
-        return LossConstants(targets * steepest, smoothness, strong_convexity=0.0).clipped(clip)
+        return LossConstants(targets * steepest, smoothness, strong_convexity=0.0)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """`yz ≥ 1 + h − 2hc/|y|`; every z where |y| ≤ c."""
@@ -325,12 +319,10 @@ class Poisson(Loss):
             bend: Array = np.exp(z)
         return np.broadcast_to(bend, np.broadcast_shapes(np.shape(z), np.shape(y))).copy()
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz max(e^Z, Y − e^{−Z}), smooth with e^Z (at most c + Y with a clip c), strongly convex with e^{−Z}."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
         highest, lowest = exponential(size), exponential(-size)
-        whole = LossConstants(max(highest, targets - lowest), min(highest, clip + targets), lowest)
-        return whole.clipped(clip)
+        return LossConstants(max(highest, targets - lowest), min(highest, clip + targets), lowest)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """`log(y − c) ≤ z ≤ log(y + c)`; no lower end where y ≤ c."""

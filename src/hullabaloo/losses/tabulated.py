@@ -17,7 +17,7 @@ import numpy as np
 
 from hullabaloo.codec import settle
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants, bounds
+from hullabaloo.losses.base import Array, KernelCode, Loss, LossConstants
 
 FINEST, LONGEST = 2.0**-16, 1 << 16
 """The least distance of knots, and how many there may be."""
@@ -174,13 +174,12 @@ class ResidualLoss(TabulatedLoss):
         """g''(z − y)."""
         return self.bend(self.argument(z, y))
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Read off the cells that |z − y| ≤ Z + Y meets."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
         bend, _, ends = self._over(size + targets, clip)
         within = self.start <= -size - targets and size + targets <= float(self.knots[-1])
         least = float(bend.min(initial=math.inf)) if within and bend.size else 0.0
-        return LossConstants(float(ends.max()), float(bend.max(initial=0.0)), least).clipped(clip)
+        return LossConstants(float(ends.max()), float(bend.max(initial=0.0)), least)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """Where |g'| ≤ clip, moved by y."""
@@ -225,14 +224,13 @@ class MarginLoss(TabulatedLoss):
         """y² g''(yz)."""
         return np.square(y) * self.bend(self.argument(z, y))
 
-    def constants(self, prediction_bound: float, target_bound: float, clip: float = math.inf) -> LossConstants:
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Read off the cells that |yz| ≤ YZ meets; with a clip c a cell counts for |y| ≤ c/|g'|. Not strongly convex (y = 0 is in the range)."""
-        size, targets, clip = bounds(prediction_bound, target_bound, clip)
         reach = 0.0 if 0.0 in (size, targets) else size * targets
         bend, least, ends = self._over(reach, math.inf)
         heaviest = np.minimum(targets, np.divide(clip, least, out=np.full(least.size, np.inf), where=least > 0.0))
         smoothness = float((bend * heaviest**2).max(initial=0.0))
-        return LossConstants(targets * float(ends.max()), smoothness, 0.0).clipped(clip)
+        return LossConstants(targets * float(ends.max()), smoothness, 0.0)
 
     def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
         """Where |g'| ≤ clip/|y|, over y; every z where y = 0."""

@@ -218,7 +218,7 @@ def contend(
     Raises:
         HullabalooError: what a candidate's own fit would raise, with the candidate's number before it.
     """
-    records = terms.records(rows)
+    records = terms.number_of_records(rows)
     trained, held = sizes(records, holdout)
     if not (trained and held):
         raise InvalidParameter(

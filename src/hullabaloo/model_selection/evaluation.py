@@ -17,12 +17,11 @@ from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import PrivateLinearModel, PrivatePipeline
-from hullabaloo.linear_model.shared import terms_of
 from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found
+from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, terms_of
 from hullabaloo.release.run import Buy, buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel

@@ -17,11 +17,11 @@ from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.linear_model.shared import Around, check_state, offers, terms_of
+from hullabaloo.linear_model.shared import Around, check_state, offers
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
-from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, stated
+from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, stated, terms_of
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.tables import Printed
 
@@ -265,7 +265,7 @@ class PrivateSearchCV(Around):
         rows = rows if terms.count_is_public else None
         candidates = contend(models, encodings, listed(self.candidates), terms, self.metric, self.holdout, rows)
         event = priced(terms, candidates, repeats, mu)
-        return SearchPlan(terms, candidates, repeats, mu, float(self.holdout), terms.records(rows), event)
+        return SearchPlan(terms, candidates, repeats, mu, float(self.holdout), terms.number_of_records(rows), event)
 
 
 def price_search(plan: SearchPlan) -> SearchPrice:

@@ -1,9 +1,10 @@
 """Private answers that more than one room works on: plain records of released numbers and of their known noise."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,24 @@ from hullabaloo.codec import plain
 Array = npt.NDArray[np.float64]
 
 
+class _Kept:
+    """What is kept in files field by field."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; floats survive a round trip exactly."""
+        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote; files of before do not hold every field that has a default."""
+        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, bool: bool, str: str}
+        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls) if one.name in data})  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisyMoments:
+class NoisyMoments(_Kept):
     """One release of the moments of encoded rows, in mean form on the unit domain.
 
     With rows `a = (x / scale_x, target_scale · y / scale_y)`, the curator releases `Σ a aᵀ + E`, where `E` is symmetric,
@@ -70,19 +87,9 @@ class NoisyMoments:
             square=self.square[np.ix_(chosen, chosen)],
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "NoisyMoments":
-        """Read what `to_dict` wrote."""
-        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, bool: bool}
-        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisyScore:
+class NoisyScore(_Kept):
     """A released gradient, its curvature and its spread at a released point, in coordinates δ of their own: `θ = point + matrix δ`.
 
     Where records are seen as `v`, `⟨x, matrix δ⟩ = ⟨v, δ⟩`, the curator released the means of `−φ'v`, `φ''vvᵀ` and `φ'²vvᵀ`, each record
@@ -151,17 +158,6 @@ class NoisyScore:
     def centre(self) -> Array:
         """The columns' released means, (p − 1,), where the last one is constant: what v is 0 at, but for the constant's own coordinate."""
         return np.asarray(-np.linalg.solve(self.matrix[:-1, :-1].T, self.matrix[-1, :-1]), dtype=np.float64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "NoisyScore":
-        """Read what `to_dict` wrote."""
-        read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, str: str}
-        data = {"errors": "bound", "dispersion": 0.0, "shortened": 0.0, **data}  # files of before hold none
-        return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

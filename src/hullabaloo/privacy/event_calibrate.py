@@ -82,12 +82,6 @@ def paper_objective_perturbation(budget: Budget) -> tuple[float, float]:
     return math.sqrt(2.0 * math.log(1.0 / budget.delta)) / budget.epsilon, budget.epsilon / 2.0
 
 
-def kifer_objective_perturbation(budget: Budget) -> tuple[float, float]:
-    """Give (σ/L, κ) of Kifer, Smith & Thakurta 2012, Thm 2: ``σ = L √(8 log(2/δ) + 4ε)/ε``, ``λ = 2β/ε`` (add-or-remove)."""
-    paper_objective_perturbation(budget)
-    return math.sqrt(8.0 * math.log(2.0 / budget.delta) + 4.0 * budget.epsilon) / budget.epsilon, budget.epsilon / 2.0
-
-
 def _refuse(allowance: Allowance) -> None:
     """Refuse the allowances whose currency has no price for objective perturbation."""
     budget = allowance.budget

@@ -13,7 +13,8 @@ from hullabaloo.data import Domain
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Calibration
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release.estimator import label_of
 from hullabaloo.solvers import LARGEST_SHARE, Solver
 
 # What each parameter may be, and how to write one.
@@ -73,6 +74,19 @@ def declared(model: Any) -> Domain:
             )
     _check(model, "domain")
     return model.domain  # type: ignore[no-any-return]
+
+
+def terms_of(model: Any, domain: Domain, neighbours: str | Neighbours) -> dict[str, Any]:
+    """The arguments of a `ReleaseRequest`, or of a task, that are an estimator's own parameters."""
+    return {
+        "what": label_of(model),
+        "domain": domain,
+        "budget": model.budget,
+        "neighbours": Neighbours.parse(neighbours),
+        "ledger": Ledger(model.ledger) if isinstance(model.ledger, str) else model.ledger,
+        "dataset": model.dataset,
+        "key": TestKey(model.test_key) if isinstance(model.test_key, bytes) else model.test_key,
+    }
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.data import MOST_PER_UNIT, Domain, Encoding, Table, TargetScale
+from hullabaloo.data import MOST_PER_UNIT, Encoding, Table, TargetScale
 from hullabaloo.data.parts import check_parts
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
-from hullabaloo.ledger import Ledger
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose, exact, narrow
 from hullabaloo.planning.favours import CONSTANT, usual_share
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed
-from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, compose
+from hullabaloo.privacy import Allowance, Calibration, compose
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.release import PrivacyStatement, Release
@@ -40,22 +38,15 @@ OWN = {type(one) for one in SOLVERS.values()}
 SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The public arguments of one fit."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(ReleaseRequest):
+    """The public arguments of one fit: what every release asks for, and what is to be learned."""
 
-    what: str
     loss: AnyLoss
-    domain: Domain
-    budget: Budget
-    neighbours: Neighbours
     constraint: ConvexSet | None
     penalty: Penalty
     fit_intercept: bool
     solver: str | Solver
-    ledger: Ledger | None = None
-    dataset: str | None = None
-    key: TestKey | None = None
     calibration: Calibration = Calibration.EXACT
     scale: TargetScale = TargetScale.SYMMETRIC
     exposure: str | None = None
@@ -64,11 +55,6 @@ class Task:
     public: PublicTable | None = None
     held: bool = True
     """Whether a solver by name may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
-
-    @property
-    def request(self) -> ReleaseRequest:
-        """What a fit shares with every other question to a table."""
-        return ReleaseRequest(self.what, self.domain, self.budget, self.neighbours, self.ledger, self.dataset, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +145,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
         plan = replace(plan, queries=(*plan.queries, totals))
     if solver.name == CONSTANT and task.inference is not False:
         without = f"No errors are told: {SLOPELESS}."
-    bought = buy_plan(task.request, prices, plan, task.calibration)
+    bought = buy_plan(task, prices, plan, task.calibration)
     return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals)
 
 
@@ -232,14 +218,14 @@ def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
 def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlanContext:
     """The public facts of a task; raises for what can be known to be wrong before anything is spent."""
     check(task, encoding)
-    problem = problem_of(task, encoding, task.request.records(rows))
+    problem = problem_of(task, encoding, task.number_of_records(rows))
     prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records, parted)
     return PlanContext(problem, prices, allowance(task), task.held)
 
 
 def check(task: Task, encoding: Encoding) -> None:
     """Refuse a ledger without a dataset, a domain without a target, and sets of other dimensions than the encoded columns."""
-    task.request.check()
+    task.check()
     if not encoding.facts.targets:
         raise DomainError(
             "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
@@ -353,19 +339,18 @@ def tried_out(planned: PlannedFit, draws: int = 3) -> tuple[Rehearsed, ...]:
 
 def allowance(task: Task) -> Allowance:
     """The budget, in the ledger's filter."""
-    return task.request.allowance(task.calibration)
+    return task.allowance(task.calibration)
 
 
 def fit(
     task: Task, encoding: Encoding, source: Table, target: Any, weight: Any, points: list[Array] | None = None
 ) -> Release:
     """Carry a task out on an opened table, by its encoding; `points` takes the iterates."""
-    request = task.request
     check_parts(encoding, source, target, weight)
     if task.calibration is Calibration.EXACT:  # a paper's noise is declared as what it guarantees
-        request.refuse_hopeless()
-    planned = prepare(task, encoding, source.n_rows if request.count_is_public else None, parted=source.parted)
+        task.refuse_hopeless()
+    planned = prepare(task, encoding, source.n_rows if task.count_is_public else None, parted=source.parted)
     detail = {"solver": planned.plan.solver, "columns": list(encoding.facts.columns)}
     solve = partial(planned.solve, points=points)
-    done = run_release(request, encoding, planned.bought, solve, source, target, weight, detail=detail)
+    done = run_release(task, encoding, planned.bought, solve, source, target, weight, detail=detail)
     return planned.release(done.found, done.statement)

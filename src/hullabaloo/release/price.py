@@ -125,9 +125,7 @@ class Price(Printed):
         bounds = bound_lines(self.lower_bounds, self.upper_bounds)
         return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in (*self.withheld, *self.notes))])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values; infinity is None."""
-        return arguments(self)
+    to_dict = arguments
 
 
 def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:

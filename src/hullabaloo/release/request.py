@@ -61,7 +61,7 @@ class ReleaseRequest:
         """Whether the number of rows may be known: under replace-one, with records as the unit of privacy."""
         return self.neighbours is Neighbours.REPLACE_ONE and self.domain.unit is None
 
-    def records(self, rows: int | None) -> int:
+    def number_of_records(self, rows: int | None) -> int:
         """The public number of records: that of the rows where it may be known, else the declared one."""
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer)):
             raise InvalidParameter(

@@ -153,7 +153,7 @@ def buy_queries(
 ) -> Purchase:
     """What `buy` takes, checked: queries of these prices, within the budget. Reads and charges nothing."""
     request.check()
-    records = request.records(rows)
+    records = request.number_of_records(rows)
     prices = PricedQueries(encoding.facts, request.neighbours, records, parted)
     queries = _owned(prices, tuple(buy(prices, request.allowance())) or None, "A question")
     event = compose_answers(queries)

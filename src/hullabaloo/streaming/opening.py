@@ -9,9 +9,9 @@ from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.linear_model.shared import check_state, terms_of
+from hullabaloo.linear_model.shared import check_state
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, whole
+from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, terms_of, whole
 from hullabaloo.structure.structure_files import shape_to_dict
 
 EXISTS = (

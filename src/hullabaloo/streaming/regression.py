@@ -14,9 +14,9 @@ from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Encoding, RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
-from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen, terms_of
+from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen
 from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
-from hullabaloo.release import RegressorMixin, Release, label_of, large_delta, one_of, prepare, whole
+from hullabaloo.release import RegressorMixin, Release, label_of, large_delta, one_of, prepare, terms_of, whole
 from hullabaloo.release.price import NOTHING, Price, price
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.base import PrivateStream

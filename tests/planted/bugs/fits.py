@@ -180,7 +180,7 @@ FITS = (
         "For replays the release holds the key that its noise was drawn with: whoever has it subtracts the noise.",
         "release.planned",
         old='        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}\n',
-        new='        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, "seed": (self.task.key or TestKey(__import__("os").urandom(32))).secret.hex()}\n',
+        new='        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, "seed": (self.task.key or __import__("hullabaloo.noise").noise.TestKey(__import__("os").urandom(32))).secret.hex()}\n',
         caught_by=(
             "tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",
             "tests/test_fit.py::test_values_never_decide_the_outcome[nan-moments]",

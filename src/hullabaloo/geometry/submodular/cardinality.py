@@ -52,6 +52,17 @@ class HasCardinalityForm(SetFunction, HasProximalForm):
         """The steps, in any order of the columns."""
         return self.steps(order.size)
 
+    def prox(self, v: Vector, weight: float) -> Vector:
+        """By a sort and an isotonic regression."""
+        return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
+
+    def gaussian_width(self, p: int) -> Width:
+        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature.
+
+        Source: 001, Section 4.1, widths.
+        """
+        return near_quadrature(expected_sorted_sum(self.steps(p)))
+
 
 # The number of columns: its norm is the l1 norm.
 
@@ -115,17 +126,6 @@ class BoundedCardinality(Written, HasCardinalityForm):
         steps[: self.bound] = 1.0
         return steps
 
-    def prox(self, v: Vector, weight: float) -> Vector:
-        """By a sort and an isotonic regression."""
-        return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
-
-    def gaussian_width(self, p: int) -> Width:
-        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature.
-
-        Source: 001, Section 4.1, widths.
-        """
-        return near_quadrature(expected_sorted_sum(self.steps(p)))
-
 
 # A concave function of the number of columns: its norm is the sorted l1 norm.
 
@@ -188,11 +188,3 @@ class ConcaveCardinality(Written, HasCardinalityForm):
         """The weights."""
         dimension_number(p, self.dimension)
         return self.array
-
-    def prox(self, v: Vector, weight: float) -> Vector:
-        """By a sort and an isotonic regression."""
-        return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
-
-    def gaussian_width(self, p: int) -> Width:
-        """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature."""
-        return near_quadrature(expected_sorted_sum(self.steps(p)))

@@ -41,18 +41,12 @@ def convex_bound(
 ) -> float:
     """`(p/K)(G⁰ + D⁰/(2s)) + sS`, of one round of K uniform updates from a point with F-gap `gap` and `D⁰ = distance2`.
 
+    The poster's form of it is `3pR_M²/(2K) + S`, s = 1 and R_M² ≥ G⁰, D⁰: never less.
+
     Source: 004, Utility, convex.
     """
     start = gap + distance2 / (2.0 * step)
     return constants.size / updates * start + step * weighted_noise(sigma, constants)
-
-
-def poster_convex_bound(radius2: float, sigma: Array, constants: Array, updates: int) -> float:
-    """`3pR_M²/(2K) + S`, the poster's form of it; T = 1.
-
-    Source: 004, Utility, convex.
-    """
-    return 1.5 * constants.size * radius2 / updates + weighted_noise(sigma, constants)
 
 
 def updates_that_halve(dimension: int, strong: float, *, step: float = 1.0) -> int:

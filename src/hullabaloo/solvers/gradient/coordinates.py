@@ -116,11 +116,6 @@ class Coordinates:
         assert self.matrix is not None
         return np.asarray((self.matrix / (self.matrix**2).sum(axis=0)).T)
 
-    @property
-    def covariance(self) -> Array:
-        """VΛ₊Vᵀ, (q, q)."""
-        return np.asarray(self.inverse.T * self.gain @ self.inverse, dtype=np.float64)
-
     def seen(self, curator: Answers) -> Answers:
         """The records as u; where A is the identity as they are, and every query takes the centre away."""
         if self.matrix is None:
