@@ -1,4 +1,4 @@
-"""One fit, any engine: the bits of sixteen fits in memory, from Parquet, by Dask and by Spark; and seconds of a question.
+"""One fit, any engine: the bits of eighteen fits in memory, from Parquet, by Dask and by Spark; and seconds of a question.
 
 Every cluster is on this machine, so that seconds are of calls and not of networks: what a question costs however small its table is. Spark takes its
 three parts from Parquet files whose rows are shuffled, Dask eleven parts of shuffled rows; both keep encoded parts.

@@ -16,7 +16,7 @@ from hullabaloo.data import Rows
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import LaplaceMinimiserQuery, OutputPerturbationQuery
-from hullabaloo.geometry import L1Ball, NoPenalty
+from hullabaloo.geometry import L1Ball, NoPenalty, separable_form
 from hullabaloo.losses import Squared
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Moments, SquaredError
@@ -36,7 +36,7 @@ MADE: dict[str, dict[str, Any]] = {
     "means": {"mu": 1.0},
     "output_perturbation": {"mu": 1.0, "ridge": 5.0, **SHAPE},
     "moments": {"mu": 1.0, "target_scale": 1.0},
-    "coordinate_gradient": {"mu": 1.0, "loss": Squared()},
+    "coordinate_gradient": {"mu": 1.0, "loss": Squared(), "count": 5},
     "objective_perturbation": {
         "ridge": 4.0, "noise_multiplier": 2.0, "curvature": 2.0, "output_multiplier": 10.0, **SHAPE,
     },
@@ -107,7 +107,12 @@ def neighbours(rng: np.random.Generator, case: tuple[str, str, Neighbours], rows
 
 
 def places(rng: np.random.Generator, query: Any) -> list[Any]:
-    """Some places to ask it: derivatives at their clip, in its middle."""
+    """Some places to ask it: where derivatives are at their clip, and in its middle."""
+    if query.name == "coordinate_gradient":
+        about = {"clips": 10.0 ** rng.uniform(-6.0, 1.0, P), "steps": rng.uniform(0.0, 1.0, P) + 1e-3}
+        about |= {"order": rng.integers(0, P, 5), "form": separable_form(NoPenalty(), None, P)}
+        theta = rng.normal(0.0, 1.0, P)
+        return [lambda curator: curator.answer("coordinate_gradient", theta, **about)]
     found = asks(query)
     return [found[i] for i in rng.choice(len(found), min(2, len(found)), replace=False)]
 

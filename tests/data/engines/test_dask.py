@@ -21,7 +21,7 @@ from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, tabl
 from tests.data.engines.test_units import check_sparse_units, sparse_table
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
-QUICK = ("moments", "several", "units by gradients")
+QUICK = ("moments", "several", "units by gradients", "dropped units")
 OUTER: dict[str, Any] = {
     "outer": {"a": (-9, 9), "y": (-9, 9)},
     "y": "y",
