@@ -95,8 +95,7 @@ class DaskEngine:
         if reading.encoding.domain.unit is not None:
             buckets = min(frame.npartitions, BUCKETS)
             deal = partial(delayed(cluster.deal, nout=buckets), self._sent, shape=shape, buckets=buckets)
-            dealt = map(deal, frame.to_delayed())
-            self._dealt = [list(one) for one in zip(*dealt, strict=True)]
+            self._dealt = [list(one) for one in zip(*map(deal, frame.to_delayed()), strict=True)]
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
@@ -123,10 +122,8 @@ class DaskEngine:
         if not 0 < len(shares) <= FAN:
             return bytes(result(self._client, self._question(task, name, shares)))
         held = {future.key: future for future in futures_of(self._kept)}  # type: ignore[no-untyped-call]
-        asked = [
-            self._client.submit(cluster.ask, task, *map(held.get, share), key=f"{name}-{place}")
-            for place, share in enumerate(shares)
-        ]
+        submit, several = self._client.submit, enumerate(shares)
+        asked = [submit(cluster.ask, task, *map(held.get, share), key=f"{name}-{n}") for n, share in several]
         return cluster.add(task, [result(self._client, one) for one in asked])
 
     def _question(self, task: bytes, name: str, shares: list[list[Any]]) -> Any:
@@ -137,11 +134,10 @@ class DaskEngine:
         public, total = delayed(task, name=name), f"{name}-total"
         before = self._kept or self._read(f"{name}-part", public)
         graph: dict[Any, Any] = {(total, 0, place): (cluster.ask, name, *share) for place, share in enumerate(shares)}
-        tallies, level = list(graph) or [one.key for one in before], 0
-        while level == 0 or len(tallies) > 1:
-            level += 1
+        tallies = list(graph) or [one.key for one in before]
+        while not graph or len(tallies) > 1:
             several = [tallies[start : start + FAN] for start in range(0, len(tallies), FAN)]
-            tallies = [(total, level, place) for place in range(len(several))]
+            tallies = [(total, len(graph), place) for place in range(len(several))]
             graph |= {tally: (cluster.add, name, some) for tally, some in zip(tallies, several, strict=True)}
         whole = HighLevelGraph.from_collections(total, graph, dependencies=[public, *before])
         return Delayed(tallies[0], whole, layer=total)  # type: ignore[no-untyped-call]
