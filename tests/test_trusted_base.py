@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,7 +20,14 @@ import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Encoding
-from hullabaloo.queries import QUERIES
+from hullabaloo.losses import Logistic, Squared
+from hullabaloo.noise import TestKey
+from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import QUERIES, PricedQueries
+from tests.audit.probes import asks, pairs
+from tests.audit.test_every_query import MENU
+from tests.curator import test_minimisers, test_structured_minimisers
+from tests.curator.neighbours import facts, random_rows
 
 _SPEC = importlib.util.spec_from_file_location("trusted_base", Path(__file__).parents[1] / "docs" / "trusted_base.py")
 assert _SPEC is not None
@@ -148,14 +156,51 @@ def test_what_is_traced_is_noticed() -> None:
     assert any(base.tier_of().get(file) == 2 for file in trace.files)
 
 
-def test_compiled_code_of_tier_1_calls_tier_1_alone() -> None:
-    """No profiler sees compiled code; its files import nothing of the library but kernels of tier 1 and the compiler."""
+PUBLIC = {"codec.py", "geometry/serialise.py"}
+"""Asked about what a query is made of, while it is answered: whether a set can project, how a record of settings is held."""
+ABOUT, SHAPES = facts(3, norm_l2=1.0), [*test_minimisers.SHAPES, *test_structured_minimisers.SHAPES.values()]
+
+
+def strangers(query: Any, rows: Any, ask: Any) -> set[str]:
+    """Files in no tier of which a line runs while a query is answered."""
+    ask(Curator(rows, [replace(query)], key=TestKey(KEY)))  # imports and compiles
+    curator = Curator(rows, [replace(query)], key=TestKey(KEY))
+    with traced() as trace:
+        ask(curator)
+    assert {"curator/curator.py", "noise/keys.py"} <= trace.files  # something was seen
+    return {file for file in trace.files if file not in base.tier_of()} - PUBLIC
+
+
+@pytest.mark.parametrize("name", MENU)
+def test_nothing_outside_of_the_tiers_runs_while_any_query_is_answered(name: str) -> None:
+    make, about, _ = MENU[name]
+    query = make(PricedQueries(about, Neighbours.REPLACE_ONE, 4))
+    for ask in asks(query)[:2]:
+        assert not strangers(query, next(iter(pairs(query)))[0], ask)
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_nor_while_minimisers_over_a_set_or_under_a_penalty_are(shape: tuple[Any, Any]) -> None:
+    rows = random_rows(np.random.default_rng(4), 20, ABOUT)
+    for loss in (Squared(), Logistic()):
+        settings = {"loss": loss, "feasible": shape[0], "penalty": shape[1]}
+        for query in (
+            test_minimisers.minimizer(ABOUT, Neighbours.REPLACE_ONE, 20, **settings),
+            test_minimisers.perturbed(ABOUT, Neighbours.REPLACE_ONE, 20, **settings),
+        ):
+            assert not strangers(query, test_minimisers.squeezed(rows, loss), lambda room: room.answer(query.name))  # noqa: B023 - at once
+
+
+@pytest.mark.parametrize("tier", [1, 2])
+def test_compiled_code_of_a_tier_calls_those_up_to_it_alone(tier: int) -> None:
+    """No profiler sees compiled code; its files import nothing of the library but kernels of the tier and the compiler."""
     tiers = base.tier_of()
-    for file in (file for file, tier in tiers.items() if tier == 1 and "kernels" in file):
+    for file in (file for file, own in tiers.items() if own == tier and "kernels" in file):
         for node in ast.walk(ast.parse((base.SOURCE / file).read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hullabaloo."):
                 module = str(node.module).removeprefix("hullabaloo.").replace(".", "/") + ".py"
-                assert module == "compiled.py" or tiers.get(module) == 1, f"{file} imports {module}"
+                assert module == "compiled.py" or tiers.get(module, 3) <= tier, f"{file} imports {module}"
 
 
 def test_each_file_is_in_one_group_and_there() -> None:

@@ -296,6 +296,80 @@ def test_batches_of_another_schema_stop_the_fit(table: pa.Table) -> None:
     assert "unused" not in str(caught.value)
 
 
+def nested(table: pa.Table, name: str) -> pa.Table:
+    """The table with a struct in a column."""
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, name, pa.array([{"u": 1.0}] * len(table)))
+
+
+def hive(table: pa.Table, place: Path) -> None:
+    """A folder for each level, and one for records that have none."""
+    for number, level in enumerate(["u", "v", "w", "__HIVE_DEFAULT_PARTITION__"]):
+        (place / f"g={level}").mkdir()
+        part = table.slice(375 * number, 375).drop_columns(["g"])
+        parquet.write_table(part, place / f"g={level}" / "0.parquet")
+
+
+ODD: dict[str, tuple[Callable[[pa.Table], dict[str, Any]], str]] = {
+    "a file lacks a column": (
+        lambda table: {"1": table, "2": table.drop_columns(["b"])},
+        "no such column in some files",
+    ),
+    "files of other types": (
+        lambda table: {"1": table, "2": table.set_column(3, "b", pa.array(["u"] * N))},
+        "double in some files, string in some files",
+    ),
+    "a nested feature": (lambda table: {"1": nested(table, "b")}, "'b' has the declared type struct"),
+    "a nested target": (lambda table: {"1": nested(table, "y")}, "'y' has the declared type struct"),
+    "a file that is none": (lambda table: {"1": table, "2": b"a,b,g,years,y"}, "cannot be read as Parquet"),
+    "a file of no bytes": (lambda table: {"1": b"", "2": table}, "cannot be read as Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_folder_of_odd_files_is_refused_before_the_charge(name: str, table: pa.Table, tmp_path: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    made, says = ODD[name]
+    for file, given in made(table).items():
+        place = tmp_path / "odd" / f"{file}.parquet"
+        _ = place.write_bytes(given) if isinstance(given, bytes) else parquet.write_table(given, place)
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("records", hb.Budget(2.0, 1e-5))
+    for give in (lambda: tmp_path / "odd", lambda: hb.scan(tmp_path / "odd")):
+        with pytest.raises(SchemaError, match=says):
+            FITS["moments"]().set_params(budget=ONE, ledger=ledger, dataset="records").fit(give())
+    assert not ledger.charges("records")
+
+
+def test_files_of_no_rows_nested_columns_that_are_not_read_and_headers_in_no_unicode_change_no_bit(
+    table: pa.Table, tmp_path: Path
+) -> None:
+    def bits(source: Any) -> bytes:
+        return bytes(FITS["moments"]().set_params(budget=ONE, test_key=KEY).fit(source).release_.theta.tobytes())
+
+    wanted = bits(table)
+    for name, more in (("empty", table.slice(0, 0)), ("nested", nested(table.slice(0, 0), "unused"))):
+        (tmp_path / name).mkdir()
+        parquet.write_table(more, tmp_path / name / "0.parquet")
+        parquet.write_table(table, tmp_path / name / "1.parquet")
+        assert bits(hb.scan(tmp_path / name)) == bits(tmp_path / name) == wanted
+    csv.write_csv(table, tmp_path / "odd.csv")
+    head, _, body = (tmp_path / "odd.csv").read_bytes().partition(b"\n")
+    (tmp_path / "odd.csv").write_bytes(head.replace(b"unused", b"us\xe9") + b"\n" + body)
+    assert bits(hb.scan(tmp_path / "odd.csv")) == bits(tmp_path / "odd.csv") == wanted
+
+
+def test_a_level_that_a_folder_s_name_lacks_is_a_missing_one(table: pa.Table, tmp_path: Path) -> None:
+    hive(table, tmp_path)
+    levels = np.repeat(np.array(["u", "v", "w", None], dtype=object), 375)
+    same = table.drop_columns(["g"]).append_column("g", pa.array(levels, pa.string()))
+    found = [
+        FITS["moments"]().set_params(budget=ONE, test_key=KEY).fit(given).release_.theta.tobytes()
+        for given in (same, tmp_path, hb.scan(tmp_path))
+    ]
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize(
     ("raised", "error", "match"),
     [

@@ -1,6 +1,7 @@
 """Totals of classes learned each against the rest: the shift after the fit, what it is told by, and what it costs."""
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hullabaloo.losses.reading_kernels import chances_apart
 from hullabaloo.model_selection.catalogue import reading_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.release import planned
 from hullabaloo.solvers import GradientSolver, Problem, Solution
 from hullabaloo.solvers.class_totals import bought, shifted
 
@@ -153,6 +155,29 @@ def test_the_plan_with_it_is_within_the_budget(solver: str, epsilon: float) -> N
     assert found.plan.event == found.bought.event
 
 
+@pytest.mark.parametrize("fits", [7, math.inf])
+def test_what_fits_is_looked_for_in_twenty_tries_and_else_nothing_is_asked(
+    fits: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the events add up to: the answer has 0.8^6 of its μ at the seventh try, and a plan that no answer fits beside stands alone."""
+    whole, tries, plain = hb_planned(model(1.0, solver="constant")).totals.mu, list[Any](), planned.compose
+
+    def composed(*events: Any) -> Any:
+        tries.append(events)
+        return plain(*events, count=1 if len(tries) >= fits else 10**6)
+
+    monkeypatch.setattr(planned, "compose", composed)
+    found = hb_planned(model(1.0, solver="constant"))
+    assert len(tries) == min(fits, 20)
+    assert found.task.budget.admits(found.bought.event)
+    if fits == math.inf:
+        assert found.totals is None
+        assert all(query.name != "score" for query in found.plan.queries)
+    else:
+        assert found.totals.mu == pytest.approx(0.8**6 * whole)
+        assert found.plan.queries[-1] == found.totals
+
+
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_a_budget_of_any_size_is_shared_or_left_to_the_fit(neighbours: str) -> None:
     """Of an ε beyond 50 noise makes no use, and of one that is next to nothing beside δ neither: a share of it would buy nothing."""
@@ -167,7 +192,5 @@ def test_a_budget_of_any_size_is_shared_or_left_to_the_fit(neighbours: str) -> N
 
 
 def hb_planned(estimator: Any) -> Any:
-    from hullabaloo.release.planned import prepare
-
     encoding = estimator._encoding(None, None)
-    return prepare(estimator._task(encoding), encoding, N)
+    return planned.prepare(estimator._task(encoding), encoding, N)

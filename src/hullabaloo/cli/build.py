@@ -37,7 +37,7 @@ def budget(asked: options.BudgetOptions) -> "hb.Budget":
         found = " and ".join(sorted(given, key="--delta".__eq__)) or "none of them"
         raise BudgetError(
             f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no "
-            "noise level is private. A customary choice is --epsilon 1 --delta 1e-6."
+            "noise level is private. A customary choice is --epsilon 1 --delta 1e-9."
         )
     if epsilon is None:
         return hb.Budget.gdp(mu) if mu is not None else hb.Budget.zcdp(rho)  # type: ignore[arg-type]  # one of three is given

@@ -73,7 +73,7 @@ class BudgetOptions(NamedTuple):
 
     Privacy options:
         epsilon NUMBER: How much the release may depend on one record; 1 is customary. inf: no privacy.
-        delta NUMBER: Probability that epsilon fails; well below one over the number of records, e.g. 1e-6.
+        delta NUMBER: Probability that epsilon fails; well below one over the number of records, e.g. 1e-9.
         mu NUMBER: Instead: a Gaussian-DP budget.
         rho NUMBER: Instead: a zCDP budget.
     """

@@ -51,7 +51,7 @@ def check_type(schema: TableSchema, position: int, what: str) -> None:
         )
         raise SchemaError(
             f"{what} has the declared type {declared}, which no rule turns into a number or a level. {hint} "
-            f"real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length)."
+            f"real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length). Files of one folder need the same columns."
         )
 
 

@@ -51,7 +51,7 @@ def new_terms(
     name = names.recordable("dataset", name)
     if not isinstance(budget, Budget):
         raise InvalidParameter(
-            f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-8), but a {type(budget).__name__} was "
+            f"The budget of dataset {name!r} must be a Budget, such as hb.Budget(1.0, 1e-9), but a {type(budget).__name__} was "
             "given: a number alone does not say which guarantee it counts."
         )
     if type(records_per_unit) is not int or not 1 <= records_per_unit < 2**31:

@@ -20,7 +20,7 @@ from hullabaloo.solvers import LARGEST_SHARE, Solver
 # What each parameter may be, and how to write one.
 LONGEST_SHOWN = 80
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "budget": ((Budget,), "an hb.Budget, such as hb.Budget(1.0, 1e-8)"),
+    "budget": ((Budget,), "an hb.Budget, such as hb.Budget(1.0, 1e-9)"),
     "domain": (
         (Domain,),
         "an hb.Domain: write hb.Domain(features=..., target=...), or hb.Domain.from_toml(path) for a file",
@@ -65,7 +65,7 @@ def declared(model: Any) -> Domain:
         InvalidParameter: the budget or the domain is missing, or the domain is none.
     """
     for name, example, more in (
-        ("budget", "hb.Budget(1.0, 1e-6)", ""),
+        ("budget", "hb.Budget(1.0, 1e-9)", ""),
         ("domain", "hb.Domain(features={'age': (18, 90)}, ...)", ", or that of bounds bought with hb.private_bounds"),
     ):
         if getattr(model, name) is None:

@@ -98,7 +98,7 @@ def planned_task(
     for value, fine, what in (
         (n, _count(n), "the number of records as a whole number, such as n=20_000"),
         (p, p is None or _count(p), "the number of columns as a whole number, such as p=20"),
-        (budget, isinstance(budget, Budget), "a budget such as budget=hb.Budget(1.0, 1e-8)"),
+        (budget, isinstance(budget, Budget), "a budget such as budget=hb.Budget(1.0, 1e-9)"),
         (fit_intercept, isinstance(fit_intercept, bool | np.bool_), "fit_intercept as True or False"),
         (domain, isinstance(domain, Domain | None), "a domain such as hb.Domain(row_norm=1.0, target=(0, 1))"),
         (loss, isinstance(loss, Loss | VectorLoss), "a loss such as hb.Squared(), hb.Logistic() or hb.Poisson()"),

@@ -137,7 +137,7 @@ def _budgets(task: Task, positions: tuple[int, ...]) -> list[Budget]:
         if budget.kind != "dp" or not budget.delta > 0.0:
             raise InvalidParameter(
                 f"calibration='paper' composes the fits by a formula in epsilon and delta, and the budget is {budget.describe()}. Pass "
-                "budget=hb.Budget(1.0, 1e-8), for example, or leave calibration='exact'."
+                "budget=hb.Budget(1.0, 1e-9), for example, or leave calibration='exact'."
             )
         epsilon = budget.epsilon / (2.0 * math.sqrt(2.0 * count * math.log(2.0 / budget.delta)))
         return [Budget(epsilon, budget.delta / (2.0 * count))] * count

@@ -23,6 +23,10 @@ WEIGHED = hb.Domain(FEATURES, target={"y": (-2, 2)}, weight=("weight", 2.0), rec
 CLASSES = hb.Domain(FEATURES, classes={"ill": ["no", "yes"]}, records=N)
 COUNTS = hb.Domain({**FEATURES, "years": (0.5, 2)}, target={"visits": (0, 8)}, records=N)
 UNITS = hb.Domain(FEATURES, target={"y": (-2, 2)}, weight=("weight", 2.0), unit="who", records_per_unit=3, records=N)
+DROPPED = hb.Domain(FEATURES, target={"late": (-2, 2)}, missing_target="drop", records=N)
+DROPPED_UNITS = hb.Domain(
+    FEATURES, target={"late": (-2, 2)}, missing_target="drop", unit="who", records_per_unit=3, records=N
+)
 SEVERAL = hb.Domain(FEATURES, target={"y": (-2, 2), "years": (0, 2)}, records=N)
 
 
@@ -31,7 +35,7 @@ def table() -> pd.DataFrame:
     a, b, g = rng.uniform(-1, 1, N), rng.uniform(-1, 1, N), rng.integers(0, 3, N)
     mean = 0.5 * a - 0.3 * b + 0.2 * (g == 1)
     y = np.clip(mean + rng.normal(0, 0.2, N), -2, 2)
-    return pd.DataFrame(
+    found = pd.DataFrame(
         {
             "a": np.where(rng.random(N) < 0.05, np.nan, a),
             "g": np.array(["u", "v", "w"])[g],
@@ -45,6 +49,7 @@ def table() -> pd.DataFrame:
             "who": [None if one == 7 else f"p{one}" for one in (rng.pareto(0.5, N) * 20).astype(int) % 300],
         }
     )
+    return found.assign(late=found["y"].mask(rng.random(N) < 0.3 + 0.2 * b))
 
 
 def batches() -> Any:
@@ -72,6 +77,8 @@ FITS: dict[str, Callable[[], Any]] = {
     "hinge by gradients": lambda: hb.LinearSVC(domain=CLASSES, solver=solver_named("gradient")),
     "counts": lambda: hb.PoissonRegressor(domain=COUNTS, exposure="years", solver=solver_named("adaptive_gradient")),
     "quantile": lambda: hb.QuantileRegressor(domain=NUMBERS, solver=solver_named("gradient")),
+    "dropped": lambda: hb.LinearRegression(domain=DROPPED, solver=solver_named("moments")),
+    "dropped units": lambda: hb.LinearRegression(domain=DROPPED_UNITS, solver=solver_named("gradient")),
     "huber": lambda: hb.HuberRegressor(domain=NUMBERS, solver=solver_named("gradient"), neighbours="add-or-remove"),
 }
 

@@ -21,7 +21,7 @@ from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, tabl
 from tests.data.engines.test_units import check_sparse_units, sparse_table
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
-QUICK = ("moments", "several", "units by gradients")
+QUICK = ("moments", "several", "units by gradients", "dropped units")
 OUTER: dict[str, Any] = {
     "outer": {"a": (-9, 9), "y": (-9, 9)},
     "y": "y",
@@ -66,12 +66,26 @@ def test_many_tasks_are_added_up_by_workers(client: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr(dask.DaskEngine, "_question", lambda *given: asked.append(len(given[3])) or plain(*given))
     source = hb.scan(frame(11, shuffled=True), client=client)
     found = {fitted("gradient", source)}
-    before = len(asked)  # parts that are read are asked alone
-    monkeypatch.setattr(dask.DaskEngine, "_shares", lambda engine: [[part.key] for part in engine._parts])
+    before = len(asked)  # parts are asked as they are read (0), and alone while they are being kept
+    monkeypatch.setattr(dask.DaskEngine, "_shares", lambda engine: [[part.key] for part in engine._kept])
     found.add(fitted("gradient", source))
     assert len(asked) > 2 * before
-    assert set(asked) == {11}
+    assert set(asked) == {0, 11}
     assert found == {fitted("gradient", table())}
+
+
+def test_a_part_is_read_and_asked_by_one_task(client: Any, tmp_path: Path) -> None:
+    """And so never sent from one worker to another: 15 tasks of parts, 2 sums of 8 at most and one of these, and what is public of reading and of the question."""
+    from dask import dataframe
+
+    def done() -> int:
+        return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+
+    table().to_parquet(tmp_path / "t.parquet", row_group_size=N // 15)
+    given = dataframe.read_parquet(tmp_path / "t.parquet", split_row_groups=True)
+    source, before = hb.scan(given, client=client, keep_bytes=0), done()
+    assert fitted("moments", source) == fitted("moments", table())
+    assert done() - before <= 15 + 2 + 1 + 2
 
 
 def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.data.engines.test_units import check_sparse_units, sparse_table
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
-QUICK = ("units by gradients",)  # of several targets or classes Dask speaks
+QUICK = ("units by gradients", "dropped units")  # of several targets or classes Dask speaks
 
 
 @pytest.fixture(scope="module")

@@ -152,9 +152,10 @@ def shape_of(schema: TableSchema, names: Sequence[str] | None, width: int | None
     return Shape(tuple(names or ()) if named else None, kinds_of(schema), width)
 
 
-def read(reading: bytes, frame: Any, shape: Shape) -> Part | bytes:
-    """One part, encoded. PRIVATE."""
-    return said(lambda: unpacked(reading)[0].part(opened(frame, shape)))
+def read(frame: Any, reading: bytes, shape: Shape, task: bytes | None = None) -> Part | bytes:
+    """One part, encoded; or what it adds up to. PRIVATE."""
+    part: Part | bytes = said(lambda: unpacked(reading)[0].part(opened(frame, shape)))
+    return part if task is None else ask(task, part)
 
 
 def deal(reading: bytes, frame: Any, shape: Shape, buckets: int) -> list[bytes]:
@@ -178,10 +179,11 @@ def gather(reading: bytes, pieces: Iterable[bytes]) -> bytes:
     return faults[0] if faults else found
 
 
-def bring(reading: bytes, pieces: Iterable[bytes]) -> Part | bytes:
-    """The rows of some buckets that count. PRIVATE."""
+def bring(reading: bytes, pieces: Iterable[bytes], task: bytes | None = None) -> Part | bytes:
+    """The rows of some buckets that count; or what they add up to. PRIVATE."""
     found = gather(reading, pieces)
-    return found if found[:1] == b"!" else said(lambda: units.part(unpacked(reading)[0], found))
+    part = found if found[:1] == b"!" else said(lambda: units.part(unpacked(reading)[0], found))
+    return part if task is None else ask(task, part)
 
 
 def ask(task: bytes, *parts: Part | bytes) -> bytes:

@@ -43,15 +43,15 @@ class DaskFrame(RemoteFrame):
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Remote`."""
         shape = self.shape(names)
-        for part in self._delayed(names):
+        for part in unheard(self._chosen(names).to_delayed):
             frame = unheard(lambda part=part: result(self._client, part))  # type: ignore[misc]
             for start in range(0, max(len(frame), 1), rows):
                 yield unheard(lambda: cluster.opened(frame.iloc[start : start + rows], shape))  # noqa: B023 - at once
 
     def engine(self, reading: Reading, keep_bytes: int) -> "DaskEngine":
         """See `Remote`."""
-        parts = self._delayed(reading.columns)
-        return DaskEngine(self._client, parts, self.shape(reading.columns), reading, keep_bytes)
+        frame, shape = self._chosen(reading.columns), self.shape(reading.columns)
+        return unheard(lambda: DaskEngine(self._client, frame, shape, reading, keep_bytes))
 
     def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
         """See `RemoteFrame`."""
@@ -61,9 +61,6 @@ class DaskFrame(RemoteFrame):
     def write(self, frame: Any, place: str) -> None:
         """See `RemoteFrame`."""
         unheard(lambda: result(self._client, frame.to_parquet(place, write_index=False, compute=False)))
-
-    def _delayed(self, names: Sequence[str] | None) -> list[Any]:
-        return unheard(lambda: list(self._chosen(names).to_delayed()))
 
     def arrow(self) -> Any:
         """See `RemoteFrame`."""
@@ -88,60 +85,66 @@ def _mapped(frame: Any, work: bytes, shape: cluster.Shape, keep: list[str]) -> A
 class DaskEngine:
     """Asks the partitions; encoded ones stay in the workers' memory from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
 
-    def __init__(self, client: Any, parts: list[Any], shape: cluster.Shape, reading: Reading, keep: int) -> None:
+    def __init__(self, client: Any, frame: Any, shape: cluster.Shape, reading: Reading, keep: int) -> None:
         from dask.delayed import delayed
 
         self._client, self._keep, self._fits = client, keep, False
-        sent = delayed(cluster.sent(reading))
-        self._parts = [delayed(cluster.read)(sent, part, shape) for part in parts]
+        self._kept, self._dealt, self._sent = list[Any](), list[Any](), delayed(cluster.sent(reading))
+        mapped = partial(frame.map_partitions, cluster.read, self._sent, shape)
+        self._map = partial(mapped, meta=(None, object), enforce_metadata=False)
         if reading.encoding.domain.unit is not None:
-            buckets = min(len(parts), BUCKETS)
-            dealt = [list(delayed(cluster.deal, nout=buckets)(sent, part, shape, buckets)) for part in parts]
-            self._parts = [delayed(cluster.bring)(sent, list(one)) for one in zip(*dealt, strict=True)]
+            buckets = min(frame.npartitions, BUCKETS)
+            deal = partial(delayed(cluster.deal, nout=buckets), self._sent, shape=shape, buckets=buckets)
+            self._dealt = [list(one) for one in zip(*map(deal, frame.to_delayed()), strict=True)]
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
         if self._fits:
-            self._parts, self._fits, self._keep = unheard(lambda: self._client.persist(self._parts)), False, -1
+            self._kept = unheard(lambda: self._client.persist(self._read(f"parts-{uuid4().hex}")))
         sent = cluster.sent(task)
-        tally = cluster.heard(task, unheard(lambda: self._told(sent, f"question-{uuid4().hex}", self._shares())))
-        self._fits = tally.size <= self._keep
+        tally = cluster.heard(task, unheard(lambda: self._told(sent, f"question-{uuid4().hex}")))
+        self._fits = not self._kept and tally.size <= self._keep
         return tally
 
-    def _told(self, task: bytes, name: str, shares: list[list[Any]]) -> bytes:
+    def _read(self, name: str, task: Any = None) -> list[Any]:
+        """The parts, or what each adds up to, delayed; from the file on by one task, so that no part is sent from worker to worker."""
+        from dask.delayed import delayed
+
+        if self._dealt:
+            return [delayed(cluster.bring)(self._sent, pieces, task) for pieces in self._dealt]
+        return list(self._map(task, token=name).to_delayed())
+
+    def _told(self, task: bytes, name: str) -> bytes:
         """The tally of all parts. What a few tasks say of kept parts is added up here: a graph, and a sum on a worker, take as long as tasks again."""
         from distributed import futures_of
 
-        if self._keep >= 0 or len(shares) > FAN:
+        shares = self._shares() if self._kept else []
+        if not 0 < len(shares) <= FAN:
             return bytes(result(self._client, self._question(task, name, shares)))
-        held = {future.key: future for future in futures_of(self._parts)}  # type: ignore[no-untyped-call]
-        asked = [
-            self._client.submit(cluster.ask, task, *map(held.get, share), key=f"{name}-{place}")
-            for place, share in enumerate(shares)
-        ]
+        held = {future.key: future for future in futures_of(self._kept)}  # type: ignore[no-untyped-call]
+        submit, several = self._client.submit, enumerate(shares)
+        asked = [submit(cluster.ask, task, *map(held.get, share), key=f"{name}-{n}") for n, share in several]
         return cluster.add(task, [result(self._client, one) for one in asked])
 
     def _question(self, task: bytes, name: str, shares: list[list[Any]]) -> Any:
-        """The same, delayed; written as a graph, since calls of `delayed` take most of the time of a small question."""
-        from dask.delayed import Delayed
+        """The same, delayed: of shares of kept parts, or of all as they are read. Sums are written as a graph, since calls of `delayed` take most of the time of a small question."""
+        from dask.delayed import Delayed, delayed
         from dask.highlevelgraph import HighLevelGraph
 
-        graph: dict[Any, Any] = {name: task}
-        tallies: list[Any] = [(name, 0, place) for place in range(len(shares))]
-        graph |= {tally: (cluster.ask, name, *share) for tally, share in zip(tallies, shares, strict=True)}
-        while len(tallies) > 1:
-            level = tallies[0][1] + 1
+        public, total = delayed(task, name=name), f"{name}-total"
+        before = self._kept or self._read(f"{name}-part", public)
+        graph: dict[Any, Any] = {(total, 0, place): (cluster.ask, name, *share) for place, share in enumerate(shares)}
+        tallies = list(graph) or [one.key for one in before]
+        while not graph or len(tallies) > 1:
             several = [tallies[start : start + FAN] for start in range(0, len(tallies), FAN)]
-            tallies = [(name, level, place) for place in range(len(several))]
+            tallies = [(total, len(graph), place) for place in range(len(several))]
             graph |= {tally: (cluster.add, name, some) for tally, some in zip(tallies, several, strict=True)}
-        whole = HighLevelGraph.from_collections(name, graph, dependencies=self._parts)
-        return Delayed(tallies[0], whole, layer=name)  # type: ignore[no-untyped-call]
+        whole = HighLevelGraph.from_collections(total, graph, dependencies=[public, *before])
+        return Delayed(tallies[0], whole, layer=total)  # type: ignore[no-untyped-call]
 
     def _shares(self) -> list[list[Any]]:
-        """Keys of the parts that one task asks: each alone until they are kept."""
-        keys, scheduler = [part.key for part in self._parts], self._client.scheduler
-        if self._keep >= 0:
-            return [[key] for key in keys]
+        """Keys of the kept parts that one task asks."""
+        keys, scheduler = [part.key for part in self._kept], self._client.scheduler
         ask = partial(self._client.sync, callback_timeout=cluster.PATIENCE / 5)
         return shares(keys, ask(scheduler.who_has, keys=keys), ask(scheduler.ncores, workers=None))
 

@@ -143,7 +143,7 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
         )
         found = [_opened(path, fragment) for fragment in fragments]
     except Exception:  # reason: the reader's own error may quote bytes of the file
-        where = f"A file of the folder {path}" if path.is_dir() else f"The file {path}"
+        where = f"A file of the folder {path}, each of which is," if path.is_dir() else f"The file {path}"
         raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.") from None
     if not found:
         raise SchemaError(f"The folder {path} holds no file. Pass the path of a Parquet file, or of a folder of them.")
