@@ -179,12 +179,22 @@ def test_who_asked_for_a_name_reads_that_it_was_held_up_by_how_much_and_how_to_h
     assert "held up" not in f"{alone.release_.plan['reason']} {alone.summary()} {alone.price(n=4_000)}"
 
 
-def test_moments_are_left_as_they_are() -> None:
-    """One release, which serves refits and errors."""
+def test_moments_buy_nothing_and_are_held_against_their_own_mean() -> None:
+    """One release, which serves refits and errors; refits by the same rule, whose class passed as solver= compares with 0."""
     for inference in ("auto", False):
-        known: dict[str, Any] = {"solver": "moments", "inference": inference, "test_key": TestKey(bytes(32))}
-        model = hb.LinearRegression(budget=SMALL, domain=DOMAIN, **known).fit(*drawn())
+        known: dict[str, Any] = {
+            "budget": SMALL,
+            "domain": DOMAIN,
+            "inference": inference,
+            "test_key": TestKey(bytes(32)),
+        }
+        model = hb.LinearRegression(solver="moments", **known).fit(*drawn())
         assert [query["name"] for query in model.release_.plan["queries"]] == ["moments"]
+        assert model.release_.plan["settings"]["above_mean"]
+        assert np.array_equal(model.refit().coef_, model.coef_)
+        alone = hb.LinearRegression(solver=SOLVERS["moments"], **known).fit(*drawn())
+        assert not alone.release_.plan["settings"]["above_mean"]
+        assert np.array_equal(alone.refit().coef_, alone.coef_)
 
 
 def test_streams_searches_and_units_are_not_held_up() -> None:
