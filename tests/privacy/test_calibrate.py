@@ -137,7 +137,7 @@ def test_what_is_planned_beside_something_fits_beside_it_and_uses_the_rest(share
     whole = Allowance(Budget(0.5, 1e-8), rule)
     bought = GaussianEvent(1.0 / (whole.mu * math.sqrt(share)), 1000)
     left = Allowance(whole.budget, rule, beside=bought)
-    assert left.scaled(0.5).beside is bought
+    assert left.scaled(0.5) == whole.scaled(0.5)
     assert left.mu == pytest.approx(whole.mu * math.sqrt(1.0 - share), rel=1e-9)
     assert left.takes(GaussianEvent(1.0 / left.mu))
     assert whole.takes(compose(GaussianEvent(1.0 / left.mu), bought))

@@ -14,7 +14,7 @@ from hullabaloo.data.source import Rows
 from hullabaloo.geometry import ConvexSet, L1Ball
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import EVIDENT, choose
+from hullabaloo.planning.choose import SPARSE, choose
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
@@ -28,7 +28,16 @@ from tests.solvers.tables import Table, prices, problem, table
 DRAWS = 7
 MIXED = ("frank_wolfe", "objective_perturbation", "greedy_coordinate_descent")
 """What takes other noise than Gaussian: its cost and the look's do not add up as squares."""
-NAMES = ("gradient", "mirror_descent", "output_perturbation", "coordinate_descent", "subspace_descent", *MIXED)
+NAMES = (
+    "gradient",
+    "mirror_descent",
+    "output_perturbation",
+    "coordinate_descent",
+    "adaptive_gradient",
+    "preconditioned_gradient",
+    "subspace_descent",
+    *MIXED,
+)
 IN_SETS = ("mirror_descent", "frank_wolfe")
 BALL = L1Ball(2.0)
 
@@ -125,12 +134,12 @@ def test_the_point_lies_in_the_set() -> None:
 
 
 def test_it_is_bought_where_noise_is_not_low() -> None:
-    """Of solvers by name; not of those that look for evidence by their own means, nor of moments, which tell how noisy they are."""
+    """Of solvers by name; not of the greedy selection, which needs its budget, nor of moments, which tell how noisy they are."""
     some, many = (table(n, 8, intercept=True) for n in (4_000, 60_000))
     allowance = Allowance(Budget(0.1, 1e-9))
     assert isinstance(taken(some, "gradient", allowance)[1], FlooredSolver)
     assert taken(many, "gradient", Allowance(Budget(1.0, 1e-9)))[1] is SOLVERS["gradient"]
-    for name in (*EVIDENT, "moments"):
+    for name in (SPARSE, "moments"):
         assert not isinstance(taken(some, name, allowance)[1], FlooredSolver)
 
 

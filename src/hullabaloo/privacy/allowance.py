@@ -82,7 +82,7 @@ class Allowance:
 
     def selection_epsilon(self, count: int) -> float:
         """The largest ε₀ of each of `count` adaptive exponential mechanisms; ∞ when the budget is not private."""
-        return selection_epsilon(self.budget, count, filter=self.filter, beside=self.beside)
+        return selection_epsilon(self.budget, count, filter=self.filter, rest=self.beside)
 
     def takes(self, event: Event) -> bool:
         """Whether a plan of this cost may be charged."""
@@ -97,7 +97,7 @@ class Allowance:
             return False
 
     def scaled(self, factor: float) -> "Allowance":
-        """The allowance with ε (or μ; ρ by its square) multiplied."""
+        """The allowance with ε (or μ; ρ by its square) multiplied, and nothing beside it."""
         budget = self.budget
         if not budget.is_private:
             return self
@@ -108,4 +108,4 @@ class Allowance:
         else:
             assert budget.rho is not None
             scaled = Budget.zcdp(budget.rho * factor**2)
-        return replace(self, budget=scaled)
+        return replace(self, budget=scaled, beside=None)

@@ -80,17 +80,18 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float, aske
     if mass >= 0.5:
         return 1.0
 
-    def total(e: float, at: float | None = None) -> float:
-        return min(1.0, padded((exact(e) if at is None else at) + (1.0 + math.exp(e)) * mass, 16.0))
+    def total(e: float, at: float) -> float:
+        return min(1.0, padded(at + (1.0 + math.exp(e)) * mass, 16.0))
 
     high = min(epsilon, -math.log(mass))  # beyond it the tail alone is above 1
     at_high = exact(high)
     best = total(high, at_high)
     # No ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained.
-    told = asked is not None and (best <= asked or at_high > asked)
-    if told or math.expm1(high) * mass <= 1e-6 * at_high:
+    if (asked is not None and not at_high <= asked < best) or math.expm1(high) * mass <= 1e-6 * at_high:
         return best
-    return min(best, golden(lambda x: total(-x), -high, 0.0, 52))  # mirrored: where both are 1, on towards larger ε'
+    return min(
+        best, golden(lambda x: total(-x, exact(-x)), -high, 0.0, 52)
+    )  # mirrored: where both are 1, on towards larger ε'
 
 
 def set_positive(event: Any, name: str) -> None:

@@ -70,8 +70,8 @@ class FlooredSolver(Solver):
         level = ConstantSolver().plan(problem, prices, Allowance.gdp(mu * math.sqrt(LEVEL)))
         lengths = line.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=mu * math.sqrt(LENGTHS), count=2)
         falls = line.price("centred_gradient", loss=loss, mu=mu * math.sqrt(FALLS), count=2)
-        look = compose_answers((*level.queries, lengths, falls))
-        own = self.solver.plan(problem, prices, replace(allowance, beside=look))
+        left = replace(allowance, beside=compose_answers((*level.queries, lengths, falls)))
+        own = self.solver.plan(problem, prices, left)
         settings = {**own.settings, "floor": {"level": dict(level.settings), "first": len(level.queries)}}
         queries = (*level.queries, *own.queries, lengths, falls)
         reason = f"{own.reason}; held up by the constant, at {self.share:.0%} of the budget"

@@ -91,6 +91,10 @@ class MomentsSolver(Solver):
         return math.sqrt(t**2 + 0.5 * s**2 * (reference.eigenvalues.size * reference.coefficient**2))
 
 
+Told = tuple[Array, Errors | None, dict[str, Any]]
+"""θ of a target, its errors where they can be told, and what the trace says."""
+
+
 def solve_moments(moments: NoisyMoments, problem: Problem, *, above_mean: bool = False) -> Solution:
     """All targets of `problem` from released moments: post-processing, free of charge."""
     columns, told, traces = zip(
@@ -107,9 +111,7 @@ def solve_moments(moments: NoisyMoments, problem: Problem, *, above_mean: bool =
     )
 
 
-def _solve_target(
-    moments: NoisyMoments, problem: Problem, target: int, above_mean: bool
-) -> tuple[Array, Errors | None, dict[str, Any]]:
+def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_mean: bool) -> Told:
     """θ, its errors where they can be told, and what the trace says."""
     facts = normalised(moments, target, problem.intercept)
     ridge = choose_ridge(facts, above_mean=above_mean)

@@ -105,10 +105,9 @@ def choose_ridge(facts: Normalised, *, above_mean: bool = False) -> Ridge:
     if facts.noiseless:
         return Ridge(0.0, True, 0.0, math.nan, math.nan)
     chosen, level = Ridge(INFINITE, False, 0.0, 0.0, 0.0), 0.0
-    edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
     for free in (True, False)[1 - facts.intercept :]:
         path = RidgePath(facts, free_intercept=free)
-        grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * edge, 1e2, 100), [SLOPELESS]])
+        grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * path.edge, 1e2, 100), [SLOPELESS]])
         if free and above_mean and (mean := float(path.risk(grid[-1:])[0][0])) < 0.0:
             chosen, level = Ridge(float(grid[-1]), True, path.floor, mean, mean), path.middle / path.corner
         risk, spread = path.risk(grid, level)
@@ -137,8 +136,8 @@ class RidgePath:
             gram, cross = gram - np.outer(g, g) / self.corner, cross - g * (self.middle / self.corner)
         self.values, self.vectors = np.linalg.eigh(gram)
         self.cross, self.mean = self.vectors.T @ cross, self.vectors.T @ g  # in the eigenbasis of S
-        edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
-        self.floor = max(0.0, edge - float(self.values[0])) if columns else 0.0
+        self.edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
+        self.floor = max(0.0, self.edge - float(self.values[0])) if columns else 0.0
 
     def inverse(self, strength: float) -> Array:
         """K at one λ, (p, p)."""
