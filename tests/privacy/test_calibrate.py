@@ -5,6 +5,7 @@ import pytest
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
 from hullabaloo.privacy import (
+    Allowance,
     Budget,
     GaussianEvent,
     SelectionEvent,
@@ -127,3 +128,28 @@ def test_selections_are_calibrated_to_budgets_of_any_size(epsilon: float, count:
     chosen = selection_epsilon(budget, count)
     assert chosen >= epsilon / count * (1.0 - 1e-4)
     assert budget.admits(compose(SelectionEvent(chosen), count=count))
+
+
+@pytest.mark.parametrize("rule", [None, "basic", "renyi"])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+def test_what_is_planned_beside_something_fits_beside_it_and_uses_the_rest(share: float, rule: str | None) -> None:
+    """Gaussian noise and choices, one and many: both together are taken, and no longer where either has 0.1 % less noise."""
+    whole = Allowance(Budget(0.5, 1e-8), rule)
+    bought = GaussianEvent(1.0 / (whole.mu * math.sqrt(share)), 1000)
+    left = Allowance(whole.budget, rule, beside=bought)
+    assert left.scaled(0.5) == whole.scaled(0.5)
+    assert left.mu == pytest.approx(whole.mu * math.sqrt(1.0 - share), rel=1e-9)
+    assert left.takes(GaussianEvent(1.0 / left.mu))
+    assert whole.takes(compose(GaussianEvent(1.0 / left.mu), bought))
+    assert not left.takes(GaussianEvent(0.999 / left.mu))
+    for count in (1, 20, 600):
+        epsilon = left.selection_epsilon(count)
+        assert epsilon < whole.selection_epsilon(count)
+        assert whole.takes(compose(compose(SelectionEvent(epsilon), count=count), bought))
+        assert not left.takes(compose(SelectionEvent(1.001 * epsilon), count=count))
+
+
+@pytest.mark.parametrize("event", [GaussianEvent(0.5), SelectionEvent(0.4)], ids=repr)
+def test_nothing_is_planned_beside_what_takes_all(event: GaussianEvent | SelectionEvent) -> None:
+    with pytest.raises(CalibrationError, match="leaves nothing beside"):
+        _ = Allowance(Budget(0.1, 1e-8), beside=event).mu

@@ -117,6 +117,18 @@ def test_profiles_are_probabilities_that_fall(event: Event, epsilon: float, more
 
 
 @law
+@given(compositions, st.floats(0.0, 5.0), st.floats(1e-15, 0.5), st.floats(0.999999, 1.000001))
+def test_a_profile_that_is_only_compared_tells_the_same(
+    event: Event, epsilon: float, asked: float, near: float
+) -> None:
+    """Also where the tail of the draws is what counts, and where what is asked is next to what it is."""
+    for limit in (asked, event.profile(epsilon) * near):
+        told = event.profile(epsilon, limit)
+        assert event.profile(epsilon) <= told
+        assert (told <= limit) == (event.profile(epsilon) <= limit)
+
+
+@law
 @given(compositions, st.floats(1e-12, 0.1))
 def test_epsilon_is_certified_and_tight(event: Event, delta: float) -> None:
     epsilon = epsilon_of(event, delta)

@@ -25,7 +25,8 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets), left or len(slopes))
     check_dimension(model.constraint, model.penalty, slopes)
     problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
-    solution = solve_moments(moments.subset(keep), problem)
+    fitted = release.plan["settings"].get("above_mean", False)
+    solution = solve_moments(moments.subset(keep), problem, above_mean=fitted)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
     scores = release.scores if features is None else ()  # of all columns

@@ -1,12 +1,13 @@
 """What one fit may spend, in the terms that solvers plan with: Gaussian μ, an ε₀ for selections, or a check of any event."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hullabaloo.errors import EventRefused, InvalidParameter
+from hullabaloo.errors import CalibrationError, EventRefused, InvalidParameter
 from hullabaloo.privacy.budget import Budget
-from hullabaloo.privacy.calibrate import gaussian_mu, selection_epsilon
+from hullabaloo.privacy.calibrate import ROUNDING_ROOM, gaussian_mu, selection_epsilon
+from hullabaloo.privacy.composition import compose
 from hullabaloo.privacy.events import TAIL_MASS, Event
 from hullabaloo.privacy.filters import filter_named
 
@@ -40,11 +41,14 @@ class Allowance:
         budget: what the caller allows.
         filter: the rule by which the dataset's ledger adds charges up, which the plan must fit into; None without a ledger.
         calibration: exact, or as printed in the paper of the solver in question.
+        beside: what else the budget pays for, an event of a known μ; None for nothing. All that is told is of what it leaves: costs that do not add up
+            as squares, of choices and of objective perturbation, are so composed with it once, in place of a search for how much of ε to set aside.
     """
 
     budget: Budget
     filter: str | None = None
     calibration: Calibration = Calibration.EXACT
+    beside: Event | None = None
 
     @classmethod
     def gdp(cls, mu: float) -> "Allowance":
@@ -58,8 +62,18 @@ class Allowance:
 
     @property
     def mu(self) -> float:
-        """The Gaussian-DP cost that releases may compose to; ∞ when the budget is not private."""
-        return gaussian_mu(self.budget, samples=DRAWS, filter=self.filter)
+        """The Gaussian-DP cost that releases may compose to; ∞ when the budget is not private.
+
+        Raises:
+            CalibrationError: none, or `beside` leaves nothing.
+        """
+        whole = gaussian_mu(self.budget, samples=DRAWS, filter=self.filter)
+        if self.beside is None:
+            return whole
+        taken = self.beside.gdp_mu()
+        if taken is None or not taken < whole:
+            raise CalibrationError(f"{self.budget.describe()} leaves nothing beside {self.beside!r}. Raise it.")
+        return math.sqrt(whole**2 - taken**2) * (1.0 - ROUNDING_ROOM)
 
     @property
     def useful(self) -> float:
@@ -68,12 +82,13 @@ class Allowance:
 
     def selection_epsilon(self, count: int) -> float:
         """The largest ε₀ of each of `count` adaptive exponential mechanisms; ∞ when the budget is not private."""
-        return selection_epsilon(self.budget, count, filter=self.filter)
+        return selection_epsilon(self.budget, count, filter=self.filter, rest=self.beside)
 
     def takes(self, event: Event) -> bool:
         """Whether a plan of this cost may be charged."""
         if not self.is_private:
             return True
+        event = event if self.beside is None else compose(event, self.beside)
         if self.filter is None:
             return self.budget.admits(event)
         try:
@@ -82,7 +97,7 @@ class Allowance:
             return False
 
     def scaled(self, factor: float) -> "Allowance":
-        """The allowance with ε (or μ; ρ by its square) multiplied."""
+        """The allowance with ε (or μ; ρ by its square) multiplied, and nothing beside it."""
         budget = self.budget
         if not budget.is_private:
             return self
@@ -93,4 +108,4 @@ class Allowance:
         else:
             assert budget.rho is not None
             scaled = Budget.zcdp(budget.rho * factor**2)
-        return Allowance(scaled, self.filter, self.calibration)
+        return replace(self, budget=scaled, beside=None)

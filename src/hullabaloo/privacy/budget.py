@@ -120,7 +120,7 @@ class Budget:
         if not self.is_private:
             return True
         if self.pair is not None:
-            return event.profile(self.pair[0]) <= self.pair[1]
+            return event.profile(*self.pair) <= self.pair[1]
         cost, limit = (event.gdp_mu(), self.mu) if self.mu is not None else (event.zcdp_rho(), self.rho)
         return cost is not None and limit is not None and cost <= limit and event.delta0 <= TAIL_ALLOWANCE
 

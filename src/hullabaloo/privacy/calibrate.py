@@ -42,19 +42,19 @@ def gaussian_mu(budget: Budget, *, samples: int = 0, filter: str | None = None) 
 
 
 @lru_cache(maxsize=1024)
-def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = None) -> float:
-    """Give the largest ε₀ for which ``count`` adaptive exponential mechanisms fit into the budget; ∞ for ε = ∞.
+def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = None, rest: Event | None = None) -> float:
+    """Give the largest ε₀ for which ``count`` adaptive exponential mechanisms, and the `rest` of what is bought, fit into the budget; ∞ for ε = ∞.
 
     The best of pure, GDP, Rényi and exact bounded-range composition, to a relative 1e-4 where the last one decides.
 
-    **Guarantee.** Claim: ``compose(SelectionEvent(result), count=count)`` is admitted. Proof: it was evaluated.
+    **Guarantee.** Claim: ``compose(SelectionEvent(result), count=count)``, composed with `rest`, is admitted. Proof: it was evaluated.
     """
     if not budget.is_private:
         return math.inf
     uses = _uses(count)
 
     def event(epsilon: float) -> Event:
-        return compose(SelectionEvent(epsilon), count=uses)
+        return compose(compose(SelectionEvent(epsilon), count=uses), *([] if rest is None else [rest]))
 
     def holds(epsilon: float) -> bool:
         return budget.admits(event(epsilon)) and _fits(filter, event(epsilon), budget)
@@ -63,11 +63,11 @@ def selection_epsilon(budget: Budget, count: int = 1, *, filter: str | None = No
     if isinstance(rule, CurveFilter):
         best = 1.0 / _smallest(lambda x: _costs_fit(rule, event(1.0 / x), budget), float(uses))
         return best if holds(best) else 1.0 / _smallest(lambda x: holds(1.0 / x), 1.0 / best, 1e-4)
-    if budget.pair is not None and budget.pair[1] == 0.0:
+    if rest is None and budget.pair is not None and budget.pair[1] == 0.0:
         return float_at_most(Fraction(budget.pair[0]) / uses)
-    exact = budget.pair is not None and 1 < uses <= MAX_COUNT
+    exact = rest is None and budget.pair is not None and 1 < uses <= MAX_COUNT
     if not exact or uses <= 16:
-        return 1.0 / _smallest(lambda x: holds(1.0 / x), float(uses), 1e-5 if exact else 1e-12)
+        return 1.0 / _smallest(lambda x: holds(1.0 / x), float(uses), 1e-12 if rest is None and not exact else 1e-5)
     eps, delta = budget.epsilon, budget.delta
     base = max(eps / uses, math.sqrt(8.0 * zcdp_rho(eps, delta) / uses)) * (1.0 - 2.0**-30)
     # Δ(ε) of a large ε is 0.

@@ -24,7 +24,7 @@ OUTPUT_SHARE = 1e-3
 def objective_noise_multiplier(
     allowance: Allowance, curvature: float, neighbours: Neighbours | str, *, output: Event | None = None, count: int = 1
 ) -> float:
-    """Give the smallest σ/L, to a relative 1e-6, whose objective perturbation an allowance takes; 0 when it is not private.
+    """Give the smallest σ/L, to a relative 1e-6 (1e-4 where something is bought beside it), whose objective perturbation an allowance takes; 0 when it is not private.
 
     ``output`` is the event of the noise on the approximate minimiser (once per use), ``count`` the number of equal uses (one per
     class of a one-vs-rest fit). Raises CalibrationError, with the remedy, under Gaussian-DP and zCDP budgets and under the gdp filter.
@@ -46,7 +46,7 @@ def objective_noise_multiplier(
     pair = allowance.budget.pair
     assert pair is not None
     factor = 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
-    return _smallest(holds, 1.25 * factor * math.sqrt(uses) / gdp_mu(*pair), 1e-6)
+    return _smallest(holds, 1.25 * factor * math.sqrt(uses) / gdp_mu(*pair), 1e-6 if allowance.beside is None else 1e-4)
 
 
 @lru_cache(maxsize=1024)

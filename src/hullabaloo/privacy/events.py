@@ -55,17 +55,17 @@ class Event(Written, ABC):
     def exact(self, epsilon: float) -> float:
         """Give a δ for which the exact law is (ε, δ)-DP, ε ≥ 0."""
 
-    def profile(self, epsilon: float) -> float:
-        """Give a δ for which the release, its tail included, is (ε, δ)-DP."""
-        return with_tail(self.exact, self.delta0, epsilon)
+    def profile(self, epsilon: float, asked: float | None = None) -> float:
+        """Give a δ for which the release, its tail included, is (ε, δ)-DP; no closer than tells whether it is at most what is `asked`."""
+        return with_tail(self.exact, self.delta0, epsilon, asked)
 
     @abstractmethod
     def group(self, k: int) -> "Event":
         """Give the event of the same release between tables k records apart."""
 
 
-def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> float:
-    """Add the tail to an exact profile.
+def with_tail(exact: Callable[[float], float], mass: float, epsilon: float, asked: float | None = None) -> float:
+    """Add the tail to an exact profile; no closer than tells whether the sum is at most what is `asked`.
 
     **Guarantee.** Claim: if the exact law is (ε, δ(ε))-DP and the released law within ``mass`` of it in total variation for
     every table, the release is (ε, δ(ε') + (1 + e^ε') mass)-DP for every ε' ≤ ε. Proof: ``P̃(S) ≤ P(S) + m ≤ e^ε' Q(S) + δ + m
@@ -80,15 +80,18 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float) -> f
     if mass >= 0.5:
         return 1.0
 
-    def total(e: float) -> float:
-        return min(1.0, padded(exact(e) + (1.0 + math.exp(e)) * mass, 16.0))
+    def total(e: float, at: float) -> float:
+        return min(1.0, padded(at + (1.0 + math.exp(e)) * mass, 16.0))
 
     high = min(epsilon, -math.log(mass))  # beyond it the tail alone is above 1
-    best, at_high = total(high), exact(high)
+    at_high = exact(high)
+    best = total(high, at_high)
     # No ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained.
-    if math.expm1(high) * mass <= 1e-6 * at_high:
+    if (asked is not None and not at_high <= asked < best) or math.expm1(high) * mass <= 1e-6 * at_high:
         return best
-    return min(best, golden(lambda x: total(-x), -high, 0.0, 52))  # mirrored: where both are 1, on towards larger ε'
+    return min(
+        best, golden(lambda x: total(-x, exact(-x)), -high, 0.0, 52)
+    )  # mirrored: where both are 1, on towards larger ε'
 
 
 def set_positive(event: Any, name: str) -> None:
@@ -127,13 +130,13 @@ def shrunk(noise_multiplier: float, k: int) -> float:
     return float_at_most(Fraction(noise_multiplier) / group_size(k))
 
 
-def delta_of(event: Event, epsilon: float) -> float:
-    """Give the smallest δ known for which the event is (ε, δ)-DP, rounded up.
+def delta_of(event: Event, epsilon: float, asked: float | None = None) -> float:
+    """Give the smallest δ known for which the event is (ε, δ)-DP, rounded up; no closer than tells whether it is at most what is `asked`.
 
     **Guarantee.** Claim: (ε, result)-DP. Proof: `Event.profile`, whose bounds are proved beside them; a value that is no
     probability is an error.
     """
-    delta = event.profile(epsilon)
+    delta = event.profile(epsilon, asked)
     if not 0.0 <= delta <= 1.0:
         raise InvalidParameter(f"The profile of {event!r} at epsilon={epsilon!r} is {delta!r}, no probability.")
     return delta
@@ -157,7 +160,7 @@ def _epsilon_of(event: Event, delta: float) -> float:
     """The search, which takes a second where noise of several kinds is small, and is asked for by statements, summaries and cards alike."""
     if delta_of(event, 0.0) <= delta:
         return 0.0
-    return least(lambda epsilon: delta_of(event, epsilon) <= delta, most=1e9, tolerance=1e-11)
+    return least(lambda epsilon: delta_of(event, epsilon, delta) <= delta, most=1e9, tolerance=1e-11)
 
 
 def group(event: Event, k: int) -> Event:

@@ -55,7 +55,7 @@ class TunedBound:
     nodes: tuple[tuple[float, float], ...]
     least: float = 1.0
 
-    def profile(self, epsilon: float) -> float:
+    def profile(self, epsilon: float, asked: float | None = None) -> float:
         """Give the bound of δ at ε ≥ 0, rounded up."""
         if not self.nodes:  # so much that no ε of use is left
             return 1.0

@@ -23,15 +23,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hullabaloo.errors import CapabilityError
-from hullabaloo.privacy import Allowance
+from hullabaloo.privacy import Allowance, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.constant import ConstantSolver
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile
 from hullabaloo.solvers.gradient.location_scale import TINY, reach
 from hullabaloo.solvers.gradient.schedule import FINE_BINS, TYPICAL
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
-from hullabaloo.solvers.separate_targets import largest_share
 
 PRECISE, MOST, LEAST = 0.035, 0.3, 0.01
 """Noise s of a mean of unit contributions that all of this buys, and the largest and least share of μ² for it. Along the line to a model that is noise alone, the best point being the constant, d₀ is noise of
@@ -40,8 +38,6 @@ costs `d₀²/E u²`: in expectation `c² s²/(2 FALLS) V`, 0.012 V at 0.035 and
 0.045 plain gradients lost up to 1.06 of V again, at 0.03 nothing more was gained."""
 LEVEL, LENGTHS, FALLS = 0.35, 0.125, 0.2
 """Shares of that for the constant, and for each of two histograms and of two derivatives."""
-SHORTER = 0.01
-"""What the solver's budget is cut by, three times as much at each try, until the look fits beside it: what a budget in ε and δ pays for is not in proportion to it. What it leaves is used up."""
 CUT, LONG, USUAL = 2.5, 0.3, 0.2
 """Quantiles that derivatives are cut at: so many times the length that a share `LONG` exceeds (at 1 skewed targets kept models of their median); and a usual residual.
 Chosen on claims, elevators, wine, appliances and ailerons."""
@@ -70,23 +66,16 @@ class FlooredSolver(Solver):
         Raises:
             CapabilityError: the solver cannot do what is asked, or not on so much less.
         """
-        line, loss, mu = prices.restricted(1), problem.loss, 0.999 * allowance.mu * math.sqrt(self.share)
-
-        def beside(own: Plan, mu: float) -> Plan | None:
-            level = ConstantSolver().plan(problem, prices, Allowance.gdp(mu * math.sqrt(LEVEL)))
-            lengths = line.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=mu * math.sqrt(LENGTHS), count=2)
-            falls = line.price("centred_gradient", loss=loss, mu=mu * math.sqrt(FALLS), count=2)
-            settings = {**own.settings, "floor": {"level": dict(level.settings), "first": len(level.queries)}}
-            made = replace(own, queries=(*level.queries, *own.queries, lengths, falls), settings=settings)
-            return made if allowance.takes(made.event) else None
-
-        less = allowance.scaled(math.sqrt(1.0 - self.share))
-        tries = (self.solver.plan(problem, prices, less.scaled(1.0 - SHORTER * 3**k)) for k in range(5))
-        own = next((one for one in tries if beside(one, mu)), None)
-        whole = own and largest_share(lambda m: beside(own, m), mu, 2.0 * mu, shorter=1.0, least=mu, fine=1.000001)
-        if whole is None:
-            raise CapabilityError(f"The budget is too small to hold {self.name!r} up by the constant. Raise it.")
-        return replace(whole, reason=f"{whole.reason}; held up by the constant, at {self.share:.0%} of the budget")
+        line, loss, mu = prices.restricted(1), problem.loss, allowance.mu * math.sqrt(self.share)
+        level = ConstantSolver().plan(problem, prices, Allowance.gdp(mu * math.sqrt(LEVEL)))
+        lengths = line.price("norm_histogram", loss=loss, bins=FINE_BINS, mu=mu * math.sqrt(LENGTHS), count=2)
+        falls = line.price("centred_gradient", loss=loss, mu=mu * math.sqrt(FALLS), count=2)
+        left = replace(allowance, beside=compose_answers((*level.queries, lengths, falls)))
+        own = self.solver.plan(problem, prices, left)
+        settings = {**own.settings, "floor": {"level": dict(level.settings), "first": len(level.queries)}}
+        queries = (*level.queries, *own.queries, lengths, falls)
+        reason = f"{own.reason}; held up by the constant, at {self.share:.0%} of the budget"
+        return replace(own, queries=queries, settings=settings, reason=reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The constant, the model, and the point between them; errors of the model's own coefficients are not the point's."""

@@ -31,8 +31,12 @@ class MomentsSolver(Solver):
     """Least squares on one joint release of noisy moments.
 
     **Guarantee.** The plan buys one `μ`-GDP answer; everything after it is post-processing.
+
+    Attributes:
+        above_mean: whether slopes have to be better than the released mean alone, rather than zero (`shrinkage.choose_ridge`); a fit by name has it so.
     """
 
+    above_mean: bool = False
     name: ClassVar[str] = "moments"
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
@@ -49,12 +53,12 @@ class MomentsSolver(Solver):
         reason = (
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
-        settings = {"target_scale": TARGET_SCALE, "sigma": query.sigma}
+        settings = {"target_scale": TARGET_SCALE, "sigma": query.sigma, "above_mean": self.above_mean}
         return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
-        return solve_moments(curator.answer("moments"), problem)
+        return solve_moments(curator.answer("moments"), problem, above_mean=self.above_mean)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """½ excess mean squared error on the reference table, of the ridge that the solver would come to there."""
@@ -87,10 +91,14 @@ class MomentsSolver(Solver):
         return math.sqrt(t**2 + 0.5 * s**2 * (reference.eigenvalues.size * reference.coefficient**2))
 
 
-def solve_moments(moments: NoisyMoments, problem: Problem) -> Solution:
+Told = tuple[Array, Errors | None, dict[str, Any]]
+"""θ of a target, its errors where they can be told, and what the trace says."""
+
+
+def solve_moments(moments: NoisyMoments, problem: Problem, *, above_mean: bool = False) -> Solution:
     """All targets of `problem` from released moments: post-processing, free of charge."""
     columns, told, traces = zip(
-        *(_solve_target(moments, problem, target) for target in range(moments.cross.shape[1])), strict=True
+        *(_solve_target(moments, problem, target, above_mean) for target in range(moments.cross.shape[1])), strict=True
     )
     errors = [one for one in told if one is not None]
     complete = len(errors) == len(columns)
@@ -103,10 +111,10 @@ def solve_moments(moments: NoisyMoments, problem: Problem) -> Solution:
     )
 
 
-def _solve_target(moments: NoisyMoments, problem: Problem, target: int) -> tuple[Array, Errors | None, dict[str, Any]]:
+def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_mean: bool) -> Told:
     """θ, its errors where they can be told, and what the trace says."""
     facts = normalised(moments, target, problem.intercept)
-    ridge = choose_ridge(facts)
+    ridge = choose_ridge(facts, above_mean=above_mean)
     scale, cross = moments.scale_x, moments.cross[:, target]
     squares = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
     own = np.zeros(problem.dimension) if squares is None else squares

@@ -98,10 +98,9 @@ class ObjectivePerturbationSolver(Solver):
             if self.ratio is not None:
                 ridge = smoothness / (self.ratio * allowance.budget.epsilon)
             curvature = max(smoothness / ridge, RATIOS[0] * allowance.useful * allowance.budget.epsilon)
-            output_event = GaussianEvent(output, samples=problem.dimension)
-            multiplier = event_calibrate.objective_noise_multiplier(
-                allowance, curvature, problem.neighbours, output=output_event
-            )
+            faint = GaussianEvent(output, samples=problem.dimension)
+            asked_of = allowance, curvature, problem.neighbours
+            multiplier = event_calibrate.objective_noise_multiplier(*asked_of, output=faint)
             how = f"derivatives clipped at {clip:.3g}, ridge {ridge:.3g} on the sum of losses"
             reason = f"one perturbed minimiser, {how}"
         asked: dict[str, Any] = {"loss": problem.loss, "clip": clip, "ridge": ridge, "feasible": problem.feasible}

@@ -17,7 +17,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Poisson, Squared, VectorLoss
-from hullabaloo.privacy import Allowance, NoisyScore
+from hullabaloo.privacy import Allowance, GaussianEvent, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import edges
@@ -152,6 +152,12 @@ class WithInference(Solver):
         """
         inner = self._resolved()
         refuse(*refusal(problem, prices, allowance, self.share))
+
+        draft = inner.plan(problem, prices, self.inner_allowance(allowance))
+        if not all(isinstance(query.event, GaussianEvent) for query in draft.queries):  # no part of ε is the right one
+            rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
+            own = inner.plan(problem, prices, replace(allowance, beside=rest))
+            return self.composed(problem, prices, own, allowance)
 
         def fits(factor: float) -> Plan | None:
             """The plan whose solver may spend `factor` of its share, where the allowance takes it."""
