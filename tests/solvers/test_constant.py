@@ -115,13 +115,11 @@ def test_it_refuses_what_has_no_noise(loss: Any) -> None:
         ConstantSolver().plan(asked, prices(data, asked), Allowance(Budget(math.inf)))
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Poisson()])
 @pytest.mark.parametrize("reach", [0.0, 3.0, 15.5, 16.0, 16.5, 30.0])
 @pytest.mark.parametrize("events", [0.0, 0.25, 1.0])
-def test_no_derivative_that_it_asks_for_is_cut(loss: Any, reach: float, events: float) -> None:
+def test_no_derivative_of_counts_that_it_asks_for_is_cut(reach: float, events: float) -> None:
     """Of whichever exposures, whose logarithms lie within any public bound, and where all or none of the records are events: `|φ'| ≤ 1`."""
-    classes, y = isinstance(loss, Logistic), np.arange(8.0) < 8.0 * events
-    target, offset = np.where(y, 1.0, -1.0 if classes else 0.0), 0.0 if classes else np.linspace(-reach, reach, 8)
+    loss, target, offset = Poisson(), (np.arange(8.0) < 8.0 * events) * 1.0, np.linspace(-reach, reach, 8)
 
     def answer(_: str, level: np.ndarray) -> np.ndarray:
         slopes = loss.derivative(level + offset, target)
@@ -130,10 +128,35 @@ def test_no_derivative_that_it_asks_for_is_cut(loss: Any, reach: float, events: 
 
     given: Any = SimpleNamespace(loss=loss, offset_bound=reach)
     found = _rate(given, (1e-12, 1e-12), cast(Any, SimpleNamespace(answer=answer)))
-    low, high = loss.intercept_bounds
     with np.errstate(divide="ignore"):
-        best = np.log(events) - (np.log1p(-events) if classes else np.log(np.mean(np.exp(offset))))
-    assert found == pytest.approx(np.clip(best, low, high), abs=1e-6)
+        best = np.log(events) - np.log(np.mean(np.exp(offset)))
+    assert found == pytest.approx(np.clip(best, *loss.intercept_bounds), abs=1e-6)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("over", [0.5, 1.0, 1.7])
+def test_the_constant_of_classes_is_the_log_odds_of_one_mean(neighbours: Neighbours, share: float, over: float) -> None:
+    """However rare either class is, and however far the declared number is from the true one, where it is not public: within six standard deviations of the noise in the chance.
+
+    Fixed keys. No derivative at a chance of one half is longer than the clip, and a class that noise hides is not taken for impossible.
+    """
+    n, loss = 4_000, Logistic()
+    y = np.where(np.arange(n) < share * n, 1.0, -1.0)[:, None]
+    data = Table(np.ones((n, 1)), y, table(p=1, intercept=True).facts.restricted(0))
+    public = neighbours is Neighbours.REPLACE_ONE
+    asked = replace(problem(data, neighbours, records=n if public else round(over * n)), loss=loss)
+    plan = ConstantSolver().plan(asked, prices(data, asked), Allowance.gdp(0.2))
+    assert [one.name for one in plan.queries] == (["gradient"] if public else ["gradient", "means"])
+    assert plan.queries[0].clip == np.abs(loss.derivative(np.zeros(2), np.array([-1.0, 1.0]))).max()  # type: ignore[attr-defined]
+    assert plan.event.gdp_mu() == pytest.approx(0.2)
+    curator = Curator(Rows(data.X, data.Y), plan.queries, key=TestKey(bytes(32)))  # type: ignore[arg-type]
+    found = float(ConstantSolver().run(asked, plan, curator).theta[-1, 0])
+    chance = 1.0 / (1.0 + math.exp(-found))
+    off = 3.0 * math.hypot(*plan.settings["sums"]) * (1.0 if public else over)
+    assert off < 0.03
+    assert chance == pytest.approx(share, abs=off)
+    assert min(chance, 1.0 - chance) > off / 60.0, "what noise could hide of a class is not taken for nothing"
 
 
 def test_auto_leaves_it_alone_where_inference_or_weights_speak_against_it() -> None:

@@ -20,11 +20,9 @@ from hullabaloo.solvers.reference import Reference
 MEASURED, PLAIN = AdaptiveGradientSolver(), GradientSolver()
 """Fit the intercept, in a view of the records that holds the constant column alone: of residuals, whose gradients are worth measuring where noise is not low, and of
 the smoothed hinge, whose gradients any cut would bias."""
-RATES = {KernelCode.LOGISTIC: (0.5, 0.5), KernelCode.POISSON: (0.8, 0.2)}
-"""Losses whose best constant two mean gradients tell, and their shares of μ²: either class may be rare; events are rarer than what they are counted against."""
-MEAN, LOUD = (0.7, 0.3), 0.025
-"""Shares of μ² for the sum of a squared loss's targets and for that of records, where their number is not public; and the noise of the mean up to which it is taken.
-Beyond, gradients that are cut where most residuals lie are less noisy for narrow targets, but biased: at 0.025 both lose about 2 % of the constant's loss where
+RATE, MEAN, LOUD = (0.8, 0.2), (0.7, 0.3), 0.025
+"""Shares of μ² for two mean gradients of counts, as events are rarer than what they are counted against; for the sum of other targets and that of records, where their number is not public; and
+the noise of the mean of a squared loss's targets up to which it is taken. Beyond, gradients that are cut where most residuals lie are less noisy for narrow targets, but biased: at 0.025 both lose about 2 % of the constant's loss where
 targets have a variance of 0.02 in [−1, 1] (claims), and for usual ones the mean loses a tenth of what the cut does. Chosen on claims, California, bikes and we8there (n = 300 to
 5 000, ε = 0.1 to 1, both relations, 20 draws); abalone, communities, diamonds and permeability agree."""
 USUAL_LEVEL, UNSTEADY = 0.5, 2.0
@@ -38,13 +36,13 @@ class ConstantSolver(Solver):
 
     The intercept is shrunk by `1/(1 + (s/½)²)`, s the standard deviation of its noise, so that noise alone moves it little.
 
-    Of classes and counts the mean derivative at a level b is `m (ρ(b) a − r)`, ρ(b) the chance or rate, r the mean of events, a that of exposures (1 for
-    classes), and m the true number of records over the declared one. Two levels give m r and m a, hence ρ⁻¹(r/a), whatever m is. What noise of standard deviation s
-    could hide counts as s: `√(max(·, 0)² + s²)` events, and of classes as many others. It has no options.
+    Of counts the mean derivative at a level b is `m (ρ(b) a − r)`, ρ(b) the rate, r the mean of events, a that of exposures, and m the true number of records over the declared one.
+    Two levels give m r and m a, hence ρ⁻¹(r/a), whatever m is. What noise of standard deviation s could hide counts as s: `√(max(·, 0)² + s²)` events. It has no options.
 
-    Of a squared loss the mean derivative at 0 is minus the mean of the targets times m, and m is asked for where it is not public: taken where noise is below `LOUD`.
+    Of a squared loss the mean derivative at 0 is minus the mean of the targets times m, of classes, ±1, half of that, and m is asked for where it is not public. Of a squared loss it is taken where noise is
+    below `LOUD`; of classes the mean tells the log-odds, what noise could hide of either class counting as for events.
 
-    **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, or two sums over these, `|φ'| ≤ 1` or 1 a record, at the
+    **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, or two sums over these, `|φ'|` at most `_largest` or 1 a record, at the
     allowance's price: `μ`-GDP, as squares of μ add up (Dong, Roth, Su 2022); slopes are public.
     """
 
@@ -72,13 +70,14 @@ class ConstantSolver(Solver):
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
-        about: dict[str, dict[str, Any]] = {"gradient": {"loss": problem.loss, "clip": 1.0}, "means": {}}
+        clip = _largest(problem)
+        about: dict[str, dict[str, Any]] = {"gradient": {"loss": problem.loss, "clip": clip}, "means": {}}
         bought = tuple(
             prices.restricted(0).price(name, mu=allowance.mu * math.sqrt(share), **about[name])
             for name, share in _sums(problem)
         )
-        noise = tuple(one.sigma / problem.records for one in bought)
-        if problem.loss.kernel_code in RATES or (bought and _mean_noise(noise) <= LOUD):
+        noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
+        if bought and (problem.loss.kernel_code != KernelCode.SQUARED or _mean_noise(noise) <= LOUD):
             reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
             return Plan(self.name, bought, {"sums": noise}, reason)
         inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
@@ -88,7 +87,7 @@ class ConstantSolver(Solver):
         """The intercept, last."""
         level, theta = curator.restricted(np.zeros(0, dtype=np.int64)), np.zeros((problem.dimension, 1))
         if noise := plan.settings.get("sums"):
-            theta[-1] = (_rate if problem.loss.kernel_code in RATES else _mean)(problem, noise, level)
+            theta[-1] = (_rate if problem.loss.kernel_code == KernelCode.POISSON else _mean)(problem, noise, level)
             return Solution(theta)
         found = _solver(problem).run(alone(problem), plan, level)
         theta[-1] = found.theta[-1] / (1.0 + (_noise(problem, plan) / USUAL_LEVEL) ** 2)
@@ -102,42 +101,50 @@ class ConstantSolver(Solver):
         return signal + _solver(problem).predicted_risk(alone(problem), plan)
 
 
+def _largest(problem: Problem) -> float:
+    """|φ'| at most where it is asked for: of classes at a chance of one half, of numbers at 0."""
+    return 0.5 if problem.loss.kernel_code == KernelCode.LOGISTIC else 1.0
+
+
 def _sums(problem: Problem) -> tuple[tuple[str, float], ...]:
     """What tells the best constant at once, and its shares of μ²; nothing of losses whose constant is no function of two means."""
     code = problem.loss.kernel_code
-    if code in RATES:
-        return tuple(("gradient", share) for share in RATES[code])
-    if code != KernelCode.SQUARED or problem.offset_bound:
+    if code == KernelCode.POISSON:
+        return tuple(("gradient", share) for share in RATE)
+    if code not in (KernelCode.SQUARED, KernelCode.LOGISTIC) or problem.offset_bound:
         return ()
     return (("gradient", 1.0),) if problem.alike else tuple(zip(("gradient", "means"), MEAN, strict=True))
 
 
-def _mean_noise(noise: tuple[float, ...]) -> float:
-    """Standard deviation of a mean of usual size that is a ratio of sums of this noise."""
-    return math.hypot(noise[0], *(USUAL_LEVEL * one for one in noise[1:]))
+def _mean_noise(noise: tuple[float, ...], level: float = USUAL_LEVEL) -> float:
+    """Standard deviation of a mean of this size that is a ratio of sums of this noise."""
+    return math.hypot(noise[0], *(level * one for one in noise[1:]))
 
 
 def _mean(problem: Problem, noise: tuple[float, ...], curator: Answers) -> float:
-    """The mean target, drawn to the middle of the range by what noise hides of it."""
-    total, weight = -float(curator.answer("gradient", np.zeros(1))[0]), 1.0
+    """The mean target, drawn to the middle of the range by what noise hides of it; of classes its log-odds."""
+    total, weight = -float(curator.answer("gradient", np.zeros(1))[0]) / _largest(problem), 1.0
     if not problem.alike:
         weight = max(float(curator.answer("means")[-1]), LEAST * noise[1])
     level = min(max(total / weight, -1.0), 1.0)
-    return level / (1.0 + (_mean_noise(noise) / weight / USUAL_LEVEL) ** 2)
+    hidden = _mean_noise(noise, abs(level)) / weight
+    level /= 1.0 + (_mean_noise(noise) / weight / USUAL_LEVEL) ** 2
+    if problem.loss.kernel_code == KernelCode.SQUARED:
+        return level
+    low, high = problem.loss.intercept_bounds
+    return min(max(math.log(math.hypot(1.0 + level, hidden) / math.hypot(1.0 - level, hidden)), low), high)
 
 
 def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> float:
-    """The log-odds or log-rate that the mean derivatives at both ends give."""
-    classes, (low, high) = problem.loss.kernel_code == KernelCode.LOGISTIC, problem.loss.intercept_bounds
-    highest = high if classes else -problem.offset_bound  # beyond which a rate exceeds 1, as no count does
+    """The log-rate that the mean derivatives at both ends give."""
+    low, high = problem.loss.intercept_bounds
+    highest = -problem.offset_bound  # beyond which a rate exceeds 1, as no count does
     levels = np.array([min(low, highest - 1.0), highest])
-    rates = 1.0 / (1.0 + np.exp(-levels)) if classes else np.exp(levels)
+    rates = np.exp(levels)
     first, second = (float(curator.answer("gradient", np.array([b]))[0]) for b in levels)
     whole = (second - first) / (rates[1] - rates[0])
     events = math.hypot(max(rates[0] * whole - first, 0.0), noise[0])
-    others = whole * (1.0 - rates[0]) + first if classes else whole
-    level = math.log(events / math.hypot(max(others, 0.0), noise[1]))
-    return min(max(level, low), high)
+    return min(max(math.log(events / math.hypot(max(whole, 0.0), noise[1])), low), high)
 
 
 def _noise(problem: Problem, plan: Plan) -> float:
