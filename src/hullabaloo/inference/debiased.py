@@ -101,10 +101,10 @@ class Debiased:
             spoiled[-1, -1] -= s2 * far[-1] ** 2
         return np.asarray(t2 * np.eye(far.size) + spoiled * np.outer(self.scale, self.scale), dtype=np.float64)
 
-    def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
+    def intervals(self, functions: Array, quantile: float, own: float | Array = 0.0) -> Intervals:
         """The intervals of `functions @ θ`, functions (m, p), at ± `quantile` standard errors where noise is small.
 
-        With `own`, a variance, of what deviates from them by a normal residual of that variance.
+        With `own`, variances, of what deviates from them by a normal residual of that variance.
         """
         s2, theta = self.equations.gram_noise**2, self.scale * self.far
         u = functions @ self.inverse

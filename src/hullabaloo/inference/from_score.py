@@ -10,7 +10,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
   and besides of what is lost the level's part of E‖v‖⁴, `share (length/√q)⁴` over its sum over the levels of the column, whose long gradients come to all there are. Records of a baseline point one way, too, and what is lost of theirs
   is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
-  noise to show, is fifty times as long as usual ones: so what these could decide is not told (`decided_by`);
+  noise to show, is fifty times as long as usual ones: what these could change is part of the errors (`hidden_at_ends`), and what one or two could decide is not told (`decided_by`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
@@ -66,8 +66,10 @@ TOGETHER = 3.5
 """Standard deviations of noise from which a function is seen to go with a number that noise hides. Seen on diamonds (carat beside x, y, z within (0, 100), ε = 1), where carat was told in 9 of
 30 draws at 4.4 to 8 and never held; of the 1 500 other coefficients of real tables told beside such numbers none lay above (with other keys carat 7 of 30, of 1 800 others 5, which held)."""
 
-FEW = 14.0
-"""Records that have to carry what is told: where k records alike do, its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95."""
+FEW, LONE = 14.0, 2.0
+"""Records that have to carry what is told, or it is told with what so few may hide (`hidden_at_ends`), or not at all where it is less than `LONE`: where k records alike do,
+its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95; of 2 it has no variance. (Of development's intervals of `benchmarks/inference.py` told between them 98 % hold; down
+to 1, on California at ε = 1, it is 78 % of 48.)"""
 
 
 class Marked(NamedTuple):
@@ -267,7 +269,8 @@ class FromScore:
         bent = np.clip(model.loss.second_derivative(z, np.ones_like(z)), mean, max(mean, 1.0))
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")
         most = facts.max_weight * (facts.records_per_unit if alike else 1)
-        self.longest: Array = np.sqrt(bent * most / found.records)[:, None] * far
+        heavy = bent * most / found.records
+        self.longest: Array = np.sqrt(heavy)[:, None] * far
         for one, way in lengthy:
             sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
         self.moved, unseen = self._moved(step)
@@ -284,6 +287,7 @@ class FromScore:
             sampling += (math.expm1(move) - move) ** 2 * mean * remainder(bend, ways)
         self.law = self._law(step, sampling)
         self.map: Array = self.project @ found.matrix
+        self.aside: Array = heavy * (((ends - ends[0]) @ self.theta) ** 2 + found.residual / bent)
 
     def _law(self, made: ScoreStep, sampling: Array) -> Debiased:
         """The step's law, given the covariance of what of the score is not privacy's noise."""
@@ -308,15 +312,28 @@ class FromScore:
         return math.sqrt(max(moved(self.found, made.step) ** 2 - noise**2, 0.0)), noise
 
     def decided_by(self, functions: Array) -> npt.NDArray[np.int_]:
-        """The column by which fewer than `FEW` records carry as much information of `functions @ θ` as all, (m,), were they usual but in it, at an end of its bounds; -1 for none.
+        """The column by which fewer than `LONE` records carry as much information of `functions @ θ` as all, (m,), were they usual but in it, at an end of its bounds; -1 for none.
 
         With `u = Ha` the estimate moves with `Σ uᵀv φ'`, and `n uᵀG̃u` is the information `Σ φ''(uᵀv)²` of shortened records, which whole ones exceed: the
-        leverage `φ''(uᵀv)²/n uᵀG̃u` of such a record is 1/FEW at most, whether noise shows it or not. Huber (1981, §7.2) calls its inverse the equivalent number of records.
+        leverage `φ''(uᵀv)²/n uᵀG̃u` of such a record is 1/k at most, whether noise shows it or not. Huber (1981, §7.2) calls its inverse k the equivalent number of records.
         """
+        seen, shares = self._at_ends(functions)
+        return np.where(LONE * np.max(shares, axis=1) > seen, self.columns[np.argmax(shares, axis=1)], -1)
+
+    def hidden_at_ends(self, functions: Array) -> Array:
+        """Variance of `functions @ θ`, (m,), by records at an end of a column's bounds that noise hides, where fewer than `FEW` carry as much information as all.
+
+        So many, k, are taken as there. Least squares of both moves halfway to theirs, by `½ k uᵀv φ'/n`, φ' what the estimate leaves of them: as likely anything up to what it says of
+        how they differ from usual ones, as if the column said nothing there, or twice as much, and to a usual φ' besides, each to either side: a uniform law, of a third of the square.
+        """
+        seen, shares = self._at_ends(functions)
+        moves = seen[:, None] ** 2 / np.maximum(shares, 1e-300) * self.aside
+        return np.asarray(np.max(moves, axis=1, initial=0.0, where=FEW * shares > seen[:, None]) / 12.0)
+
+    def _at_ends(self, functions: Array) -> tuple[Array, Array]:
+        """`uᵀG̃u`, (m,), and `φ''(uᵀv)²/n` of the longest records, (m, k)."""
         u = functions @ self.map @ self.law.inverse
-        seen = ((u @ self.found.curvature) * u).sum(axis=1)
-        shares = (u @ self.longest.T) ** 2
-        return np.where(FEW * np.max(shares, axis=1) > seen, self.columns[np.argmax(shares, axis=1)], -1)
+        return ((u @ self.found.curvature) * u).sum(axis=1), (u @ self.longest.T) ** 2
 
     def goes_with_hidden(self, functions: Array) -> npt.NDArray[np.bool_]:
         """Whether the curvature shows that `functions @ θ`, (m,), goes with a number that noise hides, whose part it would have taken over unseen.
@@ -348,7 +365,8 @@ class FromScore:
 
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
         """Of `functions @ θ`, functions (m, p)."""
-        told = self.law.intervals(functions @ self.map, quantile, own)
+        few = self.hidden_at_ends(functions)
+        told = self.law.intervals(functions @ self.map, quantile, own + few)
         at = functions @ self.project @ self.found.point
         if self.far:
             return Intervals(*np.full((5, len(functions)), np.nan))
@@ -358,4 +376,4 @@ class FromScore:
         shifted = np.abs(functions @ self.nearly.T).sum(axis=1) > 1e-9 * np.linalg.norm(functions, axis=1)
         nothing = np.where(beside | shifted | (self.decided_by(functions) >= 0), np.nan, 0.0)
         ends = (told.low + at + nothing, told.high + at + nothing)
-        return Intervals(told.estimate + at, told.sampling_error, told.privacy_error, *ends)
+        return Intervals(told.estimate + at, np.hypot(told.sampling_error, np.sqrt(few)), told.privacy_error, *ends)

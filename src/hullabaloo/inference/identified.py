@@ -5,7 +5,7 @@ import numpy as np
 from hullabaloo.data import Encoding
 from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.from_score import FEW, FromScore
+from hullabaloo.inference.from_score import FromScore
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.solvers.score.step import SEEN, variances
 
@@ -23,7 +23,7 @@ CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
-LONE = f"fewer than {FEW:.0f} records at an end of the bounds of "
+LONE = "one or two records at an end of the bounds of "
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES = {
