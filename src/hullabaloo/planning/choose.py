@@ -9,7 +9,7 @@ from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, Hu
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import Huber, KernelCode, Loss, Squared
-from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, slack, weights
+from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
@@ -129,7 +129,7 @@ def _chosen(
 ) -> tuple[Solver, Plan]:
     """What "auto" takes, of all solvers or `among` these; with `inference` each is judged by the whole run, whose last step forgets much of what the solver lost."""
     spend = inference.inner_allowance(allowance) if inference else allowance
-    times, more = weights(problem, prices, spend), slack(problem, prices, spend)
+    times = weights(problem, prices, spend)
     found = [one for one in _proposed(problem, prices, spend) if not among or one.name in among]
     if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
@@ -139,10 +139,10 @@ def _chosen(
         assert perform is not None
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
-        found = contested(found, *about, times, EQUAL, more)
+        found = contested(found, *about, times, EQUAL)
         if floor:
             found += rehearsed(_constant(problem, prices, allowance, found, staged, inference), *about)
-    best = best_of(found, times, more)
+    best = best_of(found, times)
     assert best.plan is not None
     if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
         return best.solver, replace(best.solver.plan(problem, prices, allowance), reason=best.plan.reason)
@@ -340,8 +340,8 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 
 
-def best_of(found: list[Forecast], weights: Mapping[str, float], slack: Mapping[str, float] | None = None) -> Forecast:
-    """What "auto" takes, its plan's reason completed: the best, or of what is rehearsed to lose no more than its `slack` beyond that what takes the fewest passes."""
+def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
+    """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
         for one in found:
@@ -352,12 +352,6 @@ def best_of(found: list[Forecast], weights: Mapping[str, float], slack: Mapping[
     expected = {one.name: one.expected / weights.get(one.name, 1.0) for one in able}
     equal = [one for one in able if expected[one.name] <= (1.0 + EQUAL) * min(expected.values())]
     best = min(equal, key=lambda one: (one.tier, expected[one.name]))
-    near = [
-        one
-        for one in able
-        if one.rehearsed and expected[one.name] - expected[best.name] <= (slack or {}).get(one.name, -1.0)
-    ]
-    best = min((best, *near), key=lambda one: one.asks)
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"
@@ -377,8 +371,6 @@ def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, flo
     if leader.name == best.name:
         return ""
     times = weights.get(best.name, 1.0) / weights.get(leader.name, 1.0)
-    if best.expected > (1.0 + EQUAL) * times * leader.expected:
-        return f". {leader.name} promises more than it by less than so many records can show, in {leader.asks} answers for {best.asks}"
     if times == 1.0:
         return f". {leader.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
     why = "tables that wide mostly depend on few columns"

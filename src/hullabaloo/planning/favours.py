@@ -43,12 +43,6 @@ SET_FORMULA = "frank_wolfe"
 `SPARSE_FAVOUR` times the others' prediction, if cells are declared: its scores are as noisy as a cell may be large. Frank–Wolfe's formula, made
 for a known radius, counts as many times less."""
 
-UNSEEN, FEWEST = 0.1, "preconditioned_gradient"
-"""What the solver that measures where records lie in the `FEWEST` passes may lose more than one of more passes, over the standard error of a loss: a test set as large as the
-table tells losses apart by their standard error at best, `√(2/n)` of the variance of normal residuals. Moments take one pass, and are no match: their noise is in proportion to
-declared bounds. Of California, diamonds, wine and abalone as a million records (ε = 1) they lost 0.008 to 0.016 of the gain where rehearsals said 0.0001 to 0.0009, whether bounds are declared
-by meaning or fitted to the records."""
-
 CONSTANT, HOPEFUL, SAFE = "constant", 0.5, 1.2
 """The solver of the intercept alone; the score up to which another promises enough that it is not offered; and how many times better it counts
 than rehearsed, as two draws of noise tell no more than that where little is kept."""
@@ -93,14 +87,6 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
     if free and classes and noise(problem, prices, allowance, 1) > UNHEARD:
         found["preconditioned_gradient"] *= LEVELLED
     return found
-
-
-def slack(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
-    """What of the gain solvers may lose more than one that takes more passes, where noise is low: too little for a table of n records to show."""
-    with suppress(CalibrationError):  # a budget of no Gaussian noise
-        if noise(problem, prices, allowance) <= QUIET:
-            return {FEWEST: UNSEEN * math.sqrt(2.0 / problem.records)}
-    return {}
 
 
 def noise(problem: Problem, prices: QueryPrices, allowance: Allowance, p: int | None = None) -> float:

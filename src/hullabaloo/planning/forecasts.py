@@ -254,11 +254,6 @@ class Forecast:
         return inner if isinstance(inner, str) else inner.name
 
     @property
-    def asks(self) -> int:
-        """How often the curator is asked."""
-        return sum(query.count for query in self.plan.queries) if self.plan is not None else 0
-
-    @property
     def tier(self) -> int:
         """Of the trusted base: that of the least simple query that the plan buys."""
         return max((query.tier for query in self.plan.queries), default=1) if self.plan is not None else 2
@@ -345,9 +340,8 @@ def contested(
     kept: Kept,
     weights: Mapping[str, float],
     within: float,
-    slack: Mapping[str, float] | None = None,
 ) -> list[Forecast]:
-    """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`, nor within its `slack`.
+    """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`.
 
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
     far bounds its score from below. Always the plan of the lowest bound is carried out further.
@@ -361,9 +355,9 @@ def contested(
     waiting = [(0.0, 0, place) for place, one in enumerate(found) if one.plan is not None]
     while waiting:
         bound, done, place = heapq.heappop(waiting)
+        if bound > (1.0 + within) * least * (1.0 + 1e-9):
+            break
         one = found[place]
-        if bound > (1.0 + within) * least * (1.0 + 1e-9) + (slack or {}).get(one.name, 0.0):
-            continue
         weight = weights.get(one.name, 1.0)
         if done == len(order):
             found[place] = _completed(rehearsals, one)

@@ -10,7 +10,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
-from hullabaloo.planning.favours import slack, weights
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import UNCONFIRMED, PlanRow, PlanTable, asks_public
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
@@ -141,7 +141,7 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
         about, public = (posed.problem, posed.prices, posed.allowance), posed.problem.public
         found, weighed = forecasts(*about, posed.perform, fewest=1, kept=kept), weights(*about)
         if public is None:
-            taken = best_of(found, weighed, slack(*about))
+            taken = best_of(found, weighed)
             chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
         else:
             chosen, plan = choose(*about, "auto", posed.perform, kept)
