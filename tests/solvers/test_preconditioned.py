@@ -7,6 +7,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import hullabaloo as hb
 from hullabaloo.curator import Curator
@@ -278,6 +279,26 @@ def test_a_released_curvature_takes_few_passes_as_near_the_optimum_as_many(
     assert passes <= 10 < 0.5 * more
     assert few - many < 1e-3 * (constant - many)
     assert loud.bend_noise == 0.0
+
+
+@pytest.mark.parametrize("h", [0.1, 0.25, 0.35, 0.5])
+def test_whatever_the_threshold_of_a_huber_loss_it_comes_near_the_optimum(h: float) -> None:
+    """Of residuals that mostly lie beyond h, whose curvature is a fraction of its bound, and of others. Keys are fixed."""
+    rng, loss = np.random.default_rng(5), Huber(h)
+    U = np.clip(np.column_stack([0.3 * rng.normal(size=(20_000, 3)), 0.1 * rng.normal(size=20_000)]), -1.0, 1.0)
+    y = np.clip(U @ np.array([0.7, -0.5, 0.3, 1.0]) + 0.4 * rng.uniform(-1.0, 1.0, len(U)), -1.0, 1.0)
+    facts = RowFacts(tuple(f"x{j}" for j in range(5)), True, 5.0, math.sqrt(5.0), 1.0, ("y",))
+    data = Table(np.column_stack([U, np.ones(len(U))]), y[:, None], facts)
+
+    def mean(theta: np.ndarray) -> float:
+        return float(loss.value(data.X @ theta, y).mean())
+
+    def slope(theta: np.ndarray) -> np.ndarray:
+        return data.X.T @ loss.derivative(data.X @ theta, y) / len(y)
+
+    best = minimize(mean, np.zeros(5), jac=slope, method="BFGS", options={"gtol": 1e-7}).fun
+    found = [solve(SOLVER, data, replace(problem(data), loss=loss), 3.0, seed).theta[:, 0] for seed in range(3)]
+    assert max(map(mean, found)) - best < 2e-3 * (mean(np.eye(5)[4] * np.median(y)) - best)
 
 
 @pytest.mark.parametrize("size", [2, 14, 50, 256])
