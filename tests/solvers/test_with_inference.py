@@ -13,16 +13,20 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.curator import Curator, views
 from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry import L1Ball
 from hullabaloo.inference.fit_quality import total
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.named import SOLVERS
+from hullabaloo.privacy import Allowance, Budget
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
 from hullabaloo.solvers.score.normal_predictions import NormalPredictions
 from hullabaloo.solvers.score.step import after, change, drawn_back, faint, levelled, score_step, stepped
-from hullabaloo.solvers.score.with_inference import BLURRED
+from hullabaloo.solvers.score.with_inference import BLURRED, WithInference
+from tests.solvers import tables
 
 KEY = TestKey(bytes(range(32)))
 SLOPES = np.array([0.6, -0.4, 0.2])
@@ -550,3 +554,15 @@ def test_few_long_records_do_not_hide_the_others_from_a_larger_budget() -> None:
             X, y
         )
         assert not any(row.reason for row in made.summary().rows[:2])
+
+
+@pytest.mark.parametrize("name", ["objective_perturbation", "frank_wolfe"])
+def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> None:
+    """Inference and the solver together: the budget takes them, and 0.998 of its ε does not, whatever the share."""
+    data = tables.table(4_000, 6, intercept=True)
+    posed = tables.problem(data, constraint=L1Ball(2.0) if name == "frank_wolfe" else None)
+    for share in (0.6, 0.75):
+        allowance = Allowance(Budget(1.0, 1e-8))
+        plan = WithInference(SOLVERS[name], share).plan(posed, tables.prices(data, posed), allowance)
+        assert allowance.takes(plan.event)
+        assert not Allowance(Budget(0.998, 1e-8)).takes(plan.event)
