@@ -167,6 +167,29 @@ def test_the_error_of_a_total_is_within_the_range(estimator: Any) -> None:
     assert model.price(4 * N).totals[0].likely < 0.5 * usual.likely < posed(estimator, 1.0).price(N).totals[0].likely
 
 
+def test_the_error_of_a_total_of_several_classes_is_within_the_range() -> None:
+    """Of classes of 20, 30 and 50 %, told by an answer of their own: the error is in proportion to 1/n and to 1/s, which the deviation of a class that is publicly known tells."""
+    rng, names = np.random.default_rng(0), ["a", "b", "c"]
+    X = rng.uniform(-1.0, 1.0, (N, 2))
+    frame = pd.DataFrame(X, columns=["x", "z"])
+    frame["y"] = np.take(names, (rng.gumbel(size=(N, 3)) + np.log([0.2, 0.3, 0.5]) + X[:, :1] * [0, 1, 2]).argmax(1))
+    domain = hb.Domain({"x": (-1, 1), "z": (-1, 1)}, classes={"y": names}, indicators=False)
+    made = hb.LogisticRegression(
+        domain=domain, budget=hb.Budget(3.0, 1e-8), solver="preconditioned_gradient", test_key=bytes(32)
+    )
+    model, share = made.fit(frame), float(np.mean(frame["y"] == "a"))
+    usual, sharp = model.price(N).totals, model.price(N, known={"y=a": math.sqrt(share * (1.0 - share))}).totals
+    for k in range(3):
+        found = total(model._fitted(), k)
+        assert found is not None
+        for one in (usual[k], sharp[k]):
+            assert one.low <= found[1] <= one.high
+    assert sharp[0].high / sharp[0].low < 0.5 * usual[0].high / usual[0].low
+    assert sharp[1:] == usual[1:]
+    assert sharp[0].likely * share == pytest.approx(usual[0].likely / 3.0 * math.exp(0.25))
+    assert model.price(4 * N).totals[0].likely == pytest.approx(usual[0].likely / 4.0, rel=0.1)
+
+
 @pytest.mark.parametrize("bounds", [(0, 30), (10, 40), (-30, 0), (-10, 20), (-30, 30), (-1, 60)])
 def test_a_total_that_may_be_nothing_has_no_forecast(bounds: tuple[float, float]) -> None:
     """Of targets of both signs; else in any units, as much for losses as for gains, and less for targets far from 0."""

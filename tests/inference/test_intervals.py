@@ -356,6 +356,27 @@ def test_a_curvature_that_shortening_cut_makes_steps_too_long_and_errors_know_it
         assert (np.sqrt(np.diag(left.covariance)) < 0.1 * off).all()
 
 
+def test_what_shortening_may_take_is_in_proportion_to_the_effect_as_far_as_it_is_reckoned_at_all() -> None:
+    """The longer of long gradients the more, of no effect nothing; of a prediction, which has the constant in it, all that is reckoned."""
+    model, way = scored(), np.array([0.0, 1e-3, 0.02, -0.02, 0.3])
+    curvature = np.diag([0.3, 0.3, 0.3, 0.3, 1.0])
+    clip = 1e-4 / float(model._fitted().release.plan["settings"]["score_noise"])
+    functions = np.vstack([np.eye(5), [0.0, 0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, -1.0, 0.0]])
+    kinds = []
+    for lost in (0.0, 1e-6, 1e-3, 1e-1):
+        fitted = seen(model, curvature, way, excess=lost)
+        told = FromScore(fitted, fitted.release.scores[0])
+        whole = np.diag(functions @ told.covariance @ functions.T)
+        found = told.intervals(functions, 1.96)
+        kinds.append((lost, whole, found.sampling_error**2 + found.privacy_error**2, functions @ told.theta))
+    _, least, error, _ = kinds[0]
+    assert error == pytest.approx(least)  # where nothing is lost nothing is spared
+    for lost, whole, error, effect in kinds[1:]:
+        share = clip * lost / (0.1 * float(np.trace(curvature)))
+        limit = np.where(functions[:, -1] == 0.0, (share * effect) ** 2, np.inf)
+        assert error == pytest.approx(least + np.minimum(whole - least, limit), rel=1e-6)
+
+
 @pytest.mark.parametrize("along", [0.0, 1.0, 6.0, -6.0])
 def test_what_goes_with_a_number_that_noise_hides_is_not_told_and_all_else_is(along: float) -> None:
     """`x3` has the variance of one deviation of noise; of `along` deviations of theirs is its covariance with `x0`, whose estimate then has the bias of an omitted variable."""

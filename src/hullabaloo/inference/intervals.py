@@ -83,7 +83,7 @@ def inference(model: FittedModel) -> Inference:
         if len(far) == len(scores):
             return Inference((), reason=why)
         known = [
-            TargetInference(one, one.determined, one.residual_variance if squared else math.nan, why if one.far else "")
+            TargetInference(one, one.determined, one.found.residual if squared else math.nan, why if one.far else "")
             for one in scores
         ]
         return Inference(tuple(known), _about(model), why, _errors(model, release.score.errors))

@@ -372,7 +372,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if score is not None:
         yield (
             "Very influential records were shortened to bound each one's part. It is assumed that these are as few as the released histogram shows, also beyond "
-            "what noise lets it show, and do not all pull one way. What a handful of records at the ends of the bounds could decide is not told."
+            "what noise lets it show, and do not all pull one way. What a handful of records at the ends of the bounds could change is part of the errors."
         )
     yield known.reason
     several = len(facts.targets) > 1
