@@ -169,7 +169,7 @@ def left_of(loss: Loss, z: float, move: float) -> float:
 def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
     """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: beyond the cut, of the tail that noise hides, and what a step that moves their predictions leaves."""
     length = float(np.linalg.norm(way))
-    cut = found.score_noise / model.release.plan["settings"]["score_noise"]
+    cut = found.weight * found.score_noise / model.release.plan["settings"]["score_noise"]
     missed = one.share * lost(model, found, one.record, length, cut)
     missed += drowned * one.part
     if isinstance(model.loss, Logistic | Poisson):
@@ -256,7 +256,7 @@ class FromScore:
         full, _ = np.linalg.qr(held, mode="complete")
         self.basis: Array = np.ascontiguousarray(full[:, held.shape[1] :])
         step = score_step(found, INFERENCE, DOUBT, self.basis)
-        sampling = steadied(found) / found.records
+        sampling = steadied(found) / found.counted
         if found.errors == "bound":  # records of a unit may be alike
             sampling *= model.encoding.facts.records_per_unit
         taken = DOUBT_SCORE * found.excess
@@ -267,7 +267,7 @@ class FromScore:
         bent = np.clip(model.loss.second_derivative(z, np.ones_like(z)), mean, max(mean, 1.0))
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")
         most = facts.max_weight * (facts.records_per_unit if alike else 1)
-        self.longest: Array = np.sqrt(bent * most / found.records)[:, None] * far
+        self.longest: Array = np.sqrt(bent * most / found.counted)[:, None] * far
         for one, way in lengthy:
             sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
         self.moved, unseen = self._moved(step)
