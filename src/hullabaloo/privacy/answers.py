@@ -167,13 +167,8 @@ class NoisyScore:
     def from_dict(cls, data: dict[str, Any]) -> "NoisyScore":
         """Read what `to_dict` wrote."""
         read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, str: str}
-        data = {
-            "errors": "bound",
-            "dispersion": 0.0,
-            "shortened": 0.0,
-            "weight": 1.0,
-            **data,
-        }  # files of before hold none
+        # files of before hold none of these
+        data = {"errors": "bound", "dispersion": 0.0, "shortened": 0.0, "weight": 1.0, **data}
         return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 
