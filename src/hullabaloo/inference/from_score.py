@@ -273,7 +273,8 @@ class FromScore:
         self.moved, unseen = self._moved(step)
         sampling += overlong(found, step.step, self.moved)
         self.away = max(self.moved, UNSEEN * unseen)
-        self.drowned = found.curvature_noise * np.sum(found.scale**2) * math.sqrt(2.0 * q) > np.trace(found.curvature)
+        radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
+        self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         if not isinstance(model.loss, Squared):
             values, vectors = np.linalg.eigh(found.curvature)

@@ -283,7 +283,7 @@ class _Scores:
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
         gram, R = self.curved(theta, curator)
         own = np.maximum(np.diag(gram), 0.0)
-        scale = np.maximum(own, 0.5 * max(float(np.median(own)), 1e-12)) ** -HEAVY
+        scale = np.maximum(own, 0.5 * max(float(np.median(own)), first * R**2)) ** -HEAVY  # above its noise
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
         # Records through V are those through W, which are kept, beside weights.
