@@ -267,6 +267,38 @@ def test_a_narrow_column_that_is_left_out_leaves_the_total_that_the_release_tell
     assert left[-1] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("columns", [1, 10, 40])
+def test_noise_makes_none_of_many_constant_columns_pass_more_often_than_one_alone(columns: int) -> None:
+    """At most Φ(−2) = 2.3 % of releases: above 41 of 1 000 with a probability below 1e-4 (2.0 deviations of each let some of 10 pass in 200)."""
+    rng, p = np.random.default_rng(columns), columns + 1
+    passed = 0
+    for _ in range(1_000):
+        half = rng.normal(0.0, 0.01, (p, p))
+        gram = np.diag(np.eye(p)[-1]) + (half + half.T) / 2.0
+        gram[np.diag_indices(p)] = np.diag(half) + np.eye(p)[-1]
+        nothing: Any = (np.zeros(p), np.eye(p), np.zeros(p), gram, gram, np.ones(p))
+        passed += not faint(NoisyScore(*nothing, 0.01, 0.01, 0.01, 0.0, 500.0), True)[:-1].all()
+    assert passed <= 41
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-4])
+def test_a_column_is_told_beside_many_that_are_narrow(width: float) -> None:
+    """Ten numbers 1e-4 of their bounds wide, or constant, at ε = 3: in each of 12 releases, and of 18 others. One that noise alone made to vary, or the length of all
+    of them in the coordinates of the release, took x with it in a third."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, 20_000)
+    names = [f"c{j}" for j in range(10)]
+    rows = pd.DataFrame({"x": x, **{name: width * rng.uniform(-1.0, 1.0, 20_000) for name in names}})
+    y = 0.1 * x + rng.normal(0.0, 0.1, 20_000)
+    domain = hb.Domain(features=dict.fromkeys(["x", *names], (-1, 1)), target=(-1, 1), indicators=False)
+    told = []
+    for key in range(12):
+        options = {"budget": hb.Budget(3.0, 1e-8), "inference": True, "solver": "preconditioned_gradient"}
+        fitted = hb.LinearRegression(domain=domain, test_key=TestKey(bytes([key] * 32)), **options).fit(rows, y)
+        told.append(math.isfinite(fitted.summary().rows[0].low))
+    assert all(told)
+
+
 def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:
     """Of normal records: a Newton step alone raises the total by a third more."""
     rng = np.random.default_rng(2)

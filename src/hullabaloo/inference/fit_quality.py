@@ -109,7 +109,8 @@ def _shortened(model: FittedModel, found: NoisyScore, target: int) -> tuple[bool
     deviation = math.sqrt(max(float(found.spread[-1, -1]), found.spread_noise)) / float(found.matrix[-1, -1])
     if 1.0 - abs(float(np.append(found.centre, 1.0) @ model.release.theta[:, target])) > NEAREST * deviation:
         return False, SHORTENED
-    clip = found.score_noise / ((model.release.plan.get("settings") or {}).get("score_noise") or math.inf)
+    unit = (model.release.plan.get("settings") or {}).get("score_noise") or math.inf
+    clip = found.weight * found.score_noise / unit
     return True, max(SHORTENED, 2.0 * clip * found.excess / max(float(np.trace(found.spread)), 1e-300))
 
 
@@ -130,7 +131,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     lost = found.excess * math.sqrt(along * (1.0 if signed else SIGNED))
     error = math.hypot(found.score_noise, of_curvature, lost) / a
     unit = ((model.release.plan.get("settings") or {}).get("noises") or (0.0, math.inf))[1]  # of records of length 1
-    within = min(len(d) * max(h, 1e-12) * unit / max(found.curvature_noise, 1e-300), 1.0)
+    within = min(len(d) * max(h, 1e-12) * unit / found.weight / max(found.curvature_noise, 1e-300), 1.0)
     error = math.hypot(error, found.shortened * far * math.sqrt(within))
     if isinstance(model.loss, Squared):
         mean = float(np.append(found.centre, 1.0) @ theta)
@@ -144,7 +145,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     near = isinstance(model.loss, Squared) or far <= NEAR
     if isinstance(model.loss, Logistic) and len(facts.targets) > 1:
         of = next((one for one in model.release.trace if "totals off" in one), None)
-        near, n = of is not None and seen > 4.0 * error, found.records
+        near, n = of is not None and seen > 4.0 * error, found.counted
         mean, error = (seen + of["totals off"][target] / n, of["totals error"] / n) if of else (mean, error)
     return (mean / seen, error / abs(seen)) if near and abs(seen) > 4.0 * error else None
 
@@ -188,12 +189,12 @@ def from_score(model: FittedModel, target: int) -> Explained | None:
     moved = 2.0 * float(np.linalg.norm(np.append(left * z, 0.0) + d))
     of_score, of_excess = moved * found.score_noise, moved * DOUBT_SCORE * found.excess
     of_curvature = left * found.curvature_noise * float(np.sum((found.scale[:-1] * z) ** 2))
-    sampling = 2.0 * math.sqrt(part / found.records) * left * variance
+    sampling = 2.0 * math.sqrt(part / found.counted) * left * variance
     beside_noise = math.hypot(of_score, of_excess, of_curvature, sampling, cut * left * part * variance)
     known = 1.0 - (QUANTILE * noise / variance) ** 2  # Fieller's upper end
     upper = (
         math.hypot(part * noise, math.sqrt(max(known, 0.0)) * beside_noise) / variance + part * (1.0 - known) / QUANTILE
     )
     off = math.hypot(noise, 2.0 * found.score_noise * float(np.linalg.norm(d)))
-    off = math.hypot(off, cut * residual if cut <= WIDEST else math.inf, math.sqrt(2.0 / found.records) * residual)
+    off = math.hypot(off, cut * residual if cut <= WIDEST else math.inf, math.sqrt(2.0 / found.counted) * residual)
     return Explained(1.0 - left, upper / known if known > 0.0 else math.inf, residual, variance, off)

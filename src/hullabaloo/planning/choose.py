@@ -156,7 +156,7 @@ def _held_up(
 ) -> tuple[Solver, Plan]:
     """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low.
 
-    Of residuals of one target it may be `held` up by the intercept for a share of the budget; where records have weights or share a unit, and where that is not worth a hundredth, it stands alone.
+    Of residuals of one target it may be `held` up by the intercept for a share of the budget; where weights have another bound than 1 or records share a unit, and where that is not worth a hundredth, it stands alone.
     """
     assert one.plan is not None
     known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
@@ -170,7 +170,8 @@ def _held_up(
                 if level.plan and tried.plan and drowned(tried, level, small, best, perform, kept):
                     why = f"the noise of {one.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
-        plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and not problem.weighted
+        alone = problem.records_per_unit == 1 == problem.max_weight
+        plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and alone
         wanted = (noise(problem, prices, allowance, 1) / PRECISE) ** 2
         if held and loud and plain and wanted >= LEAST and one.name != SPARSE:
             most = MOST * (LESS if one.name in CHOOSING else 1.0)
@@ -298,14 +299,16 @@ def _constant(
     staged: Staged,
     inference: WithInference | None = None,
 ) -> list[Forecast]:
-    """The intercept alone, where there is one and no other promises much; not where records are weighted, as rehearsals take weights to be 1."""
+    """The intercept alone, where there is one and no other promises much; not where weights have another bound than 1.
+
+    Rehearsals take weights to be 1: where some are less, or records without a target count for nothing, a model is noisier than in them, and hopeless where it is in them.
+    """
     times = weights(problem, prices, allowance) if found else {}
     hopeful = any(
         one.plan is not None and one.expected <= HOPEFUL * min(times.get(one.name, 1.0), 1.0) for one in found
     )
-    weighted = problem.max_weight != 1.0 or (problem.weighted and problem.records_per_unit == 1)
     one = SOLVERS.get(CONSTANT)
-    if one is None or not allowance.is_private or hopeful or weighted:
+    if one is None or not allowance.is_private or hopeful or problem.max_weight != 1.0:
         return []
     spend = inference.inner_allowance(allowance) if inference else allowance
     proposed = propose(problem, prices, spend, {CONSTANT: _for_targets(problem, one)})

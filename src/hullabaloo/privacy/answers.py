@@ -92,8 +92,8 @@ class NoisyMoments(_Kept):
 class NoisyScore(_Kept):
     """A released gradient, its curvature and its spread at a released point, in coordinates δ of their own: `θ = point + matrix δ`.
 
-    Where records are seen as `v`, `⟨x, matrix δ⟩ = ⟨v, δ⟩`, the curator released the means of `−φ'v`, `φ''vvᵀ` and `φ'²vvᵀ`, each record
-    shortened, plus noise: of the score `N(0, score_noise² I)`; of the curvature `S E S`, S the diagonal `scale`, E symmetric with
+    Where records are seen as `v`, `⟨x, matrix δ⟩ = ⟨v, δ⟩`, the curator released the sums of `−φ'v`, `φ''vvᵀ` and `φ'²vvᵀ`, each record
+    shortened, here over records × weight, plus noise: of the score `N(0, score_noise² I)`; of the curvature `S E S`, S the diagonal `scale`, E symmetric with
     variance `curvature_noise²` on the diagonal and half of it off it; of the spread the same with `spread_noise` and without S.
 
     Attributes:
@@ -110,6 +110,7 @@ class NoisyScore(_Kept):
             robust, and of a unit's records as if they were alike.
         dispersion: `E φ'²‖v‖² / E φ''‖v‖²`, where the spread is not that of records; else 0.
         shortened: estimate of the curvature that is lost by shortening in a direction of length 1 before `scale`, if in all alike.
+        weight: the mean weight of all `records`, as released; 1 where it is known to be.
     """
 
     point: Array
@@ -126,6 +127,7 @@ class NoisyScore(_Kept):
     errors: str = "bound"
     dispersion: float = 0.0
     shortened: float = 0.0
+    weight: float = 1.0
 
     def check(self, records: float, stream: bool = False) -> None:
         """That a file was not changed after it was written; of a `stream` that of so many records at most.
@@ -139,13 +141,18 @@ class NoisyScore(_Kept):
         if self.errors not in ("bound", "robust", "unit", "homoskedastic"):
             raise ValueError("errors")
         square = self.matrix.ndim == 2 and self.matrix.shape[0] == self.matrix.shape[1]
-        if not plausible or not square or not np.all(self.scale > 0.0) or self.score_noise == 0.0:
+        if not plausible or not square or not np.all(self.scale > 0.0) or 0.0 in (self.score_noise, self.weight):
             raise ValueError("noise")
         if not all(np.allclose(one, one.T, rtol=1e-9, atol=0.0) for one in (self.curvature, self.spread)):
             raise ValueError("symmetry")
         with np.errstate(all="ignore"):
             if not np.linalg.cond(self.matrix) < 1e14:
                 raise ValueError("matrix")
+
+    @property
+    def counted(self) -> float:
+        """Records of weight 1 that all add up to."""
+        return self.records * self.weight
 
     @property
     def residual(self) -> float:

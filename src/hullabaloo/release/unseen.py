@@ -33,7 +33,7 @@ def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Sol
     """The solution with unseen patterns near the average; as it is where no means are released, or a set or a penalty with corners holds it."""
     told = solution.marginals
     if told is None and solution.scores and problem.intercept:
-        seen = [_of_score(solution, one, problem) for one in solution.scores]
+        seen = [_of_score(one, problem) for one in solution.scores]
         noise = float(plan.settings["mean_noise"]) / solution.mean_weight
         told = Marginals(np.column_stack([one for one, _ in seen]), noise, np.array([usual for _, usual in seen]))
     held = problem.constraint is not None or not isinstance(problem.penalty, NoPenalty | SquaredL2Penalty)
@@ -50,14 +50,13 @@ def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Sol
     return replace(solution, theta=theta)
 
 
-def _of_score(solution: Solution, found: NoisyScore, problem: Problem) -> tuple[Array, float]:
+def _of_score(found: NoisyScore, problem: Problem) -> tuple[Array, float]:
     """Means, and the spread by the residual's variance and the predictions', as spread and curvature have them, where the loss has residuals."""
     usual, curvature = USUAL_LINK, max(float(np.trace(found.curvature)), 1e-300)
     if isinstance(problem.loss, Loss) and is_residual(problem.loss):
         slopes = np.linalg.solve(found.matrix, found.point)[:-1]
         explained = float(slopes @ found.curvature[:-1, :-1] @ slopes)
-        variance = max(float(np.trace(found.spread)) / curvature + explained, 0.0) / solution.mean_weight
-        usual = min(math.sqrt(variance), 1.0)
+        usual = min(math.sqrt(max(float(np.trace(found.spread)) / curvature + explained, 0.0)), 1.0)
     return found.centre, usual
 
 

@@ -28,6 +28,7 @@ from hullabaloo.privacy import Allowance, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.constant import ConstantSolver
 from hullabaloo.solvers.gradient.histogram import edges, gradient_quantile
+from hullabaloo.solvers.gradient.location_scale import LEAST as LOUDEST
 from hullabaloo.solvers.gradient.location_scale import TINY, reach
 from hullabaloo.solvers.gradient.schedule import FINE_BINS, TYPICAL
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
@@ -108,7 +109,8 @@ def _between(problem: Problem, plan: Plan, level: Array, found: Solution, curato
         """What the loss falls by along the line at t, and the noise in it."""
         point, about = np.array([t, level[-1]]), {"centre": np.zeros(2), "intercept_weight": TINY}
         shares = seen.answer("norm_histogram", point, edges=grid, **about)
-        clip = CUT * gradient_quantile(shares, grid, noises[0], above=LONG, likely=likely)
+        counted = 1.0 if problem.alike else max(float(shares.sum()), LOUDEST * noises[0] * math.sqrt(FINE_BINS))
+        clip = CUT * gradient_quantile(shares / counted, grid, noises[0] / counted, above=LONG, likely=likely)
         return -float(seen.answer("centred_gradient", point, clip_norm=clip, **about)[0]), noises[1] * clip
 
     (first, _), (last, noise) = falls(0.0), falls(1.0)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import Array, NoisyScore
@@ -29,7 +30,7 @@ DOUBT = 0.01
 HIDDEN, LEAST = 0.5, 0.02
 """What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, and at least this share of their mean."""
 SEEN = 2.0
-"""Standard deviations of its noise from which a column is taken to vary."""
+"""Standard deviations of its noise from which a column that stands alone is taken to vary."""
 WILD = 1.0
 """How far a column that is not sure to vary may move unit predictions from the middle of its bounds to an end, before its coefficient is 0 instead: half the width of a target."""
 FARTHEST = 1.0
@@ -185,9 +186,13 @@ def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
-    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with."""
+    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
+
+    Where any of k columns passes by chance a record at the end of its bounds could decide all others. So each has to show as many deviations as make the chance `Φ(−SEEN)/k`: of
+    constant columns, whose parts are normal (`variances`), all k together then pass no more often than one alone would at `SEEN` (Bonferroni): 2.8 of 10 columns, 3.3 of 50.
+    """
     part, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
-    told: npt.NDArray[np.bool_] = part >= SEEN * noise
+    told: npt.NDArray[np.bool_] = part >= -ndtri(ndtr(-SEEN) / max(len(part) - intercept, 1)) * noise
     told[len(told) - intercept :] = True
     return ~told
 
@@ -197,7 +202,7 @@ def variances(
 ) -> tuple[Array, Array]:
     """Of the columns, or of `sums` (m, p) of them, and their noise, by what is released of records seen as v, `⟨x, matrix δ⟩ = ⟨v, δ⟩`.
 
-    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of noise about `s ‖S r_j‖²`, `noise` = sS².
+    With `x = Rv` a column's part of the curvature beside the constant is `r_jᵀ(G̃ − G̃_c G̃_cᵀ/G̃_cc)r_j`, of normal noise of deviation `s ‖S r_j‖²` but for the constant's part, `noise` = sS².
     """
     R = np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
     R = R if sums is None else sums @ R

@@ -274,21 +274,22 @@ class _Scores:
         if self.seen is None or not isinstance(self.loss, Squared):
             R, about = self.R * math.sqrt(self.bend(theta)), {"of": "curvature", "intercept_weight": 1.0}
             point, records = np.linalg.solve(self.W, theta), curator.projected(self.W)
-            self.seen = records.answer("gradient_moments", point, clip_norm=R, **about), R
+            self.seen = records.answer("gradient_moments", point, clip_norm=R, **about) / self.found.mean_weight, R
             told = self.problem.intercept and isinstance(self.loss, Logistic | Poisson)
             bends = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
-            self.shortened = self.ordinary.taken(R, *bends) * self.found.mean_weight / len(self.W)  # if of all alike
+            self.shortened = self.ordinary.taken(R, *bends) / len(self.W)  # if of all alike
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
         """The target's score at θ, in coordinates that are round for its curvature."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
-        size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
         weight = self.found.mean_weight
+        noise, (_, first, *others) = settings["score_noise"] / weight, [one / weight for one in settings["noises"]]
+        size, heaviest, counted = float(q), problem.max_weight, self.found.counted / weight
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
         gram, R = self.curved(theta, curator)
         own = np.maximum(np.diag(gram), 0.0)
-        scale = np.maximum(own, 0.5 * max(float(np.median(own)), 1e-12)) ** -HEAVY
+        scale = np.maximum(own, 0.5 * max(float(np.median(own)), first * R**2)) ** -HEAVY  # above its noise
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
         # Records through V are those through W, which are kept, beside weights.
@@ -299,36 +300,35 @@ class _Scores:
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
             gradients = gradients.at_least(self.ordinary, 1.0 - top, top)
-        c, lost = gradients.gradient_clip(settings["score_noise"] / weight, q, DOUBT_SCORE)
+        c, lost = gradients.gradient_clip(noise, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         wide = gradients.quantile(TAIL_SPREAD)
 
         def ask(of: str, reach: float) -> Array:
-            answer = records.answer(
-                "gradient_moments", point, of=of, intercept_weight=scale, clip_norm=reach / heaviest
-            )
-            return np.asarray(answer, dtype=np.float64)
+            about: dict[str, Any] = {"of": of, "intercept_weight": scale, "clip_norm": reach / heaviest}
+            return np.asarray(records.answer("gradient_moments", point, **about) / weight, dtype=np.float64)
 
         noises, seen = [one / heaviest for one in others], first * R**2 * float(np.linalg.norm(scale**2))
         around, spread_noise = spread.asked(
             ask, errors, noises, wide * heaviest, curvature, problem.records_per_unit, seen
         )
-        squares = heaviest**2 * float(gradients.excess(2)[0])
+        squares = heaviest**2 * counted * float(gradients.excess(2)[0])
         return NoisyScore(
             point=theta,
             matrix=V,
-            score=-g * scale,
+            score=-g * scale / weight,
             curvature=curvature,
             spread=around,
             scale=scale,
-            score_noise=settings["score_noise"] * c,
+            score_noise=noise * c,
             curvature_noise=first * R**2,
             spread_noise=spread_noise,
-            excess=lost * heaviest,
+            excess=lost * heaviest * counted,
             records=float(problem.records),
             errors=errors,
             dispersion=squares / max(float(np.trace(curvature)), TINY * q) if errors == "unit" else 0.0,
             shortened=self.shortened,
+            weight=weight,
         )
 
     def lengths(self, records: Answers, point: Array | None, weights: Array, largest: float) -> Lengths:
