@@ -263,6 +263,7 @@ class FromScore:
         columns, ends = at_ends(found, marked, self.intercept)
         self.columns, far = np.array(columns), ends @ found.matrix
         sampling += taken**2 * np.diag(lean(far, found.spread, self.intercept))
+        sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
         z, mean = ends @ found.point, float(np.trace(found.curvature) / np.sum(found.scale**2))
         bent = np.clip(model.loss.second_derivative(z, np.ones_like(z)), mean, max(mean, 1.0))
         facts, alike = model.encoding.facts, found.errors in ("unit", "bound")

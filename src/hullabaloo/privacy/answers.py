@@ -103,6 +103,8 @@ class NoisyScore:
             robust, and of a unit's records as if they were alike.
         dispersion: `E φ'²‖v‖² / E φ''‖v‖²`, where the spread is not that of records; else 0.
         shortened: estimate of the curvature that is lost by shortening in a direction of length 1 before `scale`, if in all alike.
+        level: root mean square error of the score's last place, noise and what shortening may take of it, where a further gradient along the constant
+            alone has a part in it; else 0.
     """
 
     point: Array
@@ -119,6 +121,7 @@ class NoisyScore:
     errors: str = "bound"
     dispersion: float = 0.0
     shortened: float = 0.0
+    level: float = 0.0
 
     def check(self, records: float, stream: bool = False) -> None:
         """That a file was not changed after it was written; of a `stream` that of so many records at most.
@@ -160,7 +163,8 @@ class NoisyScore:
     def from_dict(cls, data: dict[str, Any]) -> "NoisyScore":
         """Read what `to_dict` wrote."""
         read: dict[Any, Any] = {Array: partial(np.asarray, dtype=np.float64), float: float, str: str}
-        data = {"errors": "bound", "dispersion": 0.0, "shortened": 0.0, **data}  # files of before hold none
+        # Files of before hold none of these.
+        data = {"errors": "bound", "dispersion": 0.0, "shortened": 0.0, "level": 0.0, **data}
         return cls(**{one.name: read[one.type](data[one.name]) for one in fields(cls)})
 
 

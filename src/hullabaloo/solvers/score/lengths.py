@@ -57,9 +57,9 @@ class Lengths:
         lost = self.excess(2) / size
         return float(self.ends[int(np.argmin((doubt * lost) ** 2 + 0.5 * size * (noise * self.ends**2) ** 2))])
 
-    def beyond(self, clip: float) -> float:
-        """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments."""
-        return float(np.interp(clip, self.ends, self.excess(2)))
+    def beyond(self, clip: float, power: int = 2) -> float:
+        """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""
+        return float(np.interp(clip, self.ends, self.excess(power)))
 
     def taken(self, clip: float, bends: Array, weights: Array) -> float:
         """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c."""
