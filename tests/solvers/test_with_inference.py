@@ -134,31 +134,24 @@ def test_the_mean_of_residuals_is_bought_once_more_beside_each_score(intercept: 
     assert all((one.level > 0.0) is intercept for one in made.release_.scores)
 
 
-@pytest.mark.parametrize("kind", ["one-signed", "mostly 0"])
-def test_totals_of_skewed_targets_hold(kind: str) -> None:
-    """Residuals above 0 alone at ε = 10, amounts of which nine of ten are 0 and the rest gamma times log-normal at ε = 3: of 12 fits at most one total is two of its errors off, where told.
-
-    Were all told errors right, two or more would come in one of 8 tests of 12 (keys are fixed); of amounts 12 of 12 were off by 2 to 5 errors before.
-    """
-    off, told = 0, 0
+def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
+    """Claims of one policy in ten, whose tail falls as x^−1.3: of 12 fits (ε = 3) at most one total is told two of its errors wrong. Were all errors right, two or more would come in one of 9 tests
+    (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth."""
+    off, told, ratios = 0, 0, []
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.normal(size=20_000), rng.gamma(2.0, size=20_000), rng.uniform(-1.0, 1.0, 20_000)])
-        z, size = 0.3 * X[:, 0] + 0.2 * X[:, 2], rng.gamma(1.0, size=20_000)
-        rare = np.where(rng.random(20_000) < 0.1, size * np.exp(z + rng.normal(size=20_000)), 0.0)
-        y = np.clip(3.0 + z + 2.0 * size, 0, 40) if kind == "one-signed" else np.minimum(1000.0 * rare, 50_000.0)
-        domain = hb.Domain(
-            features={"a": (-6, 6), "b": (0, 30), "c": (-1, 1)},
-            target=(0, 40 if kind == "one-signed" else 50_000),
-            indicators=False,
-        )
-        budget = hb.Budget(10.0 if kind == "one-signed" else 3.0, 1e-9)
-        made = hb.LinearRegression(domain=domain, budget=budget, test_key=KEY.derive(seed)).fit(X, y)
+        claim = 1000.0 * np.exp(0.3 * X[:, 0] + 0.2 * X[:, 2]) * rng.pareto(1.3, 20_000)
+        y = np.where(rng.random(20_000) < 0.1, np.minimum(claim, 100_000.0), 0.0)
+        domain = hb.Domain(features={"a": (-6, 6), "b": (0, 30), "c": (-1, 1)}, target=(0, 100_000), indicators=False)
+        made = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-9), test_key=KEY.derive(seed)).fit(X, y)
         found = total(made._fitted(), 0)
-        told += found is not None
-        off += found is not None and abs(made.predict(X).sum() / y.sum() - found[0]) > 2.0 * found[1]
-    assert off <= 1
+        ratios.append(float(made.predict(X).sum() / y.sum()))
+        if found is not None:
+            told, off = told + 1, off + (abs(ratios[-1] - found[0]) > 2.0 * found[1])
     assert told >= 6
+    assert off <= 1
+    assert np.mean(ratios) > 0.8
 
 
 def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:
