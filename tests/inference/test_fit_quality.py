@@ -19,7 +19,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers import Explained, explained
-from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
+from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 
 KEY = TestKey(bytes(range(32)))
 

@@ -34,9 +34,9 @@ from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers import Explained, explained
+from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.normal_predictions import NormalPredictions
 from hullabaloo.solvers.score.step import PREDICTION, change, score_step
-from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 SHORTENED = 0.09
 """Share of the residuals' squares that may be lost where the longest hundredth of the gradients is shortened: 0.4 to 22 % in nine fits of ten, 9 % root mean square, on the tables of the

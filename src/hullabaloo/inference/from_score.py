@@ -41,8 +41,8 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, ScoreStep, faint, moved, score_step, variances
-from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 NEAR = 0.5
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part

@@ -1,12 +1,10 @@
 """Inference beside any solver of a smooth loss: after its coefficients a noisy score, its curvature and its spread, where records are round.
 
-The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The
-records' centre and two covariances, the second of records that the first has made round, give coordinates
-`u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
-column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼,
-and the score and its spread are released. The score along the constant, of which totals are made, is released once more by itself: one coordinate's noise lets residuals be
-many times as long there, and both answers together tell it (`_Scores.level`). Lengths at which records are shortened come from histograms (`lengths.py`).
-Estimates, errors and intervals are post-processing: `inference/from_score.py`. Private Newton steps and sandwich errors are by Avella-Medina, Bradshaw & Loh (2023).
+The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The records' centre and two covariances, the second of records that the first has made round,
+give coordinates `u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large,
+of heavy tails, are scaled down by its diagonal to the power −¼, and the score and its spread are released. The score along the constant, of which totals are made, is released once more by itself: one coordinate's noise lets
+residuals be many times as long there, and both answers together tell it (`_Scores.level`). Lengths at which records are shortened come from histograms (`lengths.py`). Estimates, errors and intervals are post-processing:
+`inference/from_score.py`. Private Newton steps and sandwich errors are by Avella-Medina, Bradshaw & Loh (2023).
 """
 
 import math
@@ -20,13 +18,13 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Poisson, Squared, VectorLoss
 from hullabaloo.privacy import Allowance, NoisyScore
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.coordinates import Coordinates, symmetric
 from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
 from hullabaloo.solvers.score import spread
-from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
+from hullabaloo.solvers.score.lengths import AROUND, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
 from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
@@ -34,27 +32,17 @@ from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_s
 SHARE = 0.6
 """Of the budget (of μ²), unless another is asked for: at 0.5 half as many tables tell most of their strong effects at ε = 1, and 0.7 costs a point of the share of gain kept (`benchmarks/inference.py`, development)."""
 LARGEST_SHARE = 0.8
-"""What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and
-0.98, all of a category together."""
+"""What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and 0.98, all of a category together."""
 MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.05
 SCORE, LEVEL = 0.37, 0.03
-"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram and spread, the score, and once more its place along the constant; what a solver has released itself
-is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
-each takes its own of the rest, all shares less in proportion. Where parts v of an interval's squared width fall like one over their shares a, the sum is least at shares
-in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
+"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram and spread, the score, and once more its place along the constant; what a solver has released itself is not bought
+again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and each takes its own of the rest, all shares less in proportion. Where parts v of an
+interval's squared width fall like one over their shares a, the sum is least at shares in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
 COARSE, FINE = 11, 25
-AROUND = 1.5
-"""How many typical lengths records are shortened to for the covariances."""
-DOUBT_SCORE, DOUBT_CURVATURE = 0.4, 0.7
-"""Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.1 to 0.9 of its length is left in the mean on the development tables of
-`benchmarks/inference.py`, 0.4 in the median; at 0.5 intervals are 3 % wider and cover a point more at ε = 1), and a step is short where the curvature's matters."""
-TAIL_SPREAD = 0.01
-"""Share of the gradients that is shortened for their spread."""
 HEAVY = 0.25
 """Power of the curvature's diagonal by which heavy coordinates are scaled down."""
 CALM = 0.15
-"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest
-(seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
+"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest (seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
 WIDEST, LARGEST = 256, 500_000_000
 """Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
 LOUDEST = 0.5
@@ -126,9 +114,8 @@ class WithInference(Solver):
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
 
-    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature,
-    a gradient, where there is an intercept one more of which its place alone is meant, and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the
-    allowance takes their adaptive composition.
+    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature, a gradient, where there is an intercept one more of which its place alone is meant,
+    and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the allowance takes their adaptive composition.
     """
 
     solver: str | Solver
@@ -279,7 +266,7 @@ class _Scores:
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
-        """The target's score at θ, in coordinates that are round for its curvature."""
+        """The target's score at θ, in coordinates that are round for its curvature; along the constant of both means, whose weights are least squares' for noise and what both lose of the same residuals."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
         size, heaviest, (_, first, *others) = float(q), problem.max_weight, settings["noises"]
         weight = self.found.mean_weight
@@ -293,7 +280,6 @@ class _Scores:
         records, point = curator.projected(self.W), np.asarray(np.linalg.solve(self.W, theta), np.float64)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
-        # Of what the mean may lose a tail without a mean, which the declared bounds end, is no less likely.
         gradients, heavier = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size), 0.5, math.sqrt(0.5))
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
@@ -302,14 +288,13 @@ class _Scores:
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale, 0.0
         if problem.intercept:
-            # Both lose of the same residuals: the weights are least squares' for errors of one unknown sign beside noise.
             alone, noise, less = self.level(records, point, float(scale[-1]), heavier)
             share = max(float(curvature[-1, -1]), 0.0) / max(float(np.trace(curvature)), TINY)
             more = math.sqrt(share) * heaviest * heavier.beyond(c, 1)
             own, other, both = (settings["score_noise"] * c) ** 2 + more**2, noise**2 + less**2, more * less
             score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
             level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
-        wide = gradients.quantile(TAIL_SPREAD) * heaviest
+        wide = gradients.quantile(spread.TAIL_SPREAD) * heaviest
 
         def ask(of: str, reach: float) -> Array:
             about = {"of": of, "intercept_weight": scale, "clip_norm": reach / heaviest}
@@ -339,8 +324,8 @@ class _Scores:
     def level(self, records: Answers, point: Array, scale: float, lengths: Lengths) -> tuple[float, float, float]:
         """The score along the constant a from gradients of that coordinate alone, `−E φ'a`, the deviation of its noise, and what shortening may take of it.
 
-        It is the sum of a score with weights of next to nothing for all other columns, `UnitSum`'s at a length of its own: as the noise is one coordinate's, residuals
-        may be √q times as long at the same error. `|φ'|` is taken as the gradients' lengths over that of a usual record, the lower end of the bin of the median, and its tail ends where the declared bounds do.
+        It is the sum of a score with weights of next to nothing for all other columns, `UnitSum`'s at a length of its own: as the noise is one coordinate's, residuals may be √q times as long at the same error.
+        `|φ'|` is taken as the gradients' lengths over that of a usual record, the lower end of the bin of the median; its tail may fall as slowly as one without a mean, and ends where the declared bounds do.
         """
         q, noise, steepest = len(point), self.settings["level_noise"], self.loss.constants(1.0, 1.0).lipschitz
         derivatives = np.minimum(lengths.ends / (math.sqrt(0.5) * self.ordinary.quantile(0.5)), max(steepest, 1.0))
@@ -394,7 +379,7 @@ class _Scores:
         least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
         second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
         assert second.matrix is not None
-        B = _symmetric(first.matrix @ second.matrix)
+        B = symmetric(first.matrix @ second.matrix)
         return replace(first, matrix=B).whole if problem.intercept else B
 
     def first(self) -> Coordinates:
@@ -413,12 +398,3 @@ class _Scores:
         least = floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
         found = Coordinates.whitened(covariance, known, least, intercept=problem.intercept)
         return found.along(known).linear if led(problem) else found
-
-
-def _symmetric(A: Array) -> Array:
-    """B with `BBᵀ = AAᵀ` whose columns stay near those of the records: `B = D^{-1}(D^{-1}ΣD^{-1})^{-1/2}`, `Σ = (AAᵀ)^{-1}`, D² its diagonal."""
-    inverse = np.linalg.inv(A)
-    covariance = inverse.T @ inverse
-    size = np.sqrt(np.diag(covariance))
-    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
-    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T / size[:, None], dtype=np.float64)
