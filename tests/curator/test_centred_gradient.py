@@ -55,6 +55,25 @@ def test_no_neighbour_moves_the_sum_of_steps_by_more_than_the_sensitivity(
 @pytest.mark.few(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
+def test_no_neighbour_moves_a_sum_along_one_column_by_more_than_the_sensitivity(
+    relation: Neighbours, about: RowFacts
+) -> None:
+    """All other columns weigh next to nothing, as where the mean of residuals is asked for alone: a view like any other; a record may move that column by the whole length."""
+    rng = np.random.default_rng(32)
+    largest = along = 0.0
+    for number, (left, right) in enumerate(pairs(rng, relation, about, rounds=120)):
+        asked = CentredGradientQuery(about, relation, 20, 3, 0.5, LOSSES[number % 3])
+        weights = np.append(np.full(about.width - 1, 1e-9), 10.0 ** rng.uniform(-2.0, 2.0))
+        lens, clip_norm = AffineView(np.zeros(about.width), weights), float(10.0 ** rng.uniform(-9.0, 0.0))
+        theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 3), about.width)
+        apart = np.subtract(*(asked.exact(rows, theta, lens, clip_norm) for rows in (left, right)))
+        largest, along = max(largest, float(np.linalg.norm(apart))), max(along, abs(float(apart[-1])))
+    assert 0.4 * asked.sensitivity < along <= largest <= asked.sensitivity
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_no_neighbour_moves_means_or_histograms_by_more_than_the_sensitivity(
     relation: Neighbours, about: RowFacts
 ) -> None:

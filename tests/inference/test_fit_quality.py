@@ -19,7 +19,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers import Explained, explained
-from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
+from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 
 KEY = TestKey(bytes(range(32)))
 
@@ -115,7 +115,7 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
 
 
 def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.ndarray, NoisyScore]:
-    """A score of 2 000 new records whose long residuals lie above 0 so often, normal, skewed, 0/1 and uniform columns; the total's ratio, coefficients of records without number."""
+    """A score of 2 000 new records whose long residuals lie above 0 so often, normal, skewed, 0/1 and uniform columns, and once more along the constant; the total's ratio, coefficients of records without number."""
     n, q, noise, unit, best = 2_000, 6, 0.008, 0.002, np.array([0.08, -0.04, 0.03, 0.05, 0.0, 0.1])
     x = np.column_stack([rng.normal(size=(n, 2)), rng.gamma(2.0, size=n), 2.0 * (rng.random(n) < 0.5), rng.uniform(-1.7, 1.7, n), np.ones(n)])  # fmt: skip
     y = x @ best + 0.1 * (rng.exponential(size=n) * np.where(rng.random(n) < above, 1.0, -1.0) - 2.0 * above + 1.0)
@@ -131,11 +131,22 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
     cut, reach = float(cuts[k]), float(np.quantile(long, 0.9))
     near = v * np.minimum(1.0, reach / long)[:, None]
     score = -(v * (slope * np.minimum(1.0, cut / np.maximum(size, 1e-12)))[:, None]).mean(axis=0)
+    score += noise * cut * rng.normal(size=q)
+    constant, apart = matrix[-1, -1] * np.abs(slope), 3.5 * noise
+    trials = np.quantile(constant, np.linspace(0.5, 0.999, 60))
+    left = np.maximum(constant[:, None] - trials, 0.0).mean(axis=0)
+    once = float(trials[int(np.argmin(left**2 + (apart * trials) ** 2))])
+    alone = apart * once * rng.normal() - float(np.mean(np.sign(slope) * np.minimum(constant, once)))
+    less = float(np.interp(once, trials, left))
     square = unit * reach**2 * np.tril(rng.normal(size=(q, q)))
+    curvature = near.T @ near / n + (square + square.T) / 2.0
+    more = float(lost[k]) * math.sqrt(curvature[-1, -1] / np.trace(curvature))
+    own, other, both = (noise * cut) ** 2 + more**2, (apart * once) ** 2 + less**2, more * less
+    score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
     found = NoisyScore(
-        point, matrix, score + noise * cut * rng.normal(size=q), near.T @ near / n + (square + square.T) / 2.0,
+        point, matrix, score, curvature,
         (v * slope[:, None] ** 2).T @ v / n, np.ones(q), noise * cut, unit * reach**2, 1e-4, float(lost[k]), n, "robust",
-        shortened=float(np.maximum(long**2 - reach**2, 0.0).mean()) / q,
+        shortened=float(np.maximum(long**2 - reach**2, 0.0).mean()) / q, level=math.sqrt((own * other - both**2) / (own + other - 2.0 * both)),
     )  # fmt: skip
     domain = hb.Domain(features=dict.fromkeys("abcde", (-9, 9)), target={"y": (-1, 1)}, indicators=False)
     plan = {"settings": {"score_noise": noise, "noises": [unit, unit]}}
@@ -147,12 +158,11 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
 
 
 def test_errors_told_are_as_long_as_those_that_come() -> None:
-    """Of estimates and of totals, gradients cut where that is best: the root mean square of what comes over what is told is from 0.8 to 1.15.
-
-    Of totals it is the mean over how much more often long residuals lie above 0 than below, from −1 to 1 (Simpson's rule). With other keys
-    300 releases each are outside in one of 100 (of totals, whose mean is 0.85; of 1 500 estimates in fewer than one of 10³).
+    """Of estimates, gradients cut where that is best: the root mean square of what comes over what is told is from 0.8 to 1.15; of totals where all long residuals
+    lie above 0, and less where some lie below, as their signs are not known. With other keys one of 25 such tests
+    is outside: 300 releases have deviations of 0.02 around 0.84 (estimates) and of 0.03 around 0.98 (totals).
     """
-    rng, squares = np.random.default_rng(5), []
+    rng = np.random.default_rng(5)
     for above in (0.5, 0.75, 1.0):
         z, totals = [], []
         for _ in range(300):
@@ -162,8 +172,7 @@ def test_errors_told_are_as_long_as_those_that_come() -> None:
             totals.append((ratio - told[0]) / told[1])
             z.append(((estimator.theta - best) / np.sqrt(np.diag(estimator.covariance)))[:-1])
         assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.15
-        squares.append(float(np.mean(np.square(totals))))
-    assert 0.8 < math.sqrt(float(np.dot(squares, [1 / 6, 4 / 6, 1 / 6]))) < 1.15
+        assert 0.8 * (above == 1.0) < np.sqrt(np.mean(np.square(totals))) < 1.15
 
 
 def test_totals_of_several_classes_are_of_the_chances_brought_to_sum_1() -> None:

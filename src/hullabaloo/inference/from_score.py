@@ -41,8 +41,8 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, ScoreStep, faint, moved, score_step, variances
-from hullabaloo.solvers.score.with_inference import DOUBT_SCORE
 
 NEAR = 0.5
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square): what a step of m leaves, about m²/2, is part
@@ -264,6 +264,7 @@ class FromScore:
         self.columns, ends = at_ends(found, marked, self.intercept)
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
+        sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
         squares = found.residual * float(np.trace(found.curvature))
         self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
         for one, way in lengthy:

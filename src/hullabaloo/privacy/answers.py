@@ -111,6 +111,8 @@ class NoisyScore(_Kept):
         dispersion: `E φ'²‖v‖² / E φ''‖v‖²`, where the spread is not that of records; else 0.
         shortened: estimate of the curvature that is lost by shortening in a direction of length 1 before `scale`, if in all alike.
         weight: the mean weight of all `records`, as released; 1 where it is known to be.
+        level: root mean square error of the score's last place, noise and what shortening may take of it, where a further gradient along the constant
+            alone has a part in it; else 0.
     """
 
     point: Array
@@ -128,6 +130,7 @@ class NoisyScore(_Kept):
     dispersion: float = 0.0
     shortened: float = 0.0
     weight: float = 1.0
+    level: float = 0.0
 
     def check(self, records: float, stream: bool = False) -> None:
         """That a file was not changed after it was written; of a `stream` that of so many records at most.

@@ -205,3 +205,12 @@ class Coordinates:
         if held != last and length > 0.0:
             slopes = constraint.project(slopes + (last - held) / length * self.centre)  # type: ignore[attr-defined]
         return np.append(slopes, held)
+
+
+def symmetric(A: Array) -> Array:
+    """B with `BBᵀ = AAᵀ` whose columns stay near those of the records: `B = D^{-1}(D^{-1}ΣD^{-1})^{-1/2}`, `Σ = (AAᵀ)^{-1}`, D² its diagonal."""
+    inverse = np.linalg.inv(A)
+    covariance = inverse.T @ inverse
+    size = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
+    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T / size[:, None], dtype=np.float64)

@@ -23,6 +23,11 @@ MISFIT = 0.3
 came out as it is (at 0.1 and 5 edges it was half of it, and less, on half of the tables at ε = 3); those of the report half had no part in it."""
 FLOOR = 1.4
 """Floor of eigenvalues over half the spectral radius of a covariance's noise."""
+AROUND = 1.5
+"""How many typical lengths records are shortened to for the covariances."""
+DOUBT_SCORE, DOUBT_CURVATURE = 0.4, 0.7
+"""Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.1 to 0.9 of its length is left in the mean on the development tables of `benchmarks/inference.py`, 0.4 in the median; at 0.5
+intervals are 3 % wider and cover a point more at ε = 1), and a step is short where the curvature's matters."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
 _GRID = np.meshgrid(
@@ -57,9 +62,9 @@ class Lengths:
         lost = self.excess(2) / size
         return float(self.ends[int(np.argmin((doubt * lost) ** 2 + 0.5 * size * (noise * self.ends**2) ** 2))])
 
-    def beyond(self, clip: float) -> float:
-        """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments."""
-        return float(np.interp(clip, self.ends, self.excess(2)))
+    def beyond(self, clip: float, power: int = 2) -> float:
+        """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""
+        return float(np.interp(clip, self.ends, self.excess(power)))
 
     def taken(self, clip: float, bends: Array, weights: Array) -> float:
         """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c."""

@@ -18,6 +18,8 @@ from hullabaloo.privacy.answers import Array
 ERRORS = ("auto", "robust", "homoskedastic", "unit")
 REACH = 3.0
 """At most a ninth of the units, if each has m records, is shortened (Chebyshev); a hundredth of sums that are normal."""
+TAIL_SPREAD = 0.01
+"""Share of the gradients that is shortened for their spread."""
 FEW = 0.25
 """Of the spread's share, for what only a trace is read from."""
 

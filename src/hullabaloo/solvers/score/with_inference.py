@@ -1,11 +1,10 @@
 """Inference beside any solver of a smooth loss: after its coefficients a noisy score, its curvature and its spread, where records are round.
 
-The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The
-records' centre and two covariances, the second of records that the first has made round, give coordinates
-`u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
-column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼,
-and the score and its spread are released. Lengths at which records are shortened come from histograms (`lengths.py`).
-Estimates, errors and intervals are post-processing: `inference/from_score.py`. Private Newton steps and sandwich errors are by Avella-Medina, Bradshaw & Loh (2023).
+The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The records' centre and two covariances, the second of records that the first has made round,
+give coordinates `u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large,
+of heavy tails, are scaled down by its diagonal to the power −¼, and the score and its spread are released. The score along the constant, of which totals are made, is released once more by itself: one coordinate's noise lets
+residuals be many times as long there, and both answers together tell it (`_Scores.level`). Lengths at which records are shortened come from histograms (`lengths.py`). Estimates, errors and intervals are post-processing:
+`inference/from_score.py`. Private Newton steps and sandwich errors are by Avella-Medina, Bradshaw & Loh (2023).
 """
 
 import math
@@ -19,13 +18,13 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, Logistic, Loss, MultinomialLogistic, Poisson, Squared, VectorLoss
 from hullabaloo.privacy import Allowance, GaussianEvent, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.coordinates import Coordinates, symmetric
 from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
 from hullabaloo.solvers.score import spread
-from hullabaloo.solvers.score.lengths import Lengths, floor, tail, typical
+from hullabaloo.solvers.score.lengths import AROUND, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
 from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
@@ -33,26 +32,17 @@ from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_s
 SHARE = 0.6
 """Of the budget (of μ²), unless another is asked for: at 0.5 half as many tables tell most of their strong effects at ε = 1, and 0.7 costs a point of the share of gain kept (`benchmarks/inference.py`, development)."""
 LARGEST_SHARE = 0.8
-"""What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and
-0.98, all of a category together."""
-MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.4, 0.05
-"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram, the score and its spread; what a solver has released itself
-is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
-each takes its own of the rest, all shares less in proportion. Where parts v of an interval's squared width fall like one over their shares a, the sum is least at shares
-in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
+"""What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and 0.98, all of a category together."""
+MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.05
+SCORE, LEVEL = 0.37, 0.03
+"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram and spread, the score, and once more its place along the constant; what a solver has released itself is not bought
+again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and each takes its own of the rest, all shares less in proportion. Where parts v of an
+interval's squared width fall like one over their shares a, the sum is least at shares in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
 COARSE, FINE = 11, 25
-AROUND = 1.5
-"""How many typical lengths records are shortened to for the covariances."""
-DOUBT_SCORE, DOUBT_CURVATURE = 0.4, 0.7
-"""Weights of what shortening can cost against noise: the excess of gradients points not all one way (0.1 to 0.9 of its length is left in the mean on the development tables of
-`benchmarks/inference.py`, 0.4 in the median; at 0.5 intervals are 3 % wider and cover a point more at ε = 1), and a step is short where the curvature's matters."""
-TAIL_SPREAD = 0.01
-"""Share of the gradients that is shortened for their spread."""
 HEAVY = 0.25
 """Power of the curvature's diagonal by which heavy coordinates are scaled down."""
 CALM = 0.15
-"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest
-(seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
+"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest (seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
 WIDEST, LARGEST = 256, 500_000_000
 """Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
 LOUDEST = 0.5
@@ -124,9 +114,8 @@ class WithInference(Solver):
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
 
-    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature,
-    a gradient and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the
-    allowance takes their adaptive composition.
+    **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature, a gradient, where there is an intercept one more of which its place alone is meant,
+    and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the allowance takes their adaptive composition.
     """
 
     solver: str | Solver
@@ -197,7 +186,9 @@ class WithInference(Solver):
         squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
-        step = prices.price("centred_gradient", loss=loss, mu=part(SCORE + SPREAD - sum(spreads)), count=k)
+        left = SPREAD - sum(spreads)
+        own_scores = [SCORE + left, LEVEL] if problem.intercept else [SCORE + LEVEL + left]
+        steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
             "share": self.share,
@@ -208,10 +199,11 @@ class WithInference(Solver):
             "tail_noise": tails.sigma / n,
             "first_noise": first.sigma / n,
             "noises": [one.sigma / n for one in squares[: 2 + len(spreads)]],
-            "score_noise": step.sigma / n,
+            "score_noise": steps[0].sigma / n,
+            "level_noise": steps[-1].sigma / n,
         }
         reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
-        return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, step), settings, reason)
+        return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, *steps * k), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
@@ -259,14 +251,13 @@ class _Scores:
         self.known = known
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
-        q, first = problem.dimension, self.settings["noises"][1]
-        self.W = self.rounded()
-        weight = self.found.mean_weight
+        q, self.W = problem.dimension, self.rounded()
+        first = self.settings["noises"][1] / self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        self.ordinary = lengths = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q))
-        calm = math.sqrt(CALM * weight / (first * math.sqrt(2.0 * q)))
-        self.R = min(lengths.moment_clip(first / weight, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
+        (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.25)
+        calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
+        self.R = min(self.ordinary.moment_clip(first, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
@@ -281,42 +272,48 @@ class _Scores:
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
-        """The target's score at θ, in coordinates that are round for its curvature."""
+        """The target's score at θ, in coordinates that are round for its curvature; along the constant of both means, whose weights are least squares' for noise and what both lose of the same residuals."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
         weight = self.found.mean_weight
         noise, (_, first, *others) = settings["score_noise"] / weight, [one / weight for one in settings["noises"]]
         size, heaviest, counted = float(q), problem.max_weight, self.found.counted / weight
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
         gram, R = self.curved(theta, curator)
-        own = np.maximum(np.diag(gram), 0.0)
-        scale = np.maximum(own, 0.5 * max(float(np.median(own)), first * R**2)) ** -HEAVY  # above its noise
+        bent = np.maximum(np.diag(gram), 0.0)
+        scale = np.maximum(bent, 0.5 * max(float(np.median(bent)), first * R**2)) ** -HEAVY  # above its noise
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
         # Records through V are those through W, which are kept, beside weights.
         records, point = curator.projected(self.W), np.asarray(np.linalg.solve(self.W, theta), np.float64)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
-        gradients = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size))
+        gradients, heavier = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size), 0.5, math.sqrt(0.5))
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
-            gradients = gradients.at_least(self.ordinary, 1.0 - top, top)
+            gradients, heavier = (one.at_least(self.ordinary, 1.0 - top, top) for one in (gradients, heavier))
         c, lost = gradients.gradient_clip(noise, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
-        wide = gradients.quantile(TAIL_SPREAD)
+        score, level = -g * scale / weight, 0.0
+        if problem.intercept:
+            alone, apart, less = (one / weight for one in self.level(records, point, float(scale[-1]), heavier))
+            share = max(float(curvature[-1, -1]), 0.0) / max(float(np.trace(curvature)), TINY)
+            more = math.sqrt(share) * heaviest * heavier.beyond(c, 1) * counted
+            own, other, both = (noise * c) ** 2 + more**2, apart**2 + less**2, more * less
+            score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
+            level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
+        wide = gradients.quantile(spread.TAIL_SPREAD) * heaviest
 
         def ask(of: str, reach: float) -> Array:
             about: dict[str, Any] = {"of": of, "intercept_weight": scale, "clip_norm": reach / heaviest}
             return np.asarray(records.answer("gradient_moments", point, **about) / weight, dtype=np.float64)
 
         noises, seen = [one / heaviest for one in others], first * R**2 * float(np.linalg.norm(scale**2))
-        around, spread_noise = spread.asked(
-            ask, errors, noises, wide * heaviest, curvature, problem.records_per_unit, seen
-        )
+        around, spread_noise = spread.asked(ask, errors, noises, wide, curvature, problem.records_per_unit, seen)
         squares = heaviest**2 * counted * float(gradients.excess(2)[0])
         return NoisyScore(
             point=theta,
             matrix=V,
-            score=-g * scale / weight,
+            score=score,
             curvature=curvature,
             spread=around,
             scale=scale,
@@ -329,16 +326,30 @@ class _Scores:
             dispersion=squares / max(float(np.trace(curvature)), TINY * q) if errors == "unit" else 0.0,
             shortened=self.shortened,
             weight=weight,
+            level=level,
         )
 
-    def lengths(self, records: Answers, point: Array | None, weights: Array, largest: float) -> Lengths:
-        """Of records or, at a point, of their gradients, beside weights of the columns."""
+    def level(self, records: Answers, point: Array, scale: float, lengths: Lengths) -> tuple[float, float, float]:
+        """The score along the constant a from gradients of that coordinate alone, `−E φ'a`, the deviation of its noise, and what shortening may take of it.
+
+        It is the sum of a score with weights of next to nothing for all other columns, `UnitSum`'s at a length of its own: as the noise is one coordinate's, residuals may be √q times as long at the same error.
+        `|φ'|` is taken as the gradients' lengths over that of a usual record, the lower end of the bin of the median; its tail may fall as slowly as one without a mean, and ends where the declared bounds do.
+        """
+        q, noise, steepest = len(point), self.settings["level_noise"], self.loss.constants(1.0, 1.0).lipschitz
+        derivatives = np.minimum(lengths.ends / (math.sqrt(0.5) * self.ordinary.quantile(0.5)), max(steepest, 1.0))
+        lengths = replace(lengths, ends=derivatives * self.W[-1, -1] * scale)
+        c, lost = lengths.gradient_clip(noise / self.found.mean_weight, 1, 1.0)
+        alone = np.append(np.full(q - 1, TINY), scale)
+        g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=alone, clip_norm=c)
+        return -float(g[-1]) * scale, noise * c, lost * self.problem.max_weight * self.found.counted
+
+    def lengths(self, of: Answers, point: Array | None, weights: Array, largest: float, *falls: float) -> list[Lengths]:
+        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail."""
         grid = edges(largest, FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
-        nowhere = np.zeros(len(weights))
-        shares = records.answer("norm_histogram", point, centre=nowhere, intercept_weight=weights, edges=grid)
+        shares = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
         counted = self.found.counted
-        return tail(shares / counted, grid, noise / counted, 0.25 if point is None else 0.5)
+        return [tail(shares / counted, grid, noise / counted, slowest) for slowest in falls]
 
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
@@ -376,7 +387,7 @@ class _Scores:
         least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
         second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
         assert second.matrix is not None
-        B = _symmetric(first.matrix @ second.matrix)
+        B = symmetric(first.matrix @ second.matrix)
         return replace(first, matrix=B).whole if problem.intercept else B
 
     def first(self) -> Coordinates:
@@ -395,12 +406,3 @@ class _Scores:
         least = floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
         found = Coordinates.whitened(covariance, known, least, intercept=problem.intercept)
         return found.along(known).linear if led(problem) else found
-
-
-def _symmetric(A: Array) -> Array:
-    """B with `BBᵀ = AAᵀ` whose columns stay near those of the records: `B = D^{-1}(D^{-1}ΣD^{-1})^{-1/2}`, `Σ = (AAᵀ)^{-1}`, D² its diagonal."""
-    inverse = np.linalg.inv(A)
-    covariance = inverse.T @ inverse
-    size = np.sqrt(np.diag(covariance))
-    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
-    return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-12))) @ vectors.T / size[:, None], dtype=np.float64)
