@@ -1,10 +1,8 @@
 """Inference beside any solver of a smooth loss: after its coefficients a noisy score, its curvature and its spread, where records are round.
 
 The solver's θ₁ may be shrunk, stopped early, held by a set or clipped; what a score of all records says at θ₁ does not depend on why. The
-records' centre and two covariances, the second of records that the first has made round, give coordinates
-`u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
-column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼,
-and the score and its spread are released. Lengths at which records are shortened come from histograms (`lengths.py`).
+records' centre and two covariances, the second of records that the first has made round, give coordinates `u = Bᵀ(x − m)` with `E uuᵀ ≈ I` for ordinary records, by the symmetric root, so that each coordinate stays near its own
+column. There the curvature `E φ''uuᵀ` at θ₁ is released; coordinates in which it is large, of heavy tails, are scaled down by its diagonal to the power −¼, and the score and its spread are released. Lengths at which records are shortened come from histograms (`lengths.py`).
 Estimates, errors and intervals are post-processing: `inference/from_score.py`. Private Newton steps and sandwich errors are by Avella-Medina, Bradshaw & Loh (2023).
 """
 
@@ -33,13 +31,10 @@ from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_s
 SHARE = 0.6
 """Of the budget (of μ²), unless another is asked for: at 0.5 half as many tables tell most of their strong effects at ε = 1, and 0.7 costs a point of the share of gain kept (`benchmarks/inference.py`, development)."""
 LARGEST_SHARE = 0.8
-"""What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and
-0.98, all of a category together."""
+"""What is told rests on a fit by the rest: on hourly bikes (15 000 records, 49 columns, budgets that just pay for it) 2.8 and 3.0 % of the intervals missed at 0.6 and 0.8, 7.3 and 12 % at 0.9 and 0.98, all of a category together."""
 MEANS, LENGTHS, FIRST, SECOND, CURVATURE, TAILS, SCORE, SPREAD = 0.04, 0.035, 0.07, 0.07, 0.2, 0.1, 0.4, 0.05
-"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram, the score and its spread; what a solver has released itself
-is not bought again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and
-each takes its own of the rest, all shares less in proportion. Where parts v of an interval's squared width fall like one over their shares a, the sum is least at shares
-in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
+"""Shares of that for the means, both histograms of records, the covariances, the curvature, the gradients' histogram, the score and its spread; what a solver has released itself is not bought again, and what is left grows in proportion.
+Several targets share what is about records alone, of the squared loss the curvature, too, and each takes its own of the rest, all shares less in proportion. Where parts v of an interval's squared width fall like one over their shares a, the sum is least at shares in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
 COARSE, FINE = 11, 25
 AROUND = 1.5
 """How many typical lengths records are shortened to for the covariances."""
@@ -51,8 +46,7 @@ TAIL_SPREAD = 0.01
 HEAVY = 0.25
 """Power of the curvature's diagonal by which heavy coordinates are scaled down."""
 CALM = 0.15
-"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest
-(seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
+"""Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest (seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
 WIDEST, LARGEST = 256, 500_000_000
 """Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
 LOUDEST = 0.5
