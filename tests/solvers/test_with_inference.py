@@ -24,8 +24,9 @@ from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
 from hullabaloo.solvers.score.normal_predictions import NormalPredictions
+from hullabaloo.solvers.score.shares import BLURRED
 from hullabaloo.solvers.score.step import after, change, drawn_back, faint, levelled, score_step, stepped
-from hullabaloo.solvers.score.with_inference import BLURRED, WithInference
+from hullabaloo.solvers.score.with_inference import WithInference
 from tests.solvers import tables
 
 KEY = TestKey(bytes(range(32)))

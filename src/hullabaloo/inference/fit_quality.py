@@ -109,7 +109,9 @@ def _shortened(model: FittedModel, found: NoisyScore, target: int) -> float:
     deviation = math.sqrt(max(float(found.spread[-1, -1]), found.spread_noise)) / float(found.matrix[-1, -1])
     if 1.0 - abs(float(np.append(found.centre, 1.0) @ model.release.theta[:, target])) > NEAREST * deviation:
         return SHORTENED
-    clip = found.weight * found.score_noise / ((model.release.plan.get("settings") or {}).get("score_noise") or math.inf)
+    clip = (
+        found.weight * found.score_noise / ((model.release.plan.get("settings") or {}).get("score_noise") or math.inf)
+    )
     return max(SHORTENED, 2.0 * clip * found.excess / max(float(np.trace(found.spread)), 1e-300))
 
 

@@ -35,7 +35,7 @@ from hullabaloo.planning.named import name_of
 from hullabaloo.release import Release, problem_of
 from hullabaloo.release.parameters import inference_share, one_of, positive
 from hullabaloo.solvers import Solver, solve_moments
-from hullabaloo.solvers.score.with_inference import SMOOTH
+from hullabaloo.solvers.score.shares import SMOOTH
 
 RULES = ("fdr", "bound")
 

@@ -13,7 +13,7 @@ from hullabaloo.planning.synthetic import CELLS_DECLARED
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Problem, QueryPrices
 from hullabaloo.solvers.gradient.location_scale import centred
-from hullabaloo.solvers.score.with_inference import CURVATURE, LARGEST_SHARE, SHARE, WIDEST
+from hullabaloo.solvers.score.shares import CURVATURE, LARGEST_SHARE, SHARE, WIDEST
 
 ADAPTIVE = ("adaptive_gradient", "preconditioned_gradient")
 FAVOUR, HANDICAP = 2.0, 1.3

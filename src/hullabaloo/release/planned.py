@@ -28,7 +28,7 @@ from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.score.with_inference import refusal, refuse
+from hullabaloo.solvers.score.shares import refusal, refuse
 
 PAPERS = (
     "mirror_descent", "frank_wolfe", "dual_frank_wolfe", "coordinate_descent", "objective_perturbation", "output_perturbation",

@@ -18,7 +18,8 @@ from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePert
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.public import PublicTable
 from hullabaloo.solvers.reference import TARGET_VARIANCE
-from hullabaloo.solvers.score.with_inference import LARGEST_SHARE, WithInference
+from hullabaloo.solvers.score.shares import LARGEST_SHARE
+from hullabaloo.solvers.score.with_inference import WithInference
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, separate
 from hullabaloo.solvers.watched import Watched
 
