@@ -63,7 +63,8 @@ def test_evaluations_and_totals_are_of_the_other_records() -> None:
 def test_the_number_of_records_that_count_is_told_with_noise() -> None:
     """Within a tenth: the noise of the count is below 30 of 2 400, so a false alarm has a probability below 1e-9."""
     domain = hb.Domain(**COMMON, target={"y": (-4, 6)})
-    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-6)).fit(table(np.where(GAP, np.nan, NUMBER)))
+    options = {"budget": hb.Budget(3.0, 1e-6), "test_key": hb.noise.TestKey(bytes(32))}
+    model = hb.LinearRegression(domain=domain, **options).fit(table(np.where(GAP, np.nan, NUMBER)))
     told = float(re.search(r"Records: +about ([0-9,]+) \(released", str(model.summary()))[1].replace(",", ""))
     assert told != np.sum(~GAP)
     assert abs(told / np.sum(~GAP) - 1.0) < 0.1

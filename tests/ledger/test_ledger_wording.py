@@ -34,7 +34,7 @@ def test_what_is_left_is_said_in_epsilon_and_delta_too(
 
 
 def test_a_number_is_no_budget(ledger: hb.Ledger) -> None:
-    with pytest.raises(InvalidParameter, match=r"such as hb\.Budget\(1\.0, 1e-8\), but a float was given"):
+    with pytest.raises(InvalidParameter, match=r"such as hb\.Budget\(1\.0, 1e-9\), but a float was given"):
         ledger.create("ward", 1.0)
 
 

@@ -39,7 +39,7 @@ def test_what_is_declared_is_taken_stored_and_cloned(kind: Any) -> None:
     [
         (hb.Ridge, {"alpha": 1.0}, r"no parameter 'alpha': .*penalty=hb\.SquaredL2Penalty\(0\.001\)"),
         (hb.LogisticRegression, {"C": 1.0}, r"penalty=hb\.SquaredL2Penalty"),
-        (hb.Lasso, {"epsilon": 1.0}, r"budget=hb\.Budget\(1\.0, 1e-6\)"),
+        (hb.Lasso, {"epsilon": 1.0}, r"budget=hb\.Budget\(1\.0, 1e-9\)"),
         (hb.HuberRegressor, {"epsilon": 1.35}, r"threshold=0\.25"),
         (hb.streaming.IncrementalRegression, {"max_iter": 100}, "steps follow from the budget"),
         (hb.PrivateSearchCV, {"random_state": 0}, "noise is never seeded"),

@@ -27,7 +27,7 @@ def ledger(tmp_path: Path) -> hb.Ledger:
 
 
 WRONG = [
-    ({"budget": 1.0}, r"must be an hb\.Budget, such as hb\.Budget\(1\.0, 1e-8\), but a float"),
+    ({"budget": 1.0}, r"must be an hb\.Budget, such as hb\.Budget\(1\.0, 1e-9\), but a float"),
     ({"domain": {"age": (18, 90)}}, r"must be an hb\.Domain: .* but a dict"),
     ({"domain": "domain.toml"}, r"hb\.Domain\.from_toml"),
     ({"fit_intercept": "no"}, "True or False, but a str"),

@@ -52,10 +52,18 @@ class HasCardinalityForm(SetFunction, HasProximalForm):
         """The steps, in any order of the columns."""
         return self.steps(order.size)
 
+
+class _Sorted(HasCardinalityForm):
+    """Whose prox and Gaussian width are those of a sum of sorted magnitudes."""
+
+    __slots__ = ()
+
+    @final
     def prox(self, v: Vector, weight: float) -> Vector:
         """By a sort and an isotonic regression."""
         return sorted_prox(vector(v, dimension=self.dimension), self.steps(np.size(v)), weight)
 
+    @final
     def gaussian_width(self, p: int) -> Width:
         """Σ_k steps_k E|g|_(k), |g|_(k) the k-th largest of p, by quadrature.
 
@@ -103,7 +111,7 @@ class Cardinality(Written, HasCardinalityForm, HasGreedyForm):
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedCardinality(Written, HasCardinalityForm):
+class BoundedCardinality(Written, _Sorted):
     """F(A) = min(|A|, bound): Ω(w) is the sum of the `bound` largest |w_j|, the largest alone for bound 1.
 
     `bound` a whole number of at least 1, else `InvalidParameter`. Any number of columns.
@@ -134,7 +142,7 @@ _WIDEST = 10**8
 
 
 @dataclass(frozen=True, slots=True)
-class ConcaveCardinality(Written, HasCardinalityForm):
+class ConcaveCardinality(Written, _Sorted):
     """F(A) = weights_1 + … + weights_|A|: Ω(w) = Σ_k weights_k |w|_(k), the sorted l1 norm (Bogdan et al. 2015).
 
     `weights` holds a number for each column: the first above 0, falling, none below 0, finite; else

@@ -20,6 +20,7 @@ from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, 
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, choose_ridge, normalised
 from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
+from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
 
 TARGET_SCALE = 1.0
@@ -38,6 +39,9 @@ class MomentsSolver(Solver):
 
     above_mean: bool = False
     name: ClassVar[str] = "moments"
+
+    def __post_init__(self) -> None:
+        check_options(self, above_mean=YES_OR_NO)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """One moments release with all of the budget.
