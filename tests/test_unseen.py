@@ -28,21 +28,23 @@ def table():
 
 
 @pytest.mark.parametrize(
-    ("solver", "inference"),
+    ("solver", "inference", "key"),
     [
-        ("preconditioned_gradient", "auto"),
-        ("adaptive_gradient", False),
-        ("preconditioned_gradient", False),
-        ("objective_perturbation", "auto"),
-        ("gradient", "auto"),
-        ("moments", "auto"),
+        ("preconditioned_gradient", "auto", 1),
+        ("adaptive_gradient", False, 1),
+        ("preconditioned_gradient", False, 1),
+        ("objective_perturbation", "auto", 1),
+        ("objective_perturbation", "auto", 5),
+        ("gradient", "auto", 1),
+        ("moments", "auto", 1),
     ],
 )
-def test_no_pattern_that_records_never_show_is_predicted_wildly(table, solver, inference):
+def test_no_pattern_that_records_never_show_is_predicted_wildly(table, solver, inference, key):
+    """Under keys 1 and 5 the levels' shares seem to leave 2.0 and 2.3 deviations of noise to records without a level, of which there are none."""
     features = {"x0": (0, 1), "x1": (0, 1), "x2": (0, 1), "group": ["a", "b", "c", "never"], "gone": (0, 1)}
     domain = hb.Domain(features=features, target={"y": (0, 2000)}, indicators=True)
     model = hb.LinearRegression(
-        budget=hb.Budget(1.0, 1e-9), domain=domain, solver=solver, inference=inference, test_key=b"\1" * 32
+        budget=hb.Budget(1.0, 1e-9), domain=domain, solver=solver, inference=inference, test_key=bytes([key]) * 32
     ).fit(table)
     usual = pd.DataFrame({"x0": [0.5], "x1": 0.5, "x2": 0.5, "group": "a", "gone": np.nan})
     strange = [usual.assign(**{name: np.nan}) for name in ("x0", "x1", "x2", "group")]

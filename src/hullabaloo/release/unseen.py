@@ -25,8 +25,8 @@ from hullabaloo.solvers.gradient.measured_gradient import USUAL_LINK
 from hullabaloo.solvers.gradient.schedule import is_residual
 
 SEEN, ALL, FAR = 2.0, 4.0, 3.0
-"""Deviations of its noise from which a share is taken to be that of some record (one that is never seen: once in 44 fits), and within which it may be that
-of all; and how many usual deviations a level may have of which nothing is seen: real levels of few records have effects, too."""
+"""Deviations of its noise from which a share is taken to be that of some record (one that is never seen: once in 44 fits), and within which shares may be those
+of all (of levels that all records have: once in 30 000 fits, as what the others would be predicted is determined by nothing); and how many usual deviations a level may have of which nothing is seen: real levels of few records have effects, too."""
 
 
 def held_near(layout: Layout | None, problem: Problem, plan: Plan, solution: Solution) -> Solution:
@@ -90,7 +90,7 @@ def _hold(
         unknown = [block.missing] * (block.missing >= 0)
         hold(unknown, 1.0, average)
         rest = 1.0 - float(shares[columns + unknown].sum())
-        if once and free and least < 1.0 and rest < SEEN * noise * math.sqrt(len(columns + unknown)):
+        if once and free and least < 1.0 and rest < ALL * noise * math.sqrt(len(columns + unknown)):
             theta[columns + unknown] -= average
             theta[-1] += average
     for number in layout.numeric:
