@@ -52,6 +52,7 @@ def fingerprint() -> dict[str, Any]:
         ],
         "sums": small.streamed(neighbours=small.REMOVED),
         "again": small.streamed(again=True, neighbours=small.REMOVED),
+        "classes": small.streamed(again=True, classes=True),
         "levels": list(map(float, baselines(*small.table()[:2], False)[1])),
     }
 

@@ -153,9 +153,9 @@ def _median(values: Sequence[float | None]) -> float | None:
 def fingerprint() -> dict[str, Any]:
     """What small fits tell of their coefficients, and the truth of a synthetic population."""
     models = {
-        "auto": small.fitted(),
-        "moments": small.fitted("moments"),
-        "logistic": small.fitted("objective_perturbation", classes=True),
+        "auto": small.fitted(epsilon=10.0),
+        "moments": small.fitted("moments", epsilon=10.0),
+        "logistic": small.fitted("objective_perturbation", classes=True, epsilon=10.0),
     }
     found: dict[str, Any] = {name: told(model) for name, model in models.items()}
     known = population("rare_class").truth("expert", "logistic")

@@ -66,11 +66,15 @@ def solved(*solvers: str) -> dict[str, Any]:
 
 
 @cache
-def streamed(mechanism: str = "auto", *, again: bool = False, neighbours: str = REPLACED) -> Array:
-    """The last coefficients of a stream of sums, or of fits: four releases."""
-    X, y, _ = table()
+def streamed(
+    mechanism: str = "auto", *, again: bool = False, classes: bool = False, neighbours: str = REPLACED
+) -> Array:
+    """The last coefficients of a stream of sums, or of fits, of `classes` at ε = 10: four releases."""
+    X, y, c = table()
     if again:
-        once = hb.LinearRegression(budget=BUDGET, domain=domain(), neighbours=neighbours, test_key=KEY)
+        kind = hb.LogisticRegression if classes else hb.LinearRegression
+        budget, y = (hb.Budget(10.0, 1e-5), c) if classes else (BUDGET, y)
+        once = kind(budget=budget, domain=domain(classes=classes), neighbours=neighbours, test_key=KEY)
         model: Any = hb.streaming.PeriodicERM(once, horizon=RECORDS, every=RECORDS // 4)
     else:
         about: dict[str, Any] = {"budget": BUDGET, "domain": domain(), "neighbours": neighbours, "test_key": KEY}
