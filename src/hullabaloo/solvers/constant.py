@@ -49,7 +49,6 @@ class ConstantSolver(Solver):
     """
 
     name: ClassVar[str] = "constant"
-    loud: ClassVar[float] = LOUD
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The queries of the intercept.
@@ -73,18 +72,7 @@ class ConstantSolver(Solver):
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
-        clip = LARGEST.get(problem.loss.kernel_code, 1.0)
-        about: dict[str, dict[str, Any]] = {"gradient": {"loss": problem.loss, "clip": clip}, "means": {}}
-        bought = tuple(
-            prices.restricted(0).price(name, mu=allowance.mu * math.sqrt(share), **about[name])
-            for name, share in _sums(problem)
-        )
-        noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
-        if bought and (problem.loss.kernel_code != KernelCode.SQUARED or _mean_noise(noise) <= self.loud):
-            reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
-            return Plan(self.name, bought, {"sums": noise}, reason)
-        inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
-        return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
+        return level_plan(problem, prices, allowance, LOUD)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The intercept, last."""
@@ -102,6 +90,22 @@ class ConstantSolver(Solver):
         if noise := plan.settings.get("sums"):
             return float(signal + 0.5 * math.hypot(*noise) ** 2)
         return signal + _solver(problem).predicted_risk(alone(problem), plan)
+
+
+def level_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, loud: float = math.inf) -> Plan:
+    """The queries of the intercept; of a squared loss gradients are measured where the noise of the mean target is above `loud`."""
+    clip = LARGEST.get(problem.loss.kernel_code, 1.0)
+    about: dict[str, dict[str, Any]] = {"gradient": {"loss": problem.loss, "clip": clip}, "means": {}}
+    bought = tuple(
+        prices.restricted(0).price(name, mu=allowance.mu * math.sqrt(share), **about[name])
+        for name, share in _sums(problem)
+    )
+    noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
+    if bought and (problem.loss.kernel_code != KernelCode.SQUARED or _mean_noise(noise) <= loud):
+        reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
+        return Plan(ConstantSolver.name, bought, {"sums": noise}, reason)
+    inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
+    return Plan(ConstantSolver.name, inner.queries, inner.settings, "the best constant, every slope 0")
 
 
 def _sums(problem: Problem) -> tuple[tuple[str, float], ...]:

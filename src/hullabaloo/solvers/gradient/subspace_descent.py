@@ -25,7 +25,7 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.constant import ConstantSolver
+from hullabaloo.solvers.constant import ConstantSolver, level_plan
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import EVIDENT, Descent
 from hullabaloo.solvers.gradient.histogram import BINS, edges, quantile
@@ -35,14 +35,7 @@ from hullabaloo.solvers.gradient.schedule import TYPICAL, GradientSchedule
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
 from hullabaloo.solvers.reference import Reference
 
-
-class Mean(ConstantSolver):
-    """The constant whose mean target is asked for whatever the noise: of the skewed targets of wide tables gradients that are cut lose up to a fifth of the gain."""
-
-    loud: ClassVar[float] = math.inf
-
-
-FIT, MEAN = AdaptiveGradientSolver(), Mean()
+FIT, CONSTANT = AdaptiveGradientSolver(), ConstantSolver()
 CLASSES = (KernelCode.LOGISTIC, KernelCode.SMOOTHED_HINGE)
 WALK, ONCE = "centred_gradient", 2
 """What a direction is; and the kind of `SHARES` whose model is one step along it."""
@@ -87,9 +80,10 @@ class SubspaceDescentSolver(Solver):
         k = 2 if problem.intercept and slopes > 3 and noise < FINE else 1
         kind = 1 + (loss.kernel_code in CLASSES) if noise * smooth_and_steep(loss)[1] > LOUD else 0
         level, evidence, fitting = SHARES[kind]
-        small, menu, first = spanned(problem, k), prices.restricted(k), Plan(MEAN.name, (), {})
+        small, menu, first = spanned(problem, k), prices.restricted(k), Plan(CONSTANT.name, (), {})
         if problem.intercept:
-            first = MEAN.plan(problem, prices, Allowance.gdp(allowance.mu * math.sqrt(level)))
+            # The mean target whatever its noise: of the skewed ones of wide tables gradients that are cut lose up to a fifth of the gain.
+            first = level_plan(problem, prices, Allowance.gdp(allowance.mu * math.sqrt(level)))
         fit = FIT.plan(small, menu, Allowance.gdp(allowance.mu * math.sqrt(fitting / k)))
         path, fits = dict(fit.settings), [query for query in fit.queries if query.name != "means"] * k
         if kind == ONCE:
@@ -113,7 +107,7 @@ class SubspaceDescentSolver(Solver):
         matrix, level = np.zeros((p, small.dimension)), np.zeros(p)
         matrix[q:, k:] = 1.0
         if problem.intercept:
-            level = MEAN.run(problem, Plan(MEAN.name, (), plan.settings["level"]), curator).theta[:, 0]
+            level = CONSTANT.run(problem, Plan(CONSTANT.name, (), plan.settings["level"]), curator).theta[:, 0]
         about: dict[str, Any] = {"centre": np.zeros(p), "intercept_weight": TINY if problem.intercept else 1.0}
         classes = loss.kernel_code in CLASSES
         grid = edges(reach(problem), BINS - 1)
