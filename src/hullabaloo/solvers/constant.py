@@ -20,6 +20,8 @@ from hullabaloo.solvers.reference import Reference
 MEASURED, PLAIN = AdaptiveGradientSolver(), GradientSolver()
 """Fit the intercept, in a view of the records that holds the constant column alone: of residuals, whose gradients are worth measuring where noise is not low, and of
 the smoothed hinge, whose gradients any cut would bias."""
+LARGEST = {KernelCode.LOGISTIC: 0.5}
+"""|φ'| at most where it is asked for, at a chance of one half; of numbers, at 0, and of counts it is 1."""
 RATE, MEAN, LOUD = (0.8, 0.2), (0.7, 0.3), 0.025
 """Shares of μ² for two mean gradients of counts, as events are rarer than what they are counted against; for the sum of other targets and that of records, where their number is not public; and
 the noise of the mean of a squared loss's targets up to which it is taken. Beyond, gradients that are cut where most residuals lie are less noisy for narrow targets, but biased: at 0.025 both lose about 2 % of the constant's loss where
@@ -42,7 +44,7 @@ class ConstantSolver(Solver):
     Of a squared loss the mean derivative at 0 is minus the mean of the targets times m, of classes, ±1, half of that, and m is asked for where it is not public. Of a squared loss it is taken where noise is
     below `LOUD`; of classes the mean tells the log-odds, what noise could hide of either class counting as for events.
 
-    **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, or two sums over these, `|φ'|` at most `_largest` or 1 a record, at the
+    **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, or two sums over these, `|φ'|` at most `LARGEST` or 1 a record, at the
     allowance's price: `μ`-GDP, as squares of μ add up (Dong, Roth, Su 2022); slopes are public.
     """
 
@@ -70,18 +72,7 @@ class ConstantSolver(Solver):
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
-        clip = _largest(problem)
-        about: dict[str, dict[str, Any]] = {"gradient": {"loss": problem.loss, "clip": clip}, "means": {}}
-        bought = tuple(
-            prices.restricted(0).price(name, mu=allowance.mu * math.sqrt(share), **about[name])
-            for name, share in _sums(problem)
-        )
-        noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
-        if bought and (problem.loss.kernel_code != KernelCode.SQUARED or _mean_noise(noise) <= LOUD):
-            reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
-            return Plan(self.name, bought, {"sums": noise}, reason)
-        inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
-        return Plan(self.name, inner.queries, inner.settings, "the best constant, every slope 0")
+        return level_plan(problem, prices, allowance, LOUD)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The intercept, last."""
@@ -101,9 +92,20 @@ class ConstantSolver(Solver):
         return signal + _solver(problem).predicted_risk(alone(problem), plan)
 
 
-def _largest(problem: Problem) -> float:
-    """|φ'| at most where it is asked for: of classes at a chance of one half, of numbers at 0."""
-    return 0.5 if problem.loss.kernel_code == KernelCode.LOGISTIC else 1.0
+def level_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, loud: float = math.inf) -> Plan:
+    """The queries of the intercept; of a squared loss gradients are measured where the noise of the mean target is above `loud`."""
+    clip = LARGEST.get(problem.loss.kernel_code, 1.0)
+    about: dict[str, dict[str, Any]] = {"gradient": {"loss": problem.loss, "clip": clip}, "means": {}}
+    bought = tuple(
+        prices.restricted(0).price(name, mu=allowance.mu * math.sqrt(share), **about[name])
+        for name, share in _sums(problem)
+    )
+    noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
+    if bought and (problem.loss.kernel_code != KernelCode.SQUARED or _mean_noise(noise) <= loud):
+        reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
+        return Plan(ConstantSolver.name, bought, {"sums": noise}, reason)
+    inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
+    return Plan(ConstantSolver.name, inner.queries, inner.settings, "the best constant, every slope 0")
 
 
 def _sums(problem: Problem) -> tuple[tuple[str, float], ...]:
@@ -123,28 +125,28 @@ def _mean_noise(noise: tuple[float, ...], level: float = USUAL_LEVEL) -> float:
 
 def _mean(problem: Problem, noise: tuple[float, ...], curator: Answers) -> float:
     """The mean target, drawn to the middle of the range by what noise hides of it; of classes its log-odds."""
-    total, weight = -float(curator.answer("gradient", np.zeros(1))[0]) / _largest(problem), 1.0
+    code, total, weight = problem.loss.kernel_code, -float(curator.answer("gradient", np.zeros(1))[0]), 1.0
     if not problem.alike:
         weight = max(float(curator.answer("means")[-1]), LEAST * noise[1])
-    level = min(max(total / weight, -1.0), 1.0)
+    level = min(max(total / LARGEST.get(code, 1.0) / weight, -1.0), 1.0)
     hidden = _mean_noise(noise, abs(level)) / weight
     level /= 1.0 + (_mean_noise(noise) / weight / USUAL_LEVEL) ** 2
-    if problem.loss.kernel_code == KernelCode.SQUARED:
+    if code == KernelCode.SQUARED:
         return level
-    low, high = problem.loss.intercept_bounds
-    return min(max(math.log(math.hypot(1.0 + level, hidden) / math.hypot(1.0 - level, hidden)), low), high)
+    odds = math.hypot(1.0 + level, hidden) / math.hypot(1.0 - level, hidden)
+    return float(np.clip(math.log(odds), *problem.loss.intercept_bounds))
 
 
 def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> float:
     """The log-rate that the mean derivatives at both ends give."""
-    low, high = problem.loss.intercept_bounds
     highest = -problem.offset_bound  # beyond which a rate exceeds 1, as no count does
-    levels = np.array([min(low, highest - 1.0), highest])
+    levels = np.array([min(problem.loss.intercept_bounds[0], highest - 1.0), highest])
     rates = np.exp(levels)
     first, second = (float(curator.answer("gradient", np.array([b]))[0]) for b in levels)
     whole = (second - first) / (rates[1] - rates[0])
     events = math.hypot(max(rates[0] * whole - first, 0.0), noise[0])
-    return min(max(math.log(events / math.hypot(max(whole, 0.0), noise[1])), low), high)
+    rate = events / math.hypot(max(whole, 0.0), noise[1])
+    return float(np.clip(math.log(rate), *problem.loss.intercept_bounds))
 
 
 def _noise(problem: Problem, plan: Plan) -> float:
