@@ -176,4 +176,4 @@ class RidgePath:
             far += level**2 - 2.0 * level * (moved + 0.5 * own)  # moved + own/2 = θ + v at the intercept
         fitted = gain - grid * squares  # θᵀG̃θ = θᵀ(b̃ − λDθ)
         risk = 0.5 * fitted - gain + optimism + t2 * trace
-        return risk, np.sqrt(t2 * far + s2 * np.maximum(frobenius, 0.0))
+        return risk, np.sqrt(t2 * np.maximum(far, 0.0) + s2 * np.maximum(frobenius, 0.0))
