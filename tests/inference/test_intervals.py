@@ -401,3 +401,29 @@ def test_a_move_or_a_curvature_that_noise_hides_is_not_taken_for_none(changed: d
     told = inference(seen(model, curvature, np.zeros(5), **changed))
     assert not told.told
     assert "noise" in told.reason
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor, hb.LogisticRegression, hb.PoissonRegressor])
+def test_whatever_noise_makes_of_a_curvature_what_is_told_are_numbers_or_a_reason(kind: Any, intercept: bool) -> None:
+    """None at all, one below 0, one of a part of the directions, and next to none that next to no noise hides: an error or a warning would come after the charge."""
+    X, y = table(20_000)
+    target: dict[Any, Any] = {
+        hb.LogisticRegression: {"classes": {"y": [0, 1]}},
+        hb.PoissonRegressor: {"target": (0, 4)},
+    }
+    made = kind(
+        budget=hb.Budget(3.0, 1e-8),
+        domain=domain(**target.get(kind, {})),
+        solver="preconditioned_gradient",
+        inference=True,
+        fit_intercept=intercept,
+        test_key=KEY,
+    ).fit(X, labels(X) if kind in target else y)
+    one = np.eye(4 + intercept)
+    for curvature in (0.0 * one, -one, one - 2.0 * one[0], np.outer(one[0], one[0]), 1e-5 * one, 1e-300 * one):
+        for noise in (0.0, 1e-12, 0.3):
+            model = seen(made, 0.5 * (curvature + curvature.T), 0.01 * one[0], curvature_noise=noise)
+            told = inference(model)
+            for row in rows_of(model, told, 0.95):
+                assert row.reason or not told.told or math.isfinite(row.high - row.low)

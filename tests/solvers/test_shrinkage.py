@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hullabaloo.solvers.moments.shrinkage import INFINITE, SLOPELESS, RidgePath, choose_ridge, normalised
+from hullabaloo.solvers.moments.shrinkage import INFINITE, SLOPELESS, Normalised, RidgePath, choose_ridge, normalised
 from tests.solvers.tables import noisy_moments, table
 
 
@@ -86,6 +86,21 @@ def test_slopes_that_are_noise_do_not_pass_for_better_than_the_mean() -> None:
             theta = path.inverse(ridge.strength) @ facts.cross / data.facts.norm_l2
             found.append(float(np.mean((X @ theta - Y[:, 0]) ** 2)))
     assert np.mean(lost[True]) < 0.7 * np.mean(lost[False])
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_the_error_of_what_is_next_to_the_mean_is_a_number(free: bool) -> None:
+    """Where slopes are next to nothing the difference to the mean is what rounding left of it, and no less than none: 4 000 releases of narrow columns, fixed seed."""
+    rng, errors = np.random.default_rng(5), []
+    for _ in range(4_000):
+        size = np.append(10.0 ** rng.uniform(-4.0, -2.0), 1.0)
+        columns, cross = rng.normal(size=(2, 3)), rng.normal(size=2)
+        gram = (columns @ columns.T + 1e-3 * np.eye(2)) * np.outer(size, size)
+        noise, cross_noise = 10.0 ** rng.uniform(-5.0, -2.0), 10.0 ** rng.uniform(-1.0, 1.0)
+        path = RidgePath(Normalised(gram, cross * size, noise, cross_noise, True, 0.0), free_intercept=free)
+        level = path.middle / path.corner
+        errors.append(path.risk(path.floor + np.append(np.geomspace(1e-6, 1e2, 20), SLOPELESS), level)[1])
+    assert np.min(errors) >= 0.0
 
 
 def test_without_noise_nothing_is_added() -> None:

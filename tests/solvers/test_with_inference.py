@@ -18,7 +18,7 @@ from hullabaloo.inference.fit_quality import total
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.privacy import Allowance, Budget
+from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
@@ -639,3 +639,15 @@ def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> Non
         plan = WithInference(SOLVERS[name], share).plan(posed, tables.prices(data, posed), allowance)
         assert allowance.takes(plan.event)
         assert not Allowance(Budget(0.998, 1e-8)).takes(plan.event)
+
+
+@pytest.mark.parametrize("name", ["objective_perturbation", "frank_wolfe"])
+@pytest.mark.parametrize("rule", ["basic", "renyi"])
+def test_costs_that_do_not_add_up_as_squares_stay_within_a_filter(name: str, rule: str) -> None:
+    """What is planned beside the inference's own cost is what a ledger of this rule takes, at small and large budgets of both relations."""
+    data = tables.table(20_000, 3, intercept=True)
+    for relation, epsilon in [(Neighbours.REPLACE_ONE, 0.8), (Neighbours.ADD_OR_REMOVE, 8.0)]:
+        posed = tables.problem(data, relation, constraint=L1Ball(2.0) if name == "frank_wolfe" else None)
+        allowance = Allowance(Budget(epsilon, 1e-8), rule)
+        plan = WithInference(SOLVERS[name], 0.6).plan(posed, tables.prices(data, posed), allowance)
+        assert allowance.takes(plan.event)

@@ -292,9 +292,9 @@ class FromScore:
         mean, facts = float(np.trace(found.curvature) / np.sum(found.scale**2)), model.encoding.facts
         bent = np.clip(model.loss.second_derivative(ends @ found.point, np.ones(len(ends))), mean, max(mean, 1.0))
         copies = facts.records_per_unit if found.errors in ("unit", "bound") else 1
-        heavy = bent * facts.max_weight * copies / found.counted
-        self.longest: Array = np.sqrt(heavy)[:, None] * (ends @ found.matrix)
-        self.aside: Array = heavy * (((ends - ends[0]) @ self.theta) ** 2 + found.residual / bent)
+        heaviest = facts.max_weight * copies / found.counted
+        self.longest: Array = np.sqrt(heaviest * bent)[:, None] * (ends @ found.matrix)
+        self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
 
     def _law(self, made: ScoreStep, sampling: Array) -> Debiased:
         """The step's law, given the covariance of what of the score is not privacy's noise."""
@@ -330,8 +330,8 @@ class FromScore:
         how they differ from usual ones, as if the column said nothing there, or twice as much, and to a usual φ' besides, each to either side: a uniform law, of a third of the square.
         """
         seen, shares = self._at_ends(functions)
-        moves = seen[:, None] ** 2 / np.maximum(shares, 1e-300) * self.aside
-        return np.asarray(np.max(moves, axis=1, initial=0.0, where=FEW * shares > seen[:, None]) / 12.0)
+        moves = np.divide(seen[:, None] ** 2, shares, out=0.0 * shares, where=FEW * shares > np.abs(seen)[:, None])
+        return np.asarray(np.max(moves * self.aside, axis=1, initial=0.0) / 12.0)
 
     def spared(self, functions: Array) -> Array:
         """What of the variance for shortening, `lean`, `functions @ θ` do not need, (m,): shortening takes a share κ of their information, and what it takes says anything from none to twice of them.
