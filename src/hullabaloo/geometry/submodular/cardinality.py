@@ -54,7 +54,7 @@ class HasCardinalityForm(SetFunction, HasProximalForm):
 
 
 class _Sorted(HasCardinalityForm):
-    """Whose prox and Gaussian width are those of a sum of sorted magnitudes."""
+    """Whose prox and Gaussian width are those of a sum of sorted magnitudes: all but the plain number of columns."""
 
     __slots__ = ()
 
