@@ -57,7 +57,7 @@ def words(problem: Problem) -> tuple[str, str]:
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
-HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that a handful of records decide"
+HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
 APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone"
 LOUD = "it tells no total whose error is above 0.13"
