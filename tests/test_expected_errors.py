@@ -123,7 +123,9 @@ def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
     ):
         assert model.price(n).errors == ()
         assert "expected standard error" not in str(model.price(n))
-    assert "that one or two records could decide" in str(posed(hb.LinearRegression).price(N)), "which a fit may withhold"
+    assert "that one or two records could decide" in str(posed(hb.LinearRegression).price(N)), (
+        "which a fit may withhold"
+    )
     assert "known after the fit alone" in str(posed(hb.LogisticRegression).price(N))
     assert "known after the fit alone" not in str(posed(hb.LinearRegression).price(N))
     for model, conditions in ((posed(hb.LinearRegression), 2), (posed(hb.LogisticRegression), 3)):
