@@ -140,9 +140,8 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
     asked, without = inferring(task, context)
     solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
     if totals is not None:
-        tries = (
-            replace(totals, mu=0.8**k * totals.mu) for k in range(20)
-        )  # other events than Gaussian noise may add up to more
+        # Other events than Gaussian noise may add up to more.
+        tries = (replace(totals, mu=0.8**k * totals.mu) for k in range(20))
         totals = next((one for one in tries if whole.takes(compose(plan.event, one.event))), None)
         plan = plan if totals is None else replace(plan, queries=(*plan.queries, totals))
     if solver.name == CONSTANT and task.inference is not False:
