@@ -49,6 +49,44 @@ def test_a_dot_stands_where_its_interval_is_and_a_stroke_where_the_model_predict
     assert of == {"o": [1.0, 4.0, 8.0], "|": [4.0, 2.0]}  # the greatest effect is drawn last, on top
 
 
+def test_what_no_estimate_is_told_of_has_no_dot() -> None:
+    rows = [
+        {"name": "told", "coefficient": 1.0, "estimate": 2.0, "low": 1.0, "high": 3.0, "privacy_std": 0.5, "span": 1.0},
+        {
+            "name": "not",
+            "coefficient": 9.0,
+            "estimate": None,
+            "low": None,
+            "high": None,
+            "privacy_std": None,
+            "span": 1,
+        },
+    ]
+    figure = plots.draw_coefficients(rows, "y", 0.95)
+    drawn = figure.axes[0].lines
+    of = {mark: [float(line.get_xdata()[0]) for line in drawn if line.get_marker() == mark] for mark in ("o", "|")}
+    assert of == {"o": [2.0], "|": [1.0, 9.0]}
+    assert "no dot: no estimate is told" in words(figure)
+    assert "no dot" not in words(plots.draw_coefficients(rows[:1], "y", 0.95))
+
+
+@pytest.mark.parametrize("length", [1, 20, 45, 300])
+def test_words_lie_within_the_picture_and_levels_keep_labels_of_their_own(length: int) -> None:
+    names = [f"{'w' * length}=Married-{level}-spouse" for level in ("civ", "AF")]
+    rows = [
+        {"name": name, "coefficient": 1.0, "privacy_std": None, "low": None, "high": None, "span": 1.0}
+        for name in names
+    ]
+    measures = f"the log-odds of {'w' * length}"
+    figure = plots.draw_coefficients([{**row, "measures": measures} for row in rows], "y", 0.95)
+    axes = figure.axes[0]
+    figure.canvas.draw()
+    for text in (axes.xaxis.label, *axes.get_yticklabels()):
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+    assert len({text.get_text() for text in axes.get_yticklabels()}) == 2
+
+
 def test_guarantee(plain: Any, bare: Any) -> None:
     assert "quoted: ε = 1, δ = 1e-6" in words(hb.report.privacy_profile_plot(plain.statement_))
     assert "best attack" in words(hb.report.trade_off_plot(plain.statement_))

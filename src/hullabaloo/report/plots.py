@@ -56,6 +56,8 @@ def draw_coefficients(
     left_out, bars = len(bars) - MOST_ROWS, bars[:MOST_ROWS][::-1]
     figure, axes = new_figure(1.75 + 0.29 * max(len(bars), 1))
     z = float(ndtri(0.5 + confidence / 2.0))
+    beside = any(row.get("estimate") is not None for row in bars)
+    untold = [beside and all(row.get(part) is None for part in ("estimate", "low", "privacy_std")) for row in bars]
     for place, row in enumerate(bars):
         span, level = row["span"], [place, place]
         middle = _middle(row) * span
@@ -64,8 +66,9 @@ def draw_coefficients(
         if row["privacy_std"] is not None:
             half = z * row["privacy_std"] * span
             line(axes, [middle - half, middle + half], level, PALE, 8, 1, solid_capstyle="butt")
-        dots(axes, [middle], [place], BLUE, 5.5, 3)
-        if row.get("estimate") is not None:
+        if not untold[place]:
+            dots(axes, [middle], [place], BLUE, 5.5, 3)
+        if untold[place] or row.get("estimate") is not None:
             axes.plot([row["coefficient"] * span], [place], "|", color=ORANGE, ms=9, mew=1.6, zorder=4)
     axes.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
     axes.set_yticks(range(len(bars)), [shortened(str(row["name"])) for row in bars])
@@ -73,9 +76,8 @@ def draw_coefficients(
     axes.tick_params(axis="y", length=0)
     axes.set_axisbelow(True)
     axes.locator_params(axis="x", nbins=5)
-    beside = any(row.get("estimate") is not None for row in bars)
     dot = "dot: estimate; stroke: coefficient that predicts" if beside else "dot: released coefficient"
-    legend = [dot]
+    legend = [dot, "no dot: no estimate is told"] if any(untold) else [dot]
     if any(row["privacy_std"] is not None for row in bars):
         legend.append(f"bar: {100 * confidence:g} % privacy noise")
         if any(row["low"] is not None for row in bars):
@@ -85,7 +87,7 @@ def draw_coefficients(
     if not private:
         legend = ["NOT PRIVATE: do not share", *legend]
     measures = str(rows[0].get("measures", target)) if rows else target
-    x = f"change in {shortened(measures, 2 * _NAME)} over the declared range"
+    x = f"change in {shortened(measures, _NAME + 10)}\nover the declared range"
     frame(axes, "Released effects", "\n".join(legend), x=x, grid="x", place="right")
     return figure
 
@@ -222,6 +224,6 @@ def _require_private(statement: "PrivacyStatement", records: object) -> None:
 
 
 def shortened(name: str, most: int = _NAME) -> str:
-    """A label that fits, and that matplotlib does not take for a formula."""
-    text = name if len(name) <= most else name[: most - 1] + "…"
+    """A label that fits, both of its ends kept, as levels of one category differ in the last; and that matplotlib does not take for a formula."""
+    text = name if len(name) <= most else f"{name[: (most - 1) // 2]}…{name[-(most // 2) :]}"
     return text.replace("$", r"\$")
