@@ -188,6 +188,12 @@ def test_totals_of_several_classes_are_of_the_chances_brought_to_sum_1() -> None
         assert told is not None
         assert abs(chances[:, k].sum() / np.sum(y == k) - told[0]) < 4.0 * told[1] < 0.2
     assert "Predicted / observed total of kind=2" in dict(model.summary().header)
+    counts = np.bincount(y)
+    error = 0.25 * math.sqrt(np.prod(np.sort(counts)[:2]))  # the rarest class is within four of it of none
+    loud = tuple({**line, "totals error": error} if "totals off" in line else line for line in model.release_.trace)
+    noisy, rarest = replace(before, release=replace(model.release_, trace=loud)), int(np.argmin(counts))
+    assert [total(noisy, k) is None for k in range(3)] == [k == rarest for k in range(3)]
+    assert "noise hides it" in dict(quality(noisy))[f"Predicted / observed total of kind={rarest}"]
     lines = tuple(line for line in model.release_.trace if "totals off" not in line)
     assert len(lines) < len(model.release_.trace)
     assert total(replace(before, release=replace(model.release_, trace=lines)), 0) is None

@@ -119,6 +119,7 @@ def test_columns_that_hold_nothing_are_named_and_take_nothing_with_them() -> Non
     shown = str(rows[0])
     assert "not identified" in shown
     assert "nan" not in shown.lower()
+    assert [dict(one.header)["F test"].endswith("of what is identified") for one in rows] == [True, False]
 
 
 def test_a_sampling_error_that_noise_hides_is_not_called_0() -> None:

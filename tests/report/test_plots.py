@@ -83,7 +83,7 @@ def test_words_lie_within_the_picture_and_levels_keep_labels_of_their_own(length
     figure.canvas.draw()
     for text in (axes.xaxis.label, *axes.get_yticklabels()):
         box = text.get_window_extent()
-        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
     assert len({text.get_text() for text in axes.get_yticklabels()}) == 2
 
 

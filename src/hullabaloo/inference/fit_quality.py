@@ -55,10 +55,14 @@ UNTOLD = "not told; hb.evaluate tells {}"
 def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     """Lines of the summary's header, of each target."""
     names, score = model.encoding.facts.targets, model.release.score
-    for k, name in enumerate(names if model.release.scores else ()):
-        of, told = total(model, k), f" of {name}" * (len(names) > 1)
-        if of is not None:
-            yield f"Predicted / observed total{told}", _range(of[0], QUANTILE * of[1], WIDEST)
+    totals = [total(model, k) for k in range(len(model.release.scores))]
+    for name, of in zip(names, totals, strict=False):
+        if any(totals):  # of several, one is not left out without a word
+            value, error = of or (math.nan, math.inf)
+            yield (
+                f"Predicted / observed total{f' of {name}' * (len(names) > 1)}",
+                _range(value, QUANTILE * error, WIDEST),
+            )
     if isinstance(model.loss, Logistic | Poisson):
         yield "Pseudo-R²", UNTOLD.format("log_loss" if isinstance(model.loss, Logistic) else "poisson_deviance")
     if not isinstance(model.loss, Squared):

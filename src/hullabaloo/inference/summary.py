@@ -180,7 +180,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
     words.append(ADJUSTED * (adjust is not None))
     words += [HELD_UP for line in model.release.trace if "held up" in line]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
-    header = tuple(_header(model, known, any(map(math.isfinite, compress((row.low for row in rows), single)))))
+    header = tuple(_header(model, known, list(compress(rows, single))))
     made = Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
     unseen = len(rows) - len(made.shown)
     told = (
@@ -296,8 +296,8 @@ def _exponential(row: Row) -> Row:
     return replace(row, **(size | errors))
 
 
-def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[str, str]]:
-    """What was fitted, on how much, for what price, and how well it fits as far as that is released; an F test where `some` slope is told."""
+def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterator[tuple[str, str]]:
+    """What was fitted, on how much, for what price, and how well it fits as far as that is released; an F test where some slope is told, of those that are."""
     release, encoding, single = model.release, model.encoding, len(model.encoding.facts.targets) == 1
     statement, target = release.statement, encoding.targets[0]
     yield "Model", model.name
@@ -319,11 +319,9 @@ def _header(model: FittedModel, known: Inference, some: bool) -> Iterator[tuple[
     yield from quality(model)
     if known.told and single:
         test = slopes(model, known.told[0], encoding.facts.targets[0])
-        if not test.reason and some:
-            yield (
-                "F test",
-                f"F({test.df}, {test.df_residual:,.0f}) = {test.statistic:.4g}, P {probability(test.p_value)}",
-            )
+        if not test.reason and any(math.isfinite(row.low) for row in slopes_):
+            tested = f"F({test.df}, {test.df_residual:,.0f}) = {test.statistic:.4g}, P {probability(test.p_value)}"
+            yield "F test", tested + ", of what is identified" * (not all(row.identified for row in slopes_))
 
 
 def _zeros(model: FittedModel) -> str:
