@@ -168,6 +168,7 @@ def test_for_scripts_every_release_is_an_object_on_its_line(run: Run, files: Pat
 def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
     (files / "events.csv").unlink()
     done = run("stream", "events.csv", *KEPT, *RECORDED, "--price")
+    assert ("Note: the fit tells no error of a column that" in done.out) == ("Expected standard errors" in done.out)
     assert done.code == 0, done.err
     for said in (
         "once, for all releases together",

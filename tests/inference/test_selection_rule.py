@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import false_discovery_control, norm
 
 import hullabaloo as hb
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.selection_rule import SelectionRule
 from hullabaloo.inference.summary import rows_of
@@ -146,6 +146,22 @@ def test_without_noise_nothing_is_left_out_unless_asked() -> None:
 def test_what_has_no_valid_rule_is_refused_before_the_charge(kind: Any, asked: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidParameter, match=says):
         kind(budget=hb.Budget(1.0, 1e-6), domain=DOMAIN, **asked).price(n=1_000)
+
+
+def test_a_price_says_that_its_gain_is_that_before_selection() -> None:
+    """At a budget at which the fit keeps most of the gain nothing is selected: R² is that of the mean."""
+    asked = {"constraint": hb.L1Ball(2.0), "budget": hb.Budget(1.0, 1e-6), "domain": DOMAIN, "solver": "moments"}
+    prices = [str(hb.Lasso(selection=rule, **asked).price(n=3_000)) for rule in (None, "fdr")]
+    assert ["before selection" in said for said in prices] == [False, True]
+    assert all("expected to keep" in said for said in prices)
+
+
+@pytest.mark.parametrize("rule", ["fdr", "bound"])
+def test_a_refusal_names_the_rule_that_asks_for_errors(rule: str) -> None:
+    few = hb.Lasso(constraint=hb.L1Ball(1.0), selection=rule, budget=hb.Budget(0.3, 1e-6), domain=DOMAIN)
+    with pytest.raises(CapabilityError, match=r"by inference= or selection=.*inference=False, selection=None"):
+        few.set_params(solver="gradient").price(n=1_000)
+    assert "no errors" not in str(few.set_params(inference=False, selection=None).price(n=1_000))
 
 
 def test_a_search_compares_models_of_all_columns() -> None:

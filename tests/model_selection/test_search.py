@@ -84,6 +84,16 @@ def test_the_statement_is_the_models_and_says_what_must_stay_hidden():
     }
 
 
+def test_a_searched_model_says_why_it_tells_no_errors():
+    """None is asked for by anybody: a search has no inference to leave out."""
+    x, y = data(2_000)
+    for solver, buys_none in (("gradient", True), ("moments", False)):
+        search = ridge()
+        said = str(search.set_params(estimator=search.estimator.set_params(solver=solver)).fit(x, y).summary())
+        assert ("A search buys no errors" in said) == buys_none
+        assert "not asked for" not in said
+
+
 def test_the_best_estimator_is_an_ordinary_one(tmp_path):
     x, y = data(2_000)
     search = ridge().fit(x, y)

@@ -190,6 +190,21 @@ def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
     assert "no errors of coefficients" in price(most + 1)
 
 
+@pytest.mark.parametrize(("columns", "records"), [(4, 500), (4, 3_000), (31, 1_000)])
+def test_so_many_times_the_records_are_enough_and_the_epsilon_no_less(columns: int, records: int) -> None:
+    """Noise falls in proportion to the records, and more slowly in ε."""
+    domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(columns)}, target=(-1, 1), indicators=False)
+
+    def price(epsilon: float, n: float) -> str:
+        model = hb.LinearRegression(budget=hb.Budget(epsilon, 1e-6), domain=domain, solver="gradient")
+        return str(model.price(n=math.ceil(n)))
+
+    factor = float(re.findall(r"helps: ([\d.]+) times the records, or at least as many times", price(0.5, records))[0])
+    assert "no errors of coefficients" not in price(0.5, factor * records)
+    assert "no errors of coefficients" in price(0.5, 0.9 * factor * records)
+    assert "no errors of coefficients" in price(0.9 * 0.5 * factor, records)
+
+
 def test_a_share_that_leaves_the_fit_too_little_is_refused_and_never_advised() -> None:
     X, y = table(500)
     with pytest.raises(InvalidParameter, match=r"up to 0\.8: the coefficients take the rest"):
@@ -197,7 +212,7 @@ def test_a_share_that_leaves_the_fit_too_little_is_refused_and_never_advised() -
     priced = hb.LinearRegression(
         budget=hb.Budget(0.6, 1e-8), domain=hb.Domain(**DOMAIN, target=(-4, 4)), solver="gradient"
     )
-    assert re.search(r"about 1\.2 times the epsilon", str(priced.price(n=5_000)))  # or a share of 0.87
+    assert re.search(r"helps: 1\.2 times the records", str(priced.price(n=5_000)))  # or a share of 0.87
 
 
 def test_units_of_many_records_say_so_and_what_helps() -> None:

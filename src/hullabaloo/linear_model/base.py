@@ -32,7 +32,7 @@ from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release, terms_of, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
 from hullabaloo.release.planned import Task, fit, prepare
-from hullabaloo.release.price import Price, price
+from hullabaloo.release.price import UNSELECTED, Price, price
 from hullabaloo.release.public_table import public_table
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
@@ -240,7 +240,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         encoding = self._encoding(feature_names, n_features)
         if isinstance(n, int) and n >= 2**63:
             positive("n", n, "a number of records", highest=2.0**63)
-        return price(prepare(self._task(encoding), encoding, n), {} if known is None else known)
+        told = price(prepare(self._task(encoding), encoding, n), {} if known is None else known)
+        return told if self.selection is None else replace(told, notes=(UNSELECTED, *told.notes))
 
     def refit(
         self,

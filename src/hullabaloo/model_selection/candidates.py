@@ -24,6 +24,7 @@ from hullabaloo.privacy import Budget
 from hullabaloo.release import ReleaseRequest, found, prepare, shown
 
 MOST = 1_000
+UNTOLD = "A search buys no errors: another fit with the settings that it chose, a charge of its own, tells them."
 _FIXED = {
     "budget": "the search has one budget for all its runs",
     "inference": "a search releases the best model alone; fit it again for errors",
@@ -236,7 +237,7 @@ def contend(
             task = replace(model._task(encoding), key=terms.key, inference=False, held=False)
             if not terms.count_is_public:
                 task = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": trained}))
-            fit = prepare(task, encoding, trained if terms.count_is_public else None)
+            fit = replace(prepare(task, encoding, trained if terms.count_is_public else None), without=UNTOLD)
             score = SearchMetric.of(encoding, task.loss, metric)
             query = score_quote(encoding, terms.neighbours, held, mu=fit.allowance.mu, **score.chosen.question)
             error = score.error(score_noise(query))

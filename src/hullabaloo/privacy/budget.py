@@ -51,7 +51,7 @@ class Budget:
                 raise BudgetError(
                     f"Budget(epsilon={eps:g}) states no delta. Delta bounds the probability that the guarantee fails "
                     "altogether, so it has no safe default: choose it well below one over the number of records, for example "
-                    f"1/n² (for ten thousand records: Budget({eps:g}, 1e-8))."
+                    f"1/n² (for ten thousand records: Budget({eps:g}, 1e-8), in a shell --delta 1e-8)."
                 )
             delta = 0.0
         dlt = _number("delta", delta)

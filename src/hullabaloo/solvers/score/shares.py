@@ -65,7 +65,7 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
     larger = (
         f"inference={enough:.2f}, a larger share of the budget than {share:g}"
         if enough <= LARGEST_SHARE
-        else f"about {excess:,.{int(excess < 10.0)}f} times the epsilon"
+        else f"{math.ceil(10.0 * excess) / 10.0:,.10g} times the records, or at least as many times the epsilon"
     )
     units = "; a smaller records_per_unit, or a table that is an aggregate of one record a unit" if m > 1 else ""
     most = int(q / (loud / LOUDEST) ** (2.0 / 3.0))
@@ -81,5 +81,6 @@ def refuse(why: str, helps: str) -> None:
     """
     if why:
         raise CapabilityError(
-            f"Inference was asked for, but {why}. Nothing was charged or read. {helps}{' ' * bool(helps)}Or leave it out: inference=False."
+            f"Inference was asked for, by inference= or selection=, but {why}. Nothing was charged or read. {helps}{' ' * bool(helps)}Or leave both out: "
+            "inference=False, selection=None."
         )
