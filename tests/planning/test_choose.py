@@ -259,3 +259,12 @@ class Corners(ConvexSet, HasVertices):
 
     def vertex_scores(self, g: Any) -> Any:
         return self.ball.vertex_scores(g)
+
+
+@pytest.mark.parametrize(("records", "epsilon"), [(18_159, 1.0), (2_000, 0.5), (100_000, 1.0)])
+def test_what_a_plan_says_of_auto_is_of_a_fit_without_errors(records: int, epsilon: float) -> None:
+    domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), indicators=False)
+    terms = {"domain": domain, "budget": hb.Budget(epsilon, 1e-9)}
+    found = hb.plan(n=records, **terms)
+    assert hb.LinearRegression(inference=False, **terms).price(n=records).solver == found.chosen
+    assert "of a fit without errors" in str(found)

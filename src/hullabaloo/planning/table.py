@@ -24,6 +24,7 @@ NOTHING = 1e-12
 
 UNCONFIRMED = "Forecasts are of synthetic tables, whose records confirm next to nothing of the public table: they hold where it is wrong, and where it is right more is kept"
 
+UNTOLD = "That is of a fit without errors (inference=False). Where errors are told they take part of the budget, and auto may take another: price says which."
 HEAD = ("solver", "keeps", "excess risk", "harm", "formula", "bound", "answers", "epsilon")
 
 
@@ -160,7 +161,7 @@ class PlanTable(Printed):
 
     def notes(self) -> list[str]:
         """Sentences below the table."""
-        lines = [f"auto takes {self.chosen}: {self.why}."]
+        lines = [f"auto takes {self.chosen}: {self.why}.", UNTOLD]
         if self.constant and all(value <= NOTHING for _, value in self.constant):
             lines.append(
                 "On synthetic tables of this domain the penalty or set leaves nothing better than a constant, so there is nothing to keep, "
