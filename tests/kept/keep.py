@@ -202,9 +202,7 @@ def main() -> int:
     """Write what is missing, and what is kept only if asked: it was written by older code, which is the point of it."""
     anew = not KEPT.exists() or "--anew" in sys.argv
     KEPT.mkdir(exist_ok=True)
-    told: dict[str, Any] = (
-        json.loads((KEPT / "numbers.json").read_text()) if (KEPT / "numbers.json").exists() else {}
-    )
+    told: dict[str, Any] = json.loads((KEPT / "numbers.json").read_text()) if (KEPT / "numbers.json").exists() else {}
     if anew:
         told = {name: one for name, one in told.items() if name.startswith(("ledger-", "told-earlier"))}
     (KEPT / "key").write_bytes(SECRET)
