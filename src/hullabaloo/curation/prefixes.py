@@ -60,10 +60,9 @@ class PrefixProcess(Process):
     def __init__(self, task: Task, refits: Refits) -> None:
         self.schedule, self.event = refits.schedule, refits.event
         self.task, self.refits = task, refits
-        # A digest of the settings tells other settings from other plans for the same; of "auto" what it took, from which fit on.
+        # A digest of the settings tells other settings from other plans for the same; and "auto" stays with what it took.
         taken = [fit.task.solver for fit in refits.fits if task.solver == "auto"]
-        changes = [[step, one] for step, one in enumerate(taken) if not step or one != taken[step - 1]]
-        self.public = {SETTINGS: self._digest(), SOLVERS: changes}
+        self.public = {SETTINGS: self._digest(), SOLVERS: taken}
         self._parts: list[Rows] = []
         self._position = 0
         self._release: Release | None = None

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import Snapshot
@@ -22,7 +21,7 @@ class Process(ABC):
     # what all releases up to the horizon cost together; charged before the first record is read
     event: Event
     # for the state file, JSON-ready, beside what the stream says of itself: of plans that a later version may not come to by itself
-    public: Mapping[str, Any] = MappingProxyType({})
+    public: Mapping[str, object] = MappingProxyType({})
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A stream under way holds private records or their sums and cannot be pickled or copied.")

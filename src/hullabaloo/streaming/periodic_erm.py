@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -14,7 +15,7 @@ from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
 from hullabaloo.data import ClassTarget, Encoding, TargetScale, table_of
 from hullabaloo.durable.journal import SOLVERS, last_save
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import Around, offers
@@ -167,12 +168,13 @@ class PeriodicERM(Around, PrivateStream):
             every = spacing(self.rule, task, encoding, whole(self.horizon))
         schedule = Schedule.of(whole(self.horizon), whole(every))
         self._every, begun = schedule.every, last_save(self.state, self.key_file)
-        taken = () if begun is None else begun.public.get(SOLVERS, ())
-        process = PrefixProcess(task, planned(task, encoding, schedule, taken))
-        # By the plan with which the state was begun, where this version knows it: the fingerprint says which it was.
-        if begun is not None and begun.fingerprint != process.fingerprint and self._telling:
-            before = PrefixProcess(task, planned(replace(task, earlier=True), encoding, schedule))
-            return before if before.fingerprint == begun.fingerprint else process
+        process = PrefixProcess(task, planned(task, encoding, schedule))
+        if begun is not None and begun.fingerprint != process.fingerprint:
+            # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
+            for one, taken in ((task, begun.public.get(SOLVERS, ())), (replace(task, earlier=True), ())):
+                with suppress(HullabalooError):  # of other settings than these
+                    before = PrefixProcess(task, planned(one, encoding, schedule, taken))
+                    process = before if before.fingerprint == begun.fingerprint else process
         return process
 
     @property

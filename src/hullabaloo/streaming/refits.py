@@ -28,12 +28,12 @@ REHEARSED = 8
 ROUGH = "preconditioned_gradient"
 
 
-def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[tuple[int, str]] = ()) -> Refits:
+def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[str] = ()) -> Refits:
     """Plan every release; reads, draws and charges nothing.
 
     Args:
         task, encoding, schedule: of the stream.
-        begun: from which fit on which solver was taken when the stream was begun; without it "auto" chooses.
+        begun: the fits' solvers as "auto" took them when the stream was begun; without them it chooses.
 
     Raises:
         InvalidParameter: more than `MOST` fits.
@@ -49,7 +49,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[
         )
     positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
     budgets = _budgets(task, positions)
-    solvers = _solvers(task, encoding, positions, budgets) if not begun else _listed(begun, len(positions))
+    solvers = list(begun) if len(begun) == len(positions) else _solvers(task, encoding, positions, budgets)
     each = replace(task, inference="auto") if task.inference is True else task  # of those that can
     fits = tuple(
         prepare(_alone(replace(each, solver=solver), position, budget, step), encoding, position)
@@ -161,11 +161,6 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
             best = _best(plan_context(_alone(task, position, budget, 0), encoding, position))
         chosen.append(best)
     return chosen
-
-
-def _listed(begun: Sequence[tuple[int, str]], steps: int) -> list[str | Solver]:
-    """The solver of each release, from where each was taken first."""
-    return [next(one for first, one in reversed(begun) if first <= step) for step in range(steps)]
 
 
 def favours(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:

@@ -92,8 +92,8 @@ class WithInference(Solver):
         refuse(*refusal(problem, prices, allowance, self.share))
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
-        gaussian = all(isinstance(query.event, GaussianEvent) for query in draft.queries)
-        if not (gaussian or self.earlier):  # no part of ε is the right one
+        # Of other noise no part of ε is the right one.
+        if not (self.earlier or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
