@@ -113,6 +113,22 @@ def test_a_price_says_that_it_counts_every_record() -> None:
         assert any("without a target" in note for note in notes) == said
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_their_number_declared_a_release_is_that_of_the_records_with_a_target(kind: str) -> None:
+    """Under add-or-remove, where it may be: the same plan, queries and noise; what others add to every sum is 0."""
+    estimator, target, y, gone = KINDS[kind]
+    holes = table(np.where(GAP, np.nan if isinstance(gone, float) else gone, y))
+    declared = {**COMMON, "records": int((~GAP).sum())}
+    given = {"budget": hb.Budget(1.0, 1e-6), "neighbours": "add-or-remove", "test_key": bytes(range(32))}
+    found = []
+    for missing, rows in (("drop", holes), ("fill", table(y)[~GAP])):
+        domain = hb.Domain(**{**declared, "missing_target": missing}, **target)
+        model = estimator(domain=domain, **given).fit(rows)
+        found.append((model.release_.plan["solver"], model.release_.theta))
+    assert found[0][0] == found[1][0]
+    assert np.allclose(found[0][1], found[1][1], rtol=1e-9, atol=1e-12)
+
+
 def weak(kind: str) -> tuple[pd.DataFrame, pd.DataFrame, type, dict]:
     """8 000 records of weak effects of which seven in eight have no target, and those that have one."""
     rng = np.random.default_rng(9)

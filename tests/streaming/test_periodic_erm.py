@@ -16,11 +16,12 @@ from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, correc
 from hullabaloo.curator.query import NoisySum
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
-from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased
+from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased, StateError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import PricedQueries
+from hullabaloo.release import planned as release_planned
 from hullabaloo.release.planned import allowance
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.refits import divided, planned, spacing
@@ -177,6 +178,73 @@ def test_other_shares_of_the_budget_are_another_stream(monkeypatch: pytest.Monke
         "hullabaloo.streaming.refits.divided", lambda positions: (1.0 / len(positions),) * len(positions)
     )
     assert fingerprint() != before
+
+
+def begun(path: Path, **changes: Any) -> PeriodicERM:
+    return PeriodicERM(linear(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
+
+
+def square(weight: float) -> Any:
+    return hb.custom_loss(lambda t: weight * t * t, of="residual", name="mine")
+
+
+@pytest.mark.parametrize("inference", [False, True])
+@pytest.mark.parametrize("solver", ["adaptive_gradient", "coordinate_descent", "greedy_coordinate_descent"])
+def test_a_version_that_buys_other_noise_refuses_and_says_why(
+    solver: str, inference: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever changed: the settings are the same by their digest, so that it is the plan. Nothing is charged."""
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("clinic", (budget := hb.Budget(100.0, 1e-6)))
+    about = {"budget": budget, "solver": solver, "inference": inference}
+    about |= {"ledger": ledger, "dataset": "clinic", "test_key": None}
+    with begun(tmp_path / "one.state", **about) as stream:
+        stream.partial_fit(records().iloc[:250])
+    price, left = PricedQueries.price, ledger.remaining("clinic").charges
+
+    def louder(self: Any, name: str, **asked: Any) -> Any:
+        share = {one: 0.9 * value for one, value in asked.items() if one in ("mu", "epsilon0")}
+        return price(self, name, **(asked | share))
+
+    monkeypatch.setattr(PricedQueries, "price", louder)
+    monkeypatch.setattr(release_planned, "_chosen", release_planned._chosen.__wrapped__)  # remembers no plan
+    with pytest.raises(StateError, match=r"of a version that under these settings asks other questions") as caught:
+        begun(tmp_path / "one.state", **about).begin()
+    assert "End it under the version that began it" in str(caught.value)
+    assert "custom loss" not in str(caught.value)
+    assert ledger.remaining("clinic").charges == left
+
+
+def test_other_settings_are_not_called_another_version(tmp_path: Path) -> None:
+    for name, first, second, said in (
+        ("loss", {"loss": square(0.5)}, {"loss": square(0.25)}, "settings of the same names differ in what they hold"),
+        ("budget", {}, {"budget": hb.Budget.gdp(19.0)}, "budget is .* there and .* here"),
+    ):
+        with begun(tmp_path / name, solver="gradient", **first) as stream:
+            stream.partial_fit(records().iloc[:250])
+        with pytest.raises(StateError, match=said) as caught:
+            begun(tmp_path / name, solver="gradient", **second).begin()
+        assert "of a version" not in str(caught.value)
+
+
+def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version whose planner would take another goes on with what the stream was begun with, to the same numbers."""
+    first = iter(["adaptive_gradient", "coordinate_descent", "coordinate_descent"])
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: next(first))
+    with begun(tmp_path / "one") as stream:
+        stream.partial_fit(records().iloc[:250])
+    whole = tmp_path / "whole"
+    whole.write_bytes((tmp_path / "one").read_bytes())
+    whole.chmod(0o600)
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "gradient")
+    taken = []
+    for path in (tmp_path / "one", whole, tmp_path / "fresh"):
+        stream = begun(path)
+        for stop in (400, 600):
+            stream.begin().partial_fit(records().iloc[stream.position_ : stop])
+            taken.append((stream.model_at().release_.plan["solver"], stream.coef_.tolist()))
+    assert [solver for solver, _ in taken] == ["coordinate_descent"] * 4 + ["gradient"] * 2
+    assert taken[:2] == taken[2:4]
 
 
 def test_a_stream_goes_on_from_its_state_file(tmp_path: Path) -> None:

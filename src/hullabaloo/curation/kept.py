@@ -10,7 +10,6 @@ from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.durable.journal import confirm, found_or_begun, pay, require_own
 from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
-from hullabaloo.errors import StateError
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
@@ -68,7 +67,7 @@ class Kept:
         try:
             dataset = None if terms.ledger is None else terms.dataset
             found, fresh = found_or_begun(file, plan.fingerprint, plan.public, dataset, _snapshot(drawn))
-            _require_this(file, found, plan)
+            require_own(file, found, plan.fingerprint, plan.public, dataset)
             charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh)
             key = terms.key or ReleaseKey.reopened(bytes.fromhex(found.snapshot.numbers["secret"]))  # type: ignore[union-attr]  # written with one
             kept = cls(plan, key, file, found, charge)
@@ -113,17 +112,6 @@ def _end_in(state: State) -> tuple[bool, Best | None]:
     best = state.snapshot.numbers["best"]
     kept = None if best is None else Best(int(best[0]), float(best[1]), Release.from_dict(best[2]))
     return bool(state.snapshot.numbers["ended"]), kept
-
-
-def _require_this(file: StateFile, found: State, plan: SearchPlan) -> None:
-    """Refuse the state of another search, and of one that an older version began."""
-    if found.public.get("format") in (1, 2):
-        raise StateError(
-            f"The state file {file.path} is of a search that hullabaloo {found.library} began, which saved every run: how often it did told how many runs "
-            "there were. This version keeps searches in another way and cannot go on with it. Nothing was read or charged. End that search with "
-            "the version that began it, or name a file that does not exist: that is another search, and another charge."
-        )
-    require_own(file, found, plan.fingerprint, plan.public, None if plan.terms.ledger is None else plan.terms.dataset)
 
 
 def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool) -> Charge:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.scoring import answer
 from hullabaloo.data.source import Rows
+from hullabaloo.durable.journal import SETTINGS, SOLVERS
 from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
@@ -59,6 +60,9 @@ class PrefixProcess(Process):
     def __init__(self, task: Task, refits: Refits) -> None:
         self.schedule, self.event = refits.schedule, refits.event
         self.task, self.refits = task, refits
+        # A digest of the settings tells other settings from other plans for the same; and "auto" stays with what it took.
+        taken = [fit.task.solver for fit in refits.fits if task.solver == "auto"]
+        self.public = {SETTINGS: self._digest(), SOLVERS: taken}
         self._parts: list[Rows] = []
         self._position = 0
         self._release: Release | None = None
@@ -66,6 +70,9 @@ class PrefixProcess(Process):
     @property
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on."""
+        return self._digest(fits=[fit.bought.event.to_dict() for fit in self.refits.fits])
+
+    def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem
         facts = {
             "format": FORMAT,
@@ -80,8 +87,8 @@ class PrefixProcess(Process):
             "constraint": None if problem.constraint is None else problem.constraint.to_dict(),
             "penalty": task.penalty.to_dict(),
             "schedule": self.schedule.to_dict(),
-            "fits": [fit.bought.event.to_dict() for fit in self.refits.fits],
             "test_key": task.key is not None,
+            **bought,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
 

@@ -1,6 +1,8 @@
 """What every stream has behind it: a process that takes encoded records and releases at public positions, and its exact state."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import Snapshot
@@ -18,6 +20,8 @@ class Process(ABC):
     schedule: Schedule
     # what all releases up to the horizon cost together; charged before the first record is read
     event: Event
+    # for the state file, JSON-ready, beside what the stream says of itself: of plans that a later version may not come to by itself
+    public: Mapping[str, object] = MappingProxyType({})
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A stream under way holds private records or their sums and cannot be pickled or copied.")

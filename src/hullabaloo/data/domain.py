@@ -30,7 +30,8 @@ class Domain:
       ``classes``: the labels, or ``{"column": [labels]}``; ``target_fill``: what a missing target counts as
       (default: the middle of the bounds, the first class).
     - ``missing_target``: ``"fill"``, or ``"drop"``: a record whose target is missing, unreadable or of an undeclared class (of several
-      targets, any of them) has the weight 0, as if it had been left out. How many records count is then private, and told with noise alone.
+      targets, any of them) has the weight 0, as if it had been left out. How many records count is then private, and told with noise alone; under add-or-remove
+      ``records`` is about how many of them have a target, and a release is that of a table of these alone.
     - ``transforms``: feature → log1p, log, log10, sqrt, square, abs or asinh, after clipping to the declared bounds.
     - ``interactions``: pairs of features whose encoded columns are multiplied.
     - ``indicators``: whether missing values get a column of their own (default yes; each feature may say otherwise).

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Self
 from uuid import uuid4
@@ -12,6 +13,14 @@ from hullabaloo.durable.sealed import Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge, Ledger, Stream
+
+SETTINGS, SOLVERS = "settings", "solvers"
+"""Public facts of a state that no setting of the user's names: a digest of all settings, which leaves out what they buy, and the solvers that were taken."""
+PLANNED = frozenset({SETTINGS, SOLVERS, "plans", "event"})
+"""Facts that a version works out from settings, or that sum them up."""
+HELD = (
+    "settings of the same names differ in what they hold, such as the slopes of a custom loss or the vertices of a set"
+)
 
 
 class Journal:
@@ -138,6 +147,14 @@ def confirm(save: State, ledger: Ledger | None) -> None:
         ledger.advance(save.dataset, save.stream, position=save.position, token=save.token, previous=save.previous)
 
 
+def last_save(path: str | os.PathLike[str] | None, key_file: str | os.PathLike[str] | None) -> State | None:
+    """What a stream's state file holds, for a plan that goes on as it was begun; None where there is none. Whether it may be gone on from, `Journal.begin` says."""
+    if path is None:
+        return None
+    with closing(StateFile(path, key_file)) as file:
+        return file.open()
+
+
 def found_or_begun(
     file: StateFile, fingerprint: str, public: Mapping[str, Any], dataset: str | None, snapshot: Snapshot | None = None
 ) -> tuple[State, bool]:
@@ -198,13 +215,19 @@ def require_own(
     here, there = (dict(json.loads(json.dumps(dict(one)))) for one in (public, found.public))
     if found.dataset != dataset:
         here, there = here | {"ledger's dataset": dataset}, there | {"ledger's dataset": found.dataset}
-    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
-    what = "; ".join(f"{name} is {there.get(name)!r} there and {here.get(name)!r} here" for name in names)
-    if not what and found.library == __version__:
-        what = "settings of the same names differ in what they hold, such as the slopes of a custom loss or the vertices of a set"
+    differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    named = [f"{one} is {there.get(one)!r} there and {here.get(one)!r} here" for one in differ if one not in PLANNED]
+    what, known = "; ".join(named), SETTINGS in there
+    other = found.library != __version__ or (SETTINGS not in differ if known else bool(differ))
+    if "format" in differ or (other and not what):
+        raise StateError(
+            f"The state file {file.path} was begun with hullabaloo {found.library}, of a version that under these settings asks other questions, with other noise, or keeps other things than "
+            f"this one{'' if known else f' (or {HELD})'}. What it has paid for are its own. Nothing was read or charged. End it under the version that began "
+            f"it, or name a file that does not exist: that is a new {file.kind}, and another charge."
+        )
     raise StateError(
         f"The state file {file.path} belongs to another {file.kind}: "
-        f"{what or f'it was begun with hullabaloo {found.library}, under settings that this version names differently'}. What it holds and its "
+        f"{what or HELD}. What it holds and its "
         "guarantee are those of the settings with which it was begun. Nothing was read or charged. Use those, or name a file that does "
         f"not exist to begin a new {file.kind}."
     )

@@ -52,6 +52,8 @@ class Task(ReleaseRequest):
     exposure: str | None = None
     inference: bool | float | str = False
     errors: str = "auto"
+    earlier: bool = False
+    """Whether inference is planned as in streams that an earlier version began (`WithInference.earlier`)."""
     public: PublicTable | None = None
     held: bool = True
     """Whether a solver by name may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
@@ -182,7 +184,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
         refuse(why, helps)
     if why:
         return asked, f"No errors are told: {why}. {helps}".strip()
-    return WithInference(asked, share, errors), ""
+    return WithInference(asked, share, errors, task.earlier), ""
 
 
 def _errors(task: Task, context: PlanContext) -> str:

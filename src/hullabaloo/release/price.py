@@ -59,7 +59,7 @@ LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
 APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
-DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone"
+DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 LOUD = "it tells no total whose error is above 0.13"
 UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left"
 # Passes over the table from which a price tells their time.

@@ -66,7 +66,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
         state=stream.state,
         key_file=stream.key_file,
         fingerprint=process.fingerprint,
-        public=public_facts(stream, encoding),
+        public={**public_facts(stream, encoding), **process.public},
         ledger=terms.ledger,
         dataset=terms.dataset,
         charge=lambda name: terms.open_stream(name, process.event, detail),

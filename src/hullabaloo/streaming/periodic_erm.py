@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -13,7 +14,8 @@ from sklearn.base import clone
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
 from hullabaloo.data import ClassTarget, Encoding, TargetScale, table_of
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.durable.journal import SOLVERS, last_save
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import Around, offers
@@ -165,8 +167,14 @@ class PeriodicERM(Around, PrivateStream):
         if isinstance(every, str) and every == "auto":
             every = spacing(self.rule, task, encoding, whole(self.horizon))
         schedule = Schedule.of(whole(self.horizon), whole(every))
+        self._every, begun = schedule.every, last_save(self.state, self.key_file)
         process = PrefixProcess(task, planned(task, encoding, schedule))
-        self._every = schedule.every
+        if begun is not None and begun.fingerprint != process.fingerprint:
+            # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
+            for one, taken in ((task, begun.public.get(SOLVERS, ())), (replace(task, earlier=True), ())):
+                with suppress(HullabalooError):  # of other settings than these
+                    before = PrefixProcess(task, planned(one, encoding, schedule, taken))
+                    process = before if before.fingerprint == begun.fingerprint else process
         return process
 
     @property
@@ -204,14 +212,12 @@ class PeriodicERM(Around, PrivateStream):
             "own": {
                 name: repr(value)
                 for name, value in estimator.get_params(deep=False).items()
-                if name not in _COMMON
-                and not (name == "loss" and value is None)  # as states from before it were written
+                if name not in _COMMON and (name, value) != ("loss", None)  # as states from before it were written
             },
             "rule": self.rule,
             **({"inference": self.estimator.inference} if self._telling else {}),
-            **(
-                {} if estimator.selection is None else {"selection": estimator.selection}
-            ),  # for it "auto" is another solver
+            # for a selection "auto" is another solver
+            **({} if estimator.selection is None else {"selection": estimator.selection}),
         }
 
     def _knowing_nothing(self) -> Any:

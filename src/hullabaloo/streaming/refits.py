@@ -1,7 +1,7 @@
 """When to fit again and with how much of the budget: both are fixed by public facts, before any record is read."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -28,8 +28,12 @@ REHEARSED = 8
 ROUGH = "preconditioned_gradient"
 
 
-def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
+def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[str] = ()) -> Refits:
     """Plan every release; reads, draws and charges nothing.
+
+    Args:
+        task, encoding, schedule: of the stream.
+        begun: the fits' solvers as "auto" took them when the stream was begun; without them it chooses.
 
     Raises:
         InvalidParameter: more than `MOST` fits.
@@ -45,7 +49,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule) -> Refits:
         )
     positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
     budgets = _budgets(task, positions)
-    solvers = _solvers(task, encoding, positions, budgets)
+    solvers = list(begun) if len(begun) == len(positions) else _solvers(task, encoding, positions, budgets)
     each = replace(task, inference="auto") if task.inference is True else task  # of those that can
     fits = tuple(
         prepare(_alone(replace(each, solver=solver), position, budget, step), encoding, position)

@@ -60,6 +60,7 @@ class WithInference(Solver):
         solver: the solver of the coefficients; a name, or "auto", until the planner has looked it up.
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
+        earlier: as streams were planned that an earlier version began: the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
 
     **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature, a gradient, where there is an intercept one more of which its place alone is meant,
     and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the allowance takes their adaptive composition.
@@ -68,6 +69,7 @@ class WithInference(Solver):
     solver: str | Solver
     share: float = SHARE
     errors: str = "auto"
+    earlier: bool = False
 
     name: ClassVar[str] = "with_inference"
 
@@ -90,7 +92,8 @@ class WithInference(Solver):
         refuse(*refusal(problem, prices, allowance, self.share))
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
-        if not all(isinstance(query.event, GaussianEvent) for query in draft.queries):  # no part of ε is the right one
+        # Of other noise no part of ε is the right one.
+        if not (self.earlier or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -134,7 +137,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
         left = SPREAD - sum(spreads)
-        own_scores = [SCORE + left, LEVEL] if problem.intercept else [SCORE + LEVEL + left]
+        own_scores = [SCORE + left, LEVEL] if problem.intercept and not self.earlier else [SCORE + LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
@@ -147,7 +150,7 @@ class WithInference(Solver):
             "first_noise": first.sigma / n,
             "noises": [one.sigma / n for one in squares[: 2 + len(spreads)]],
             "score_noise": steps[0].sigma / n,
-            "level_noise": steps[-1].sigma / n,
+            "level_noise": steps[-1].sigma / n if len(steps) > 1 else None,
         }
         reason = f"{own.reason}; {self.share:.0%} of the budget for errors and intervals"
         return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, *steps * k), settings, reason)
@@ -235,7 +238,7 @@ class _Scores:
         c, lost = gradients.gradient_clip(noise, q, DOUBT_SCORE)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight, 0.0
-        if problem.intercept:
+        if settings["level_noise"] is not None:
             alone, apart, less = (one / weight for one in self.level(records, point, float(scale[-1]), heavier))
             share = max(float(curvature[-1, -1]), 0.0) / max(float(np.trace(curvature)), TINY)
             more = math.sqrt(share) * heaviest * heavier.beyond(c, 1) * counted
