@@ -36,9 +36,29 @@ def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
     return total if total > SHORTEST else 0.0
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def measure(X, centre, scale, squares):  # type: ignore[no-untyped-def]
+    """Write `Σ u_j²` of every row over all columns but the last where it is NaN, not known yet: what no weight of the last column changes."""
+    for i in range(squares.size):
+        if math.isnan(squares[i]):
+            total = 0.0
+            for j in range(X.shape[1] - 1):
+                u = (X[i, j] - centre[j]) * scale[j]
+                total += u * u
+            squares[i] = total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def completed(squares, last, centre, scale):  # type: ignore[no-untyped-def]
+    """‖u‖² of what `measure` wrote and the last cell, 0 below `SHORTEST`."""
+    u = (last - centre[-1]) * scale[-1]
+    total = squares + u * u
+    return total if total > SHORTEST else 0.0
+
+
 @njit(cache=True, nogil=True)
 def dense_steps(  # type: ignore[no-untyped-def]
-    X, y, weight, offset, theta, centre, scale, clip_norm, code, numbers, magic, unit, high, low
+    X, y, weight, offset, measured, theta, centre, scale, clip_norm, code, numbers, magic, unit, high, low
 ):
     """Add `w u · clip(φ'/clip_norm, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
     n, p = X.shape
@@ -47,12 +67,12 @@ def dense_steps(  # type: ignore[no-untyped-def]
     for start in range(0, n, ROWS):
         block[:], other, e = 0.0, -1, 0.0  # a row that waits for the next: two are added at once
         for i in range(start, min(start + ROWS, n)):
-            squares = squared_length(X[i], centre, scale)
-            if squares == 0.0 or not math.isfinite(squares):
-                continue
-            z = product(X[i], theta)
+            z = product(X[i], theta)  # first: whose last cell is read before its others, a row comes late
             if moved:
                 z += offset[i]
+            squares = completed(measured[i], X[i, p - 1], centre, scale)
+            if squares == 0.0 or not math.isfinite(squares):
+                continue
             limit = 1.0 / math.sqrt(squares)
             d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
             if weighted:
@@ -71,14 +91,18 @@ def dense_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def dense_lengths(X, y, offset, theta, centre, scale, code, numbers, out):  # type: ignore[no-untyped-def]
-    """Write `|φ'| ‖u‖` of every row into `out`."""
-    moved = offset.size > 0
+def dense_counts(  # type: ignore[no-untyped-def]
+    X, y, weight, offset, measured, theta, centre, scale, code, numbers, edges, magic, unit, high, low
+):
+    """Add to `low` how many rows have `|φ'| ‖u‖` between edges."""
+    moved, lengths = offset.size > 0, np.empty(y.size)
     for i in range(y.size):
         z = product(X[i], theta)
         if moved:
             z += offset[i]
-        out[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squared_length(X[i], centre, scale))
+        squares = completed(measured[i], X[i, -1], centre, scale)
+        lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares)
+    add_counts(lengths, edges, weight, low)
 
 
 @njit(cache=True, nogil=True)
@@ -133,9 +157,11 @@ def sparse_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, numbers, out):  # type: ignore[no-untyped-def]
-    """`dense_lengths` without a centre, for rows in compressed sparse row form."""
-    moved = offset.size > 0
+def sparse_counts(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, offset, theta, scale, code, numbers, edges, unit, counts
+):
+    """`dense_counts` without a centre, for rows in compressed sparse row form."""
+    moved, lengths = offset.size > 0, np.empty(y.size)
     for i in range(y.size):
         z, squares = 0.0, 0.0
         for at in range(indptr[i], indptr[i + 1]):
@@ -144,7 +170,8 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, numbers
             squares += u * u
         if moved:
             z += offset[i]
-        out[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+        lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+    add_counts(lengths, edges, weight, counts)
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,7 @@
 """Encoded rows and the public facts about them: what the room with the data hands to the curator."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,7 @@ class Rows:
     [−1, 1]; ``weight`` is (n,) in [0, max_weight], or None where every row counts once. A record beyond its
     unit's share has weight 0. ``offset`` is (n,), added to every prediction of the record, or None. ``unit`` is (n,),
     the number of each record's unit, by first record, or None where a unit has one record at most; in a stream (n, 4), its hash.
+    ``held`` is what one question has found out of these rows and later ones need; other rows begin without.
     """
 
     X: Any
@@ -84,6 +85,7 @@ class Rows:
     weight: NDArray[np.float64] | None = None
     offset: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
+    held: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @property
     def width(self) -> int:
