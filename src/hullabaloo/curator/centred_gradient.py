@@ -23,10 +23,7 @@ def with_lengths(query: NoisySum, rows: Rows, view: AffineView, kernels: Any, th
     """The exact sum of what two kernels, for dense and for sparse rows, add that need rows' lengths in a view; those of dense rows are kept. PRIVATE."""
     (dense, sparse), scale, n = kernels, view.scale(query.facts), rows.Y.shape[0]
     place = view.centre[:-1].tobytes(), scale[:-1].tobytes()
-    lengths = rows.held.get(place)
-    if lengths is None:
-        rows.held.clear()
-        lengths = rows.held[place] = np.full(n, np.nan)
+    lengths = rows.kept("lengths", place, lambda: np.full(n, np.nan))
 
     def add(X: Array, y: Array, weight: Array, offset: Array, squares: Array, *given: Any) -> None:
         measure(X, view.centre, scale, squares)

@@ -162,7 +162,7 @@ class Curator:
 
     @sealed
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
-        """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, kept, up to `views.KEPT` cells, until they are asked for through another.
+        """The same curator, its rows seen through a public matrix W, (p, k): x as `Wᵀx`, kept until they are asked for through another.
 
         Only `centred_gradient`, `gradient_moments` and `norm_histogram` can be asked of it, which shorten or sort each record whatever its length; every other query
         rests on declared bounds of rows. Answers come out of the same payment.
@@ -180,15 +180,8 @@ class Curator:
                 "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
-            place, turned = found.tobytes(), self.__kept.pop("turned", None)
-            if turned is None or turned[0] is not self.__rows or turned[1] != place:  # targets share what is kept
-                turned = None  # its memory is given back first
-                keep = 0 if isinstance(self.__rows, PartedRows) else views.KEPT
-                view = partial(views.turned_rows, matrix=found, keep=keep)
-                part = views.seen(self.__rows, view, found.shape[1])
-                turned = self.__rows, place, part
-            self.__kept["turned"] = turned
-            return self.__part(turned[2], paid, self.__key, {})
+            part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
+            return self.__part(part, paid, self.__key, {})
 
     @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":

@@ -151,15 +151,19 @@ class TurnedCells:
         return out
 
 
-def turned_rows(rows: Rows, matrix: Array, keep: int = KEPT) -> Rows:
-    """Every row x as `Wᵀx`, (n, k) dense, with its targets, weight and offset; beyond `keep` cells by blocks, when they are read; PRIVATE.
+def turned_rows(rows: Rows, matrix: Array) -> Rows:
+    """Every row x as `Wᵀx`, (n, k) dense, with its targets, weight and offset, kept until another matrix is asked for, those beyond `KEPT` cells apart; PRIVATE.
 
     **Guarantee.** W is a function of public facts and earlier releases. Row i of the result is a function of row i and W, added
     up in the order of columns: its bits depend neither on other records nor on blocks or threads. So neighbouring tables
     stay neighbouring: they differ in the same records. Lengths are whatever W makes of them, infinite or undefined where it
     overflows; so these rows are only for queries whose sensitivity holds for any record (`UnitSum`, `ScalesQuery`).
     """
-    n, k = rows.Y.shape[0], matrix.shape[1]
-    every = TurnedCells(rows.X, matrix, np.empty((0, k)), (n, k))
-    kept = every[: keep // k]
-    return replace(rows, X=kept if len(kept) == n else replace(every, kept=kept))
+
+    def made() -> Rows:
+        n, k = rows.Y.shape[0], matrix.shape[1]
+        every = TurnedCells(rows.X, matrix, np.empty((0, k)), (n, k))
+        first = every[: KEPT // k]
+        return replace(rows, X=first if len(first) == n else replace(every, kept=first))
+
+    return rows.kept("turned", matrix.tobytes(), made)  # type: ignore[no-any-return]
