@@ -290,6 +290,7 @@ def test_rows_seen_through_a_matrix_again_are_those_that_are_kept(monkeypatch: p
         assert asked(target, matrix) == pytest.approx(-matrix @ rows.X.T @ rows.Y[:, target] / 50, abs=1e-3)
     curator.projected(np.eye(4)), made.clear(), curator.projected(np.eye(4))
     assert not made
+    assert not rows.held  # what a curator has made of its rows ends with it
 
 
 @pytest.mark.parametrize("density", [1.0, 0.3, 0.05])
