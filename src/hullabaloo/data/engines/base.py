@@ -120,13 +120,13 @@ class Task:
 
     @np.errstate(all="ignore")
     def tally(self, part: Part, *, hold: bool = False) -> Tally:
-        """What one part adds up to; `hold`: what is made of its rows may stay in memory beside them, where it takes no more. PRIVATE."""
+        """What one part adds up to; `hold`: its rows as a matrix shows them may stay in memory beside them, where they take no more. PRIVATE."""
         rows = part.rows
         for view in self.views:
             rows = view(rows)
         found = Tally(self.asked.state(rows), part.count, part.checksum, part.size)
         if not hold or getattr(rows.X, "nbytes", part.size + 1) > part.size:
-            part.rows.held.clear()
+            part.rows.held.pop("turned", None)  # lengths stay: 8 bytes a record
         return found
 
     def merged(self, tallies: Iterable[Tally]) -> Tally:
