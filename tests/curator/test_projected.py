@@ -159,6 +159,66 @@ def test_a_record_is_turned_by_itself() -> None:
     assert np.array_equal(scattered, whole)
 
 
+def exact_sums(rows: Rows, about: RowFacts, theta: np.ndarray, view: AffineView) -> list[np.ndarray]:
+    """What the three queries of rows of any length, and of any kind, add up to."""
+    prices = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 20)
+    steps, counts, squares = (
+        prices.price(name, loss=Logistic(), mu=1.0, **more)
+        for name, more in (("centred_gradient", {"count": 1}), ("norm_histogram", {"bins": 4, "count": 1}), ("gradient_moments", {}))
+    )  # fmt: skip
+    edges, of = np.array([0.1, 0.7, 2.0]), ["records", "curvature", "gradients", *["units"] * (rows.unit is not None)]
+    found = [steps.exact(rows, theta, view, 0.4), counts.exact(rows, theta, view, edges), counts.exact(rows, None, view, edges)]  # fmt: skip
+    return [*found, *(squares.exact(rows, theta, kind, replace(view, centre=np.zeros(about.width)), 1.0) for kind in of)]  # fmt: skip
+
+
+@pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
+def test_what_questions_have_made_of_rows_changes_no_bit_of_later_answers(about: RowFacts) -> None:
+    """Whatever was asked before, at whichever centres and weights: answers are those of rows that nothing was asked of. Hence neighbours stay as near as these."""
+    rng, p = np.random.default_rng(71), about.width
+    rows, matrix = (
+        random_rows(rng, 70, about, extreme=True),
+        rng.normal(size=(p, p)) * 10.0 ** rng.uniform(-120, 120, p),
+    )
+    rows = replace(rows, X=np.where(rng.random(rows.X.shape) < 0.3, 0.0, rows.X))
+    scattered = replace(rows, X=sp.csr_array(rows.X))
+    centres = [np.zeros(p), rng.uniform(-1.0, 1.0, p), np.append(np.full(p - 1, 0.5), -0.2)]
+    for _ in range(30):
+        weights = rng.choice([1.0, 1e-9, 3.0]) if rng.random() < 0.7 else rng.uniform(0.1, 2.0, p)
+        view, theta = AffineView(centres[rng.integers(0, 3)], weights), rng.normal(size=p)
+        turn = matrix * rng.choice([1.0, -1.0], p) if rng.random() < 0.5 else None
+        for own in (rows, scattered):
+            kept, fresh = (one if turn is None else turned_rows(one, turn) for one in (own, replace(own)))
+            for one, other in zip(
+                exact_sums(kept, about, theta, view), exact_sums(fresh, about, theta, view), strict=True
+            ):
+                np.testing.assert_array_equal(one.view(np.int64), other.view(np.int64))
+
+
+@pytest.mark.parametrize("cells", [0, 59_999, 10**6])
+@pytest.mark.parametrize("about", [facts(3), facts(3, max_weight=0.2, unit=4), facts(3, offset=2.0)], ids=str)
+def test_rows_that_are_turned_for_each_question_have_the_bits_of_kept_ones(
+    cells: int, about: RowFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are kept: none, as many as end within a block, or all; dense and sparse ones; by one question after another, and through two matrices."""
+    rng, made = np.random.default_rng(72), []
+    rows, matrix, again = random_rows(rng, 40_001, about), rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
+    view, theta = AffineView(np.zeros(3), 0.7), rng.normal(size=3)
+    known, twice = (
+        exact_sums(turned_rows(rows, matrix), about, theta, view),
+        turned_rows(turned_rows(rows, matrix), again),
+    )
+    monkeypatch.setattr(views, "KEPT", cells)
+    for own in (replace(rows), replace(rows, X=sp.csr_array(rows.X))):
+        seen = turned_rows(own, matrix)
+        assert isinstance(seen.X, np.ndarray) == (cells > 0.5 * 10**6)
+        made.append(len(getattr(seen.X, "kept", seen.X)))
+        for _ in range(2):
+            for one, other in zip(known, exact_sums(seen, about, theta, view), strict=True):
+                np.testing.assert_array_equal(one.view(np.int64), other.view(np.int64))
+        np.testing.assert_array_equal(turned_rows(seen, again).X[slice(0, 40_001)], twice.X)
+    assert made == [min(cells // 3, 40_001)] * 2
+
+
 def test_nothing_else_may_be_asked_of_turned_rows() -> None:
     about = facts(4)
     prices = PricedQueries(about, Neighbours.REPLACE_ONE, 50)
@@ -230,6 +290,7 @@ def test_rows_seen_through_a_matrix_again_are_those_that_are_kept(monkeypatch: p
         assert asked(target, matrix) == pytest.approx(-matrix @ rows.X.T @ rows.Y[:, target] / 50, abs=1e-3)
     curator.projected(np.eye(4)), made.clear(), curator.projected(np.eye(4))
     assert not made
+    assert not rows.held  # what a curator has made of its rows ends with it
 
 
 @pytest.mark.parametrize("density", [1.0, 0.3, 0.05])

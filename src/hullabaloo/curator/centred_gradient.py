@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, sparse_steps
+from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, measure, sparse_steps
+from hullabaloo.curator.exact import ExactSum
 from hullabaloo.curator.known import kernel_of, number, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
@@ -16,6 +17,22 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
 
 _BLOCK = 1 << 14
+
+
+def with_lengths(query: NoisySum, rows: Rows, view: AffineView, kernels: Any, theta: Array, *settings: Any) -> ExactSum:
+    """The exact sum of what two kernels, for dense and for sparse rows, add that need rows' lengths in a view; those of dense rows are kept. PRIVATE."""
+    (dense, sparse), scale, n = kernels, view.scale(query.facts), rows.Y.shape[0]
+    place = view.centre[:-1].tobytes(), scale[:-1].tobytes()
+    lengths = rows.kept("lengths", place, lambda: np.full(n, np.nan))
+
+    def add(X: Array, y: Array, weight: Array, offset: Array, squares: Array, *given: Any) -> None:
+        measure(X, view.centre, scale, squares)
+        dense(X, y, weight, offset, squares, *given)
+
+    y, theta = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n), np.ascontiguousarray(theta)
+    scattered = None if view.centre.any() else (sparse, (theta, scale, *settings))
+    whole = add, (theta, view.centre, scale, *settings)
+    return query.added_up(rows, y, (query.length,), _BLOCK, whole, scattered, lengths)
 
 
 @dataclass(frozen=True)
@@ -47,11 +64,7 @@ class UnitSum(NoisySum):
 
     def partial(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float, code: int, about: Array) -> State:
         """In units of `clip_norm`."""
-        point, scale, settings = np.ascontiguousarray(theta), view.scale(self.facts), (clip_norm, code, about)
-        y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(rows.Y.shape[0])
-        dense = dense_steps, (point, view.centre, scale, *settings)
-        sparse = None if view.centre.any() else (sparse_steps, (point, scale, *settings))
-        return self.added_up(rows, y, (self.length,), _BLOCK, dense, sparse)
+        return with_lengths(self, rows, view, (dense_steps, sparse_steps), theta, clip_norm, code, about)
 
 
 @dataclass(frozen=True)

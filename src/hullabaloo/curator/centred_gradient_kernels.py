@@ -26,36 +26,47 @@ def slope(code, numbers, z, y):  # type: ignore[no-untyped-def]  # numba kernel
     return 0.0 if math.isnan(d) else d
 
 
+@njit(cache=True, nogil=True, inline="always")
+def predicted(row, theta, offset, i):  # type: ignore[no-untyped-def]
+    """z of the record of that number."""
+    return product(row, theta) + (offset[i] if offset.size > 0 else 0.0)
+
+
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
-def squared_length(row, centre, scale):  # type: ignore[no-untyped-def]
-    """‖D(x − m)‖², 0 below `SHORTEST`; added up in an order that the compiler chooses once for every row of p columns."""
+def squared_length(row, centre, scale, count):  # type: ignore[no-untyped-def]
+    """‖D(x − m)‖² over so many columns, added up in an order that the compiler chooses once for every row of them."""
     total = 0.0
-    for j in range(row.size):
+    for j in range(count):
         u = (row[j] - centre[j]) * scale[j]
         total += u * u
-    return total if total > SHORTEST else 0.0
+    return total
+
+
+@njit(cache=True, nogil=True)
+def measure(X, centre, scale, squares):  # type: ignore[no-untyped-def]
+    """Write `Σ u_j²` of every row over all columns but the last where it is NaN, not known yet: what no weight of the last column changes."""
+    for i in range(squares.size):
+        if math.isnan(squares[i]):
+            squares[i] = squared_length(X[i], centre, scale, X.shape[1] - 1)
 
 
 @njit(cache=True, nogil=True)
 def dense_steps(  # type: ignore[no-untyped-def]
-    X, y, weight, offset, theta, centre, scale, clip_norm, code, numbers, magic, unit, high, low
+    X, y, weight, offset, measured, theta, centre, scale, clip_norm, code, numbers, magic, unit, high, low
 ):
     """Add `w u · clip(φ'/clip_norm, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
     n, p = X.shape
-    weighted, moved = weight.size > 0, offset.size > 0
     block = np.zeros(p)
     for start in range(0, n, ROWS):
         block[:], other, e = 0.0, -1, 0.0  # a row that waits for the next: two are added at once
         for i in range(start, min(start + ROWS, n)):
-            squares = squared_length(X[i], centre, scale)
-            if squares == 0.0 or not math.isfinite(squares):
+            z = predicted(X[i], theta, offset, i)  # first: a row comes late if its last cell is read before others
+            squares = measured[i] + ((X[i, p - 1] - centre[p - 1]) * scale[p - 1]) ** 2
+            if not SHORTEST < squares < math.inf:
                 continue
-            z = product(X[i], theta)
-            if moved:
-                z += offset[i]
             limit = 1.0 / math.sqrt(squares)
             d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
-            if weighted:
+            if weight.size > 0:
                 d *= weight[i]
             if other < 0:
                 other, e = i, d
@@ -71,14 +82,16 @@ def dense_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def dense_lengths(X, y, offset, theta, centre, scale, code, numbers, out):  # type: ignore[no-untyped-def]
-    """Write `|φ'| ‖u‖` of every row into `out`."""
-    moved = offset.size > 0
+def dense_counts(  # type: ignore[no-untyped-def]
+    X, y, weight, offset, measured, theta, centre, scale, code, numbers, edges, magic, unit, high, low
+):
+    """Add to `low` how many rows have `|φ'| ‖u‖` between edges."""
+    lengths, last = np.empty(y.size), X.shape[1] - 1
     for i in range(y.size):
-        z = product(X[i], theta)
-        if moved:
-            z += offset[i]
-        out[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squared_length(X[i], centre, scale))
+        z = predicted(X[i], theta, offset, i)
+        squares = measured[i] + ((X[i, last] - centre[last]) * scale[last]) ** 2
+        lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+    add_counts(lengths, edges, weight, low)
 
 
 @njit(cache=True, nogil=True)
@@ -96,12 +109,10 @@ def add_counts(lengths, edges, weight, counts):  # type: ignore[no-untyped-def]
 def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code, numbers, magic, out):  # type: ignore[no-untyped-def]
     """Add what `dense_steps` adds for every row to the row of `out` that is its unit's."""
     for i in range(y.size):
-        squares = squared_length(X[i], centre, scale)
-        if squares == 0.0 or not math.isfinite(squares):
+        squares = squared_length(X[i], centre, scale, X.shape[1])
+        if not SHORTEST < squares < math.inf:
             continue
-        z = product(X[i], theta)
-        if offset.size > 0:
-            z += offset[i]
+        z = predicted(X[i], theta, offset, i)
         limit = 1.0 / math.sqrt(squares)
         d = weight[i] * min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
         for j in range(X.shape[1]):
@@ -133,9 +144,11 @@ def sparse_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, numbers, out):  # type: ignore[no-untyped-def]
-    """`dense_lengths` without a centre, for rows in compressed sparse row form."""
-    moved = offset.size > 0
+def sparse_counts(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, offset, theta, scale, code, numbers, edges, unit, counts
+):
+    """`dense_counts` without a centre, for rows in compressed sparse row form."""
+    moved, lengths = offset.size > 0, np.empty(y.size)
     for i in range(y.size):
         z, squares = 0.0, 0.0
         for at in range(indptr[i], indptr[i + 1]):
@@ -144,7 +157,8 @@ def sparse_lengths(data, indices, indptr, y, offset, theta, scale, code, numbers
             squares += u * u
         if moved:
             z += offset[i]
-        out[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+        lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
+    add_counts(lengths, edges, weight, counts)
 
 
 @njit(cache=True, nogil=True)
@@ -158,15 +172,13 @@ def shortened_rows(  # type: ignore[no-untyped-def]
     n, q = out.shape
     for i in range(n):
         row = X[i, :q]
-        squares = squared_length(row, centre, scale)
-        if squares == 0.0 or not math.isfinite(squares):
+        squares = squared_length(row, centre, scale, q)
+        if not SHORTEST < squares < math.inf:
             out[i] = 0.0
             continue
         f = 1.0
         if code != PLAIN:
-            z = product(X[i], theta)
-            if offset.size > 0:
-                z += offset[i]
+            z = predicted(X[i], theta, offset, i)
             f = abs(slope(code, numbers, z, y[i]))
             if curved:
                 f = math.sqrt(bend(code, numbers, slope(code, numbers, z, y[i]), y[i]))

@@ -7,6 +7,7 @@ number is nobody's business either: whether it raises, warns or calls a function
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, wraps
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar
@@ -57,7 +58,8 @@ class Curator:
     __slots__ = ("__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
 
     def __init__(self, rows: Rows | PartedRows, queries: Sequence[Query], *, key: Key | None = None) -> None:
-        self.__rows, self.__width, self.__key = rows, rows.width, key
+        own = replace(rows) if isinstance(rows, Rows) else rows  # what is made of them ends with this curator
+        self.__rows, self.__width, self.__key = own, rows.width, key
         self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__kept: dict[Any, Any] = {}
@@ -180,13 +182,8 @@ class Curator:
                 "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
         with np.errstate(all="ignore"):
-            place, turned = found.tobytes(), self.__kept.pop("turned", None)
-            if turned is None or turned[0] is not self.__rows or turned[1] != place:  # targets share what is kept
-                turned = None  # its memory is given back first
-                part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
-                turned = self.__rows, place, part
-            self.__kept["turned"] = turned
-            return self.__part(turned[2], paid, self.__key, {})
+            part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
+            return self.__part(part, paid, self.__key, {})
 
     @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.centred_gradient_kernels import PLAIN, add_counts, dense_lengths, sparse_lengths
+from hullabaloo.curator.centred_gradient import with_lengths
+from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_counts, sparse_counts
 from hullabaloo.curator.known import kernel_of, numbers
 from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
@@ -17,19 +18,16 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Neighbours
 
-_BLOCK = 1 << 14
-
 
 class Counts(NoisySum):
-    """Numbers of records."""
+    """Numbers of records: sums of whole numbers, whose lattice has pitch 1."""
+
+    exponent = 0
 
     @cached_property
     def contribution(self) -> float:
         """1 at full weight W, by which the bound is multiplied."""
         return 1.0 / self.facts.max_weight
-
-    def total(self, state: Any) -> Array:  # noqa: D102
-        return np.clip(np.asarray(state, dtype=np.float64), 0.0, self.bound)
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,9 @@ class CountQuery(Counts):
 
     def partial(self, rows: Rows) -> npt.NDArray[np.int64]:  # noqa: D102
         return np.array([rows.Y.shape[0] if rows.weight is None else (rows.weight > 0.0).sum()])
+
+    def total(self, state: Any) -> Array:  # noqa: D102
+        return np.clip(np.asarray(state, dtype=np.float64), 0.0, self.bound)
 
     def read(self, noisy: Array) -> float:  # noqa: D102
         return float(noisy[0])
@@ -109,18 +110,5 @@ class NormHistogramQuery(Counts):
     def partial(self, rows: Rows, theta: Array | None, view: AffineView, edges: Array) -> State:
         """How many records lie below `edges[0]`, from there to `edges[1]`, …"""
         point = np.zeros(self.facts.width) if theta is None else theta
-        centre, scale = view.centre, view.scale(self.facts)
         loss = (PLAIN, point) if theta is None else kernel_of(self.loss)
-        n, counts = rows.Y.shape[0], np.zeros(self.bins, dtype=np.int64)
-        y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n)
-        offset, weight = (np.zeros(0) if one is None else one for one in (rows.offset, rows.weight))
-        for start in range(0, n, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            X, about, lengths = rows.X[part], (y[part], offset[part], point), np.empty(y[part].size)
-            if isinstance(X, np.ndarray) or centre.any():
-                X = X if isinstance(X, np.ndarray) else X.toarray()
-                dense_lengths(X, *about, centre, scale, *loss, lengths)
-            else:
-                sparse_lengths(X.data, X.indices, X.indptr, *about, scale, *loss, lengths)
-            add_counts(lengths, edges, weight[part], counts)
-        return counts
+        return with_lengths(self, rows, view, (dense_counts, sparse_counts), point, *loss, edges)

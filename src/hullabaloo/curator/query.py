@@ -318,11 +318,11 @@ class NoisySum(Sum, Noisy):
         return magic_number(self.exponent), 2.0**-self.exponent
 
     def added_up(
-        self, rows: Rows, Y: Array, shape: tuple[int, ...], block: int, dense: Adder, sparse: Adder | None
+        self, rows: Rows, Y: Array, shape: tuple[int, ...], block: int, dense: Adder, sparse: Adder | None, *own: Array
     ) -> ExactSum:
         """The exact sum of what a kernel adds for `block` rows at once: that for dense ones, unless there is one for sparse ones and rows are.
 
-        An empty array stands for weights of 1 and for offsets of 0.
+        An empty array stands for weights of 1 and for offsets of 0. A kernel for dense rows may need further numbers of its `own` for each row.
         """
         X, none = rows.X, np.zeros(0)
         weight, offset = none if rows.weight is None else rows.weight, none if rows.offset is None else rows.offset
@@ -330,15 +330,16 @@ class NoisySum(Sum, Noisy):
 
         def add(total: ExactSum, start: int, stop: int) -> None:
             part = (Y[start:stop], weight[start:stop], offset[start:stop])
-            if sparse is None or isinstance(X, np.ndarray):
+            if sparse is None or not hasattr(X, "indptr"):
                 kernel, settings = dense
-                some = X[start:stop] if isinstance(X, np.ndarray) else X[start:stop].toarray()
-                kernel(some, *part, *settings, magic, unit, total.high, total.low)
+                some, more = X[start:stop], [one[start:stop] for one in own]
+                some = some if isinstance(some, np.ndarray) else some.toarray()
+                kernel(some, *part, *more, *settings, magic, unit, total.high, total.low)
             else:
                 kernel, settings = sparse
                 kernel(X.data, X.indices, X.indptr[start : stop + 1], *part, *settings, unit, total.low)
 
-        size = X.size * math.prod(shape) // max(X.shape[1], 1)
+        size = getattr(X, "nnz", rows.Y.shape[0] * rows.width) * math.prod(shape) // max(rows.width, 1)
         return exact_sum(add, rows.Y.shape[0], shape, self.exponent, block, size)
 
     @property

@@ -199,7 +199,8 @@ class GradientMomentsQuery(ShortenedMoments):
         loss = kernel_of(self.loss)
         for start in range(0, n, _BLOCK):
             part = slice(start, start + _BLOCK)
-            X = rows.X[part] if isinstance(rows.X, np.ndarray) else rows.X[part].toarray()
+            X = rows.X[part]
+            X = X if isinstance(X, np.ndarray) else X.toarray()
             offset = none if rows.offset is None else rows.offset[part]
             unit_steps(X, y[part], weight[part], offset, rows.unit[part], *about, *loss, magic_number(-CELLS), sums)
         return Rows(sums, np.zeros((len(sums), 0)))

@@ -12,6 +12,9 @@ from hullabaloo.curator.known import Array, anything, numbers
 from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 
+KEPT = 500_000_000
+"""Cells up to which records are kept as a matrix shows them, 4 GB; further ones are turned again for every question."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineView:
@@ -127,18 +130,40 @@ def centred_rows(rows: Rows, centre: Array) -> Rows:
     return replace(rows, X=np.ascontiguousarray(dense))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TurnedCells:
+    """`Wᵀx` of every row x, in blocks: the first as they are kept, others made anew whenever they are read. PRIVATE."""
+
+    X: Any
+    matrix: Array
+    kept: Array
+    shape: tuple[int, int]
+
+    def __getitem__(self, block: slice) -> Array:
+        if block.stop <= len(self.kept):
+            return self.kept[block]
+        X = self.X[block]
+        out = np.empty((X.shape[0], self.shape[1]))
+        if isinstance(X, np.ndarray):
+            dense_turned(X, self.matrix, out)
+        else:
+            sparse_turned(X.data, X.indices, X.indptr, self.matrix, out)
+        return out
+
+
 def turned_rows(rows: Rows, matrix: Array) -> Rows:
-    """Every row x as `Wᵀx`, (n, k) dense, with its targets, weight and offset; PRIVATE.
+    """Every row x as `Wᵀx`, (n, k) dense, with its targets, weight and offset, kept until another matrix is asked for, those beyond `KEPT` cells apart; PRIVATE.
 
     **Guarantee.** W is a function of public facts and earlier releases. Row i of the result is a function of row i and W, added
     up in the order of columns: its bits depend neither on other records nor on blocks or threads. So neighbouring tables
     stay neighbouring: they differ in the same records. Lengths are whatever W makes of them, infinite or undefined where it
     overflows; so these rows are only for queries whose sensitivity holds for any record (`UnitSum`, `ScalesQuery`).
     """
-    out = np.empty((rows.Y.shape[0], matrix.shape[1]))
-    X = rows.X
-    if isinstance(X, np.ndarray):
-        dense_turned(X, matrix, out)
-    else:
-        sparse_turned(X.data, X.indices, X.indptr, matrix, out)
-    return replace(rows, X=out)
+
+    def made() -> Rows:
+        n, k = rows.Y.shape[0], matrix.shape[1]
+        every = TurnedCells(rows.X, matrix, np.empty((0, k)), (n, k))
+        first = every[: KEPT // k]
+        return replace(rows, X=first if len(first) == n else replace(every, kept=first))
+
+    return rows.kept("turned", matrix.tobytes(), made)  # type: ignore[no-any-return]

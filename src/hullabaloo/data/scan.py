@@ -94,7 +94,7 @@ def scan(
             function without arguments that returns Arrow record batches or any of those with batches, the same ones at each call, in any order.
         batch_rows: records of a part, at most 2^24.
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
-            and kept; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
+            and kept, one of half as much also as a matrix shows it; a larger one is read anew for each question of the plan, of which moments ask one and gradients a hundred.
         quoted_line_breaks: as the domain declares it, of a CSV file.
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
             in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.

@@ -1,7 +1,8 @@
 """Encoded rows and the public facts about them: what the room with the data hands to the curator."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ class Rows:
     [−1, 1]; ``weight`` is (n,) in [0, max_weight], or None where every row counts once. A record beyond its
     unit's share has weight 0. ``offset`` is (n,), added to every prediction of the record, or None. ``unit`` is (n,),
     the number of each record's unit, by first record, or None where a unit has one record at most; in a stream (n, 4), its hash.
+    ``held`` is what questions have made of these rows (`kept`); other rows begin without.
     """
 
     X: Any
@@ -84,11 +86,19 @@ class Rows:
     weight: NDArray[np.float64] | None = None
     offset: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
+    held: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False)
 
     @property
     def width(self) -> int:
         """The number of encoded columns."""
         return int(self.X.shape[1])
+
+    def kept(self, name: str, place: Any, make: Callable[[], Any]) -> Any:
+        """What was made under the name at this place, or is made now; that of another place is given back first. PRIVATE."""
+        if self.held.get(name, (None,))[0] != place:
+            self.held.pop(name, None)
+            self.held[name] = place, make()
+        return self.held[name][1]
 
     def __repr__(self) -> str:
         return "Rows(private)"

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,18 @@ import pyarrow as pa
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curator import views
+from hullabaloo.curator.asked import Asked
+from hullabaloo.curator.views import AffineView, turned_rows
 from hullabaloo.data.engines import turns
+from hullabaloo.data.engines.base import Reading, Task
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.engines.turns import in_turn
 from hullabaloo.data.threads import cores, share_cores
+from hullabaloo.losses import Squared
+from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
+from tests.data.engines import fits
 
 
 def test_a_thread_that_shares_its_cores_begins_no_others() -> None:
@@ -90,3 +99,35 @@ def test_nothing_is_kept_where_one_question_is_asked(monkeypatch: pytest.MonkeyP
         model = hb.LinearRegression(domain=domain, solver=solver, inference=False, budget=hb.Budget(1.0, 1e-6))
         model.fit(hb.scan(lambda: table, cache=tmp_path))
         assert len(made.pop()._kept) == kept
+
+
+@pytest.mark.parametrize("times", [0.9, 1.0, 1.9, 2.0])
+def test_kept_parts_are_turned_once_for_a_matrix_where_there_is_room_for_twice_as_many(
+    times: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four questions through two matrices: each part is turned for the first, which is asked of the file, and once a matrix where that may stay; else for each question, and nothing stays."""
+    made, plain = [0], views.dense_turned
+    monkeypatch.setattr(views, "dense_turned", lambda *given: (made.__setitem__(0, made[0] + 1), plain(*given)))
+    fits.table().to_parquet(tmp_path / "t.parquet", row_group_size=500)
+    encoding, rng = fits.WEIGHED.encoding(), np.random.default_rng(3)
+    facts = encoding.facts
+    size = fits.N * (facts.width + len(facts.targets)) * 8
+    source = hb.scan(tmp_path / "t.parquet", batch_rows=500, keep_bytes=int(times * size))
+    engine = source.engine(Reading(encoding))
+    query = PricedQueries(facts, Neighbours.REPLACE_ONE, fits.N).price(
+        "centred_gradient", loss=Squared(), mu=1.0, count=4
+    )
+    question, found = (np.ones(facts.width), AffineView(np.zeros(facts.width)), 0.5), []
+    for matrix in np.repeat(rng.normal(size=(2, facts.width, facts.width)), 2, axis=0):
+        task = Task((partial(turned_rows, matrix=matrix),), Asked.of(query, question))
+        found.append(query.total(engine.map_reduce(task).state).tobytes())
+    rows = fits.WEIGHED.encoding().encode(fits.WEIGHED.open(fits.table()), None)
+    assert found[:2] == [found[0]] * 2
+    assert found[2:] == [found[2]] * 2
+    assert found[3] == query.exact(turned_rows(rows, matrix), *question).tobytes()
+    assert made[0] == 1 + 3 * (3 if times >= 2.0 else 4)
+    held = [part.rows.held for part in engine._kept]
+    assert len(held) == 3 * (times >= 1.0)
+    assert all(("turned" in one) == (times >= 2.0) for one in held)
+    engine.map_reduce(Task((), Asked.of(query, question)))  # lengths of the rows as they are stay
+    assert all("lengths" in one for one in held)

@@ -119,12 +119,15 @@ class Task:
     asked: Asked
 
     @np.errstate(all="ignore")
-    def tally(self, part: Part) -> Tally:
-        """What one part adds up to. PRIVATE."""
+    def tally(self, part: Part, *, hold: bool = False) -> Tally:
+        """What one part adds up to; `hold`: its rows as a matrix shows them may stay in memory beside them, where they take no more. PRIVATE."""
         rows = part.rows
         for view in self.views:
             rows = view(rows)
-        return Tally(self.asked.state(rows), part.count, part.checksum, part.size)
+        found = Tally(self.asked.state(rows), part.count, part.checksum, part.size)
+        if not hold or getattr(rows.X, "nbytes", part.size + 1) > part.size:
+            part.rows.held.pop("turned", None)  # lengths stay: 8 bytes a record
+        return found
 
     def merged(self, tallies: Iterable[Tally]) -> Tally:
         """What all of them add up to; one at least. PRIVATE."""

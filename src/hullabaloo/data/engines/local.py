@@ -20,7 +20,8 @@ class Local:
     Args:
         tables: the parts, from the beginning.
         reading: how they become rows.
-        keep: bytes of encoded parts that are kept in memory after the first question; none where not all can be, and there is no folder.
+        keep: bytes of encoded parts that are kept in memory after the first question, and as they are seen through a matrix where there is room for twice as many;
+            none where not all can be, and there is no folder.
         folder: where the others are kept, sealed (`Cache`), and where units are brought together (`Shuffle`).
     """
 
@@ -41,7 +42,7 @@ class Local:
 
     def _tallies(self, task: Task) -> Iterator[Tally]:
         if self._kept:
-            yield from in_turn(partial(_asked, task), self._kept)
+            yield from in_turn(partial(_asked, task, 2 * self._size <= self._keep), self._kept)
             return
         self._size, kept, complete = 0, list[Part | SealedPart](), True
         for one, tally in in_turn(partial(self._first, task), self._things()):
@@ -80,5 +81,5 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _asked(task: Task, held: Part | SealedPart) -> Tally:
-    return task.tally(held if isinstance(held, Part) else held.opened())
+def _asked(task: Task, hold: bool, held: Part | SealedPart) -> Tally:
+    return task.tally(held if isinstance(held, Part) else held.opened(), hold=hold)

@@ -15,9 +15,8 @@ LEAST = 2.0
 TINY = 1e-9
 """Weight of the constant column where the lengths of records are measured: it must not lengthen them."""
 
-
-WIDEST, LARGEST = 2_000, 500_000_000
-"""Columns, and cells, up to which records are kept as a matrix shows them: 4 GB."""
+WIDEST, LARGEST = 2_000, 10**12
+"""Columns p, and products n p² of a pass, up to which records are seen through a matrix: minutes of a core."""
 
 
 def led(problem: Problem) -> bool:
@@ -28,7 +27,7 @@ def led(problem: Problem) -> bool:
     """
     p, counts = problem.dimension, problem.loss.kernel_code is KernelCode.POISSON
     free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and not problem.weighted
-    return not problem.intercept and free and not counts and 1 < p <= WIDEST and p * problem.records <= LARGEST
+    return not problem.intercept and free and not counts and 1 < p <= WIDEST and p**2 * problem.records <= LARGEST
 
 
 def centred(problem: Problem) -> bool:

@@ -213,16 +213,10 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
         loss = checked(problem, allowance, "preconditioned gradient")
         slopes = problem.dimension - problem.intercept
-        if not 1 <= slopes <= WIDEST:
+        if not 1 <= slopes <= WIDEST or problem.records * problem.dimension**2 > LARGEST:
             raise CapabilityError(
-                f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, but "
-                f"{slopes:,} are encoded. Use solver='adaptive_gradient', which needs none."
-            )
-        if problem.records * problem.dimension > LARGEST:
-            raise CapabilityError(
-                f"The preconditioned gradient keeps a dense copy of the encoded table, of at most {LARGEST:,} cells, but "
-                f"{problem.records:,} records of {problem.dimension:,} columns are declared. Use solver='adaptive_gradient', which "
-                "keeps none."
+                f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
+                f"but {slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
             )
         return loss
 

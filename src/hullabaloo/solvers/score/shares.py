@@ -17,8 +17,8 @@ SCORE, LEVEL = 0.37, 0.03
 again, and what is left grows in proportion. Several targets share what is about records alone, of the squared loss the curvature, too, and each takes its own of the rest, all shares less in proportion. Where parts v of an
 interval's squared width fall like one over their shares a, the sum is least at shares in proportion to √(va): so score and histogram stand to each other, as what shortening may lose follows the noise of shares."""
 COARSE, FINE = 11, 25
-WIDEST, LARGEST = 256, 500_000_000
-"""Columns up to which a curvature is released, and cells up to which records are kept as its coordinates show them: 4 GB."""
+WIDEST = 256
+"""Columns up to which a curvature is released."""
 LOUDEST = 0.5
 """Spectral radius of the curvature's noise, over the curvature, up to which anything can be told."""
 BLURRED = 0.008
@@ -41,8 +41,8 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
         needed = ": intervals need the squared, logistic, Huber or Poisson loss"
         why = together if isinstance(loss, VectorLoss) else needed
         return f"nothing valid is known of the {loss.name} loss{why}", ""
-    if q - problem.intercept < 1 or q > WIDEST or q * problem.records > LARGEST:
-        return f"a curvature of {q:,} columns is not released: at most {WIDEST} columns and {LARGEST:,} cells", ""
+    if q - problem.intercept < 1 or q > WIDEST:
+        return f"a curvature of {q:,} columns is not released: at most {WIDEST}", ""
     try:
         mu = allowance.mu
     except CalibrationError:
