@@ -1,6 +1,7 @@
 """Problems of many columns are rehearsed on fewer, at the same noise."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,17 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import Box, GroupPenalty, L1Ball, L1Penalty, NuclearBall
-from hullabaloo.losses import Logistic
+from hullabaloo.geometry import Box, ConvexSet, GroupPenalty, L1Ball, L1Penalty, NuclearBall
+from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import best_of, choose, forecasts
 from hullabaloo.planning.favours import weights
+from hullabaloo.planning.forecasts import Rehearsals
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.narrowed import COLUMNS, JUDGES, WIDE_ROWS, narrowed, share, wide_rows
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Problem, PublicTable, Solution
+from hullabaloo.solvers import Plan, Problem, PublicTable, Solution
 
 
 def posed(p: int, n: int = 300, norm: float = 1.0, **more: Any) -> tuple[Problem, PricedQueries]:
@@ -91,6 +93,26 @@ def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None
     assert plan.queries == solver.plan(problem, prices, allowance).queries
     assert set(sizes) == {(wide_rows(problem, p), COLUMNS + 1)}
     assert choose(problem, prices, Allowance(Budget(0.003, 1e-6)), "auto", watched, {})[0].name == "constant"
+
+
+@pytest.mark.parametrize("norm", [1.0, 8.0, 17.3])
+@pytest.mark.parametrize("body", [None, L1Ball(5.0)], ids=["free", "l1 ball"])
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda one: one.name)
+def test_the_yardstick_of_wide_rehearsals_is_better_than_no_slopes(
+    norm: float, body: ConvexSet | None, loss: Loss
+) -> None:
+    """With an intercept and without: what every plan is measured against leaves something to gain where there is a signal, unless a set does not let it, and nothing where there is none."""
+    for intercept in (True, False):
+        problem, prices = posed(700)
+        small, _ = narrowed(problem, prices) or (problem, None)
+        norms = {"norm_l2": math.hypot(norm, intercept), "dimension": COLUMNS + intercept}
+        small = replace(small, loss=loss, intercept=intercept, constraint=body, records=JUDGES, **norms)
+        exact = SOLVERS["output_perturbation"], Plan("output_perturbation", ())
+        rehearsals = Rehearsals(small, exact, rehearsal(prices.facts), {}, wide=700)
+        *told, silent = (rehearsals.stage(scenario) for scenario in rehearsals.scenarios)
+        for stage in told:
+            assert stage.constant - stage.optimum >= (0.1 * stage.constant if body is None else 0.0)
+        assert silent.constant == silent.optimum
 
 
 def test_a_penalty_that_leaves_nothing_is_no_fault() -> None:

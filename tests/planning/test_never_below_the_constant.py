@@ -119,3 +119,20 @@ def test_a_target_of_two_values_declared_as_numbers_is_not_cut_to_the_more_frequ
     best = float(residual @ residual) / float(np.sum((y - y.mean()) ** 2))
     lost = over_the_constant(table, solver, 0.3)
     assert lost <= (1.005 if solver == "constant" else 1.0 - 0.5 * (1.0 - best))
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+def test_rows_in_a_ball_far_off_its_centre_are_no_worse_off_than_by_a_constant_column(neighbours: str) -> None:
+    """No intercept, nothing declared but a norm, a constant column among many that vary, and targets near one end: at ε = 1 and 3."""
+    n, columns, rng = 16_000, 18, np.random.default_rng(0)
+    varied = np.clip(rng.uniform(-1.0, 1.0, columns) + 0.4 * rng.normal(size=(n, columns)), -1.0, 1.0)
+    X = np.column_stack([varied, np.ones(n)]) / np.sqrt(columns + 1)
+    Y = np.clip(-0.95 + 0.05 * rng.normal(size=n) + 0.1 * (rng.random(n) < 0.05), -1.0, 1.0)
+    domain = hb.Domain(row_norm=1.0, target=(-1, 1), records=n)
+    for epsilon in (1.0, 3.0):
+        asked = {"budget": hb.Budget(epsilon, n**-2.0), "neighbours": neighbours, "fit_intercept": False}
+        fits = [
+            hb.LinearRegression(domain=domain, inference=False, test_key=TestKey(bytes([k] * 32)), **asked).fit(X, Y)
+            for k in range(KEYS)
+        ]
+        assert np.median([np.mean((fit.predict(X) - Y) ** 2) for fit in fits]) < 1.05 * Y.var()

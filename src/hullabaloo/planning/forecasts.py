@@ -94,14 +94,14 @@ class _Posed:
         )
 
     def _judged(self, whole: SyntheticTable) -> Stage:
-        """On rows of which plans see nothing; where a penalty moves the optimum, against it if it is better than what made the targets."""
+        """On rows of which plans see nothing, against what made the targets, or the constant where a set leaves that no better; where a penalty moves the optimum, against it if it is better."""
         problem, rows = self.problem, self.problem.records
         table, fresh = whole.part(slice(rows)), whole.part(slice(rows, None))
         constant = objective(problem, fresh, _constant(problem, fresh))
-        optimum = objective(problem, fresh, _levelled(problem, fresh, whole.slopes))
+        optimum = min(constant, objective(problem, fresh, _levelled(problem, fresh, whole.slopes)))
         if not isinstance(problem.penalty, NoPenalty):
             found = self.perform(problem, *self.exact, table, 0).theta
-            optimum = min(optimum, constant, objective(problem, fresh, found))
+            optimum = min(optimum, objective(problem, fresh, found))
         return Stage(problem, self.scenario, table, fresh, optimum, constant)
 
 

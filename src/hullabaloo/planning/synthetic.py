@@ -99,7 +99,12 @@ def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> Syntheti
     offset = None
     if problem.offset_bound > 0.0:
         offset = problem.offset_bound * (2.0 * uniforms(rows, 40 + scenario.number) - 1.0)
-    Y = _targets(problem, scenario, signal - signal.mean(axis=0), offset)
+    if (
+        scenario in WIDE and not problem.intercept
+    ):  # what made the targets is the yardstick, its mean included, and without a signal there is no mean to learn
+        Y = _targets(problem, replace(scenario, level=0.0), signal, offset)
+    else:
+        Y = _targets(problem, scenario, signal - signal.mean(axis=0), offset)
     if problem.intercept:
         X = np.column_stack([X, np.ones(rows)])
     return SyntheticTable(np.ascontiguousarray(X), Y, offset, theta)

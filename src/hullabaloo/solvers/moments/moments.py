@@ -124,7 +124,7 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_me
     own = np.zeros(problem.dimension) if squares is None else squares
     intercept_weight = np.maximum(ridge.strength * scale**2 - own, 0.0)
     if ridge.free_intercept and problem.intercept:
-        intercept_weight[-1] = 0.0
+        intercept_weight[-1] = ridge.intercept * scale**2
     gram = moments.gram if facts.noiseless else facts.gram * scale**2 + np.diag(intercept_weight)
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
