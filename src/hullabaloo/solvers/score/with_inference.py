@@ -46,8 +46,9 @@ from hullabaloo.solvers.score.shares import (
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
-HEAVY = 0.25
-"""Power of the curvature's diagonal by which heavy coordinates are scaled down."""
+HEAVY, ONE_SIGNED = 0.25, 0.6
+"""Power of the curvature's diagonal by which heavy coordinates are scaled down; and `DOUBT_SCORE` of a number that is at a bound but for rare events, whose long residuals have one sign: of E(L − c)₊ 0.54 to 0.75 was lost of claims numbers of motor policies
+and of simulated classes and amounts of 5 %, 0.6 in the median."""
 CALM = 0.15
 """Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest (seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
 
@@ -232,10 +233,14 @@ class _Scores:
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
         gradients, heavier = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size), 0.5, math.sqrt(0.5))
+        events, doubt = (0.0, 1.0), DOUBT_SCORE
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
-            gradients, heavier = (one.at_least(self.ordinary, 1.0 - top, top) for one in (gradients, heavier))
-        c, lost = gradients.gradient_clip(noise, q, DOUBT_SCORE)
+            events = 1.0 - top, top
+        elif problem.intercept and isinstance(self.loss, Squared):
+            events, doubt = self.events(theta, gradients, float(np.trace(curvature)))
+        gradients, heavier = (one.at_least(self.ordinary, *events) for one in (gradients, heavier))
+        c, lost = gradients.gradient_clip(noise, q, doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight, 0.0
         if settings["level_noise"] is not None:
@@ -264,7 +269,7 @@ class _Scores:
             score_noise=noise * c,
             curvature_noise=first * R**2,
             spread_noise=spread_noise,
-            excess=lost * heaviest * counted,
+            excess=doubt / DOUBT_SCORE * lost * heaviest * counted,
             records=float(problem.records),
             errors=errors,
             dispersion=squares / max(float(np.trace(curvature)), TINY * q) if errors == "unit" else 0.0,
@@ -272,6 +277,19 @@ class _Scores:
             weight=weight,
             level=level,
         )
+
+    def events(self, theta: Array, lengths: Lengths, bent: float) -> tuple[tuple[float, float], float]:
+        """The share and the size of a number's residuals where it is at a bound but for rare events, share 0 where it is no such; and how much of `E(L − c)₊` is taken as lost.
+
+        Of a target that is 0 but for a share s of one size y, seen from the bound, `y = E y²/E y` and `s = (E y)²/E y²`: of events that are half of the records or fewer, where the residuals' mean square is more than that of E y. `E y` is the mean prediction's
+        distance from the bound, the mean square of residuals E L² over E‖v‖², and both are at least what a share of residuals from bound to bound makes of them that the histogram speaks for: a solver that did not see such events has left them out
+        of the mean. No target within its bounds varies more than `E y (2 − E y)` (Bhatia & Davis 2000). Lengths of records are seen much better than those of the few gradients of events, which are as long in proportion.
+        """
+        share = lengths.share_of(2.0, self.ordinary)
+        mean = max(1.0 - abs(float(theta @ np.append(self.found.centre, 1.0))), 2.0 * share, TINY)
+        squares = min(max(float(lengths.excess(2)[0]) / max(bent, TINY), 4.0 * share), mean * (2.0 - mean))
+        rare = mean**2 / (mean**2 + squares), squares / mean
+        return (rare, ONE_SIGNED) if squares > mean**2 else ((0.0, 1.0), DOUBT_SCORE)
 
     def level(self, records: Answers, point: Array, scale: float, lengths: Lengths) -> tuple[float, float, float]:
         """The score along the constant a from gradients of that coordinate alone, `−E φ'a`, the deviation of its noise, and what shortening may take of it.
