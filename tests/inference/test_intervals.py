@@ -14,10 +14,13 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotReleased
-from hullabaloo.inference.from_score import CONSTANT, EVEN, FromScore, at_ends, lean, levels, remainder, steadied
+from hullabaloo.inference.from_score import CONSTANT, EVEN, FromScore, at_ends, lean, levels
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.summary import rows_of
+from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.noise import TestKey
+from hullabaloo.solvers.score.spread import steadied
+from hullabaloo.solvers.score.step import undone
 
 KEY = TestKey(bytes(range(32)))
 SLOPES = np.array([0.6, -0.4, 0.2, -0.8])
@@ -256,11 +259,15 @@ def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_
     ways = np.stack([np.eye(6)[-1], point, step], axis=1)
     outside = left - bend @ ways @ np.linalg.solve(ways.T @ bend @ ways, ways.T @ left)
     assert outside @ np.linalg.solve(bend, outside) < 1e-3 * (left @ np.linalg.solve(bend, left))
-    whole = remainder(bend, ways)
-    assert np.trace(np.linalg.solve(bend, whole)) == pytest.approx(
-        4.0
-    )  # three directions whole, and one spread over all
-    assert np.trace(np.linalg.solve(bend, remainder(bend, np.repeat(ways[:, :1], 2, axis=1)))) == pytest.approx(2.0)
+    seen: Any = SimpleNamespace(curvature=bend, scale=np.ones(6), matrix=np.eye(6), point=point, shortened=0.0)
+    even = (np.expm1(m) - m) ** 2 * np.trace(bend) / 6.0
+    for loss, part in ((Logistic(), 3.0), (Poisson(), 1.0)):  # three directions whole, and one spread over all
+        whole = undone(seen, loss, step, m, True)
+        assert np.trace(np.linalg.solve(bend, whole)) == pytest.approx(4.0 * even / part)
+        assert left @ np.linalg.solve(whole, left) < 1.0
+    twice = undone(seen, Poisson(), 2.0 * point, m, True)  # two of the ways are one
+    assert np.trace(np.linalg.solve(bend, twice)) == pytest.approx(3.0 * even)
+    assert not undone(seen, Squared(), step, m, True).any()
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.3, 2.0])
