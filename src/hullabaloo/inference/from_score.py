@@ -267,7 +267,9 @@ class FromScore:
         the same release. (Holding alone covers 78 to 85 % of what goes with such a column on California, abalone and noaa.)
         """
         eye, H = np.eye(len(self.faint)), self.law.inverse
-        held = np.isin(np.arange(len(eye)), self.decided_by(eye)) & (self._at_ends(eye)[0] > 0.0) & ~self.faint
+        seen, shares = self._at_ends(eye)
+        decide = (LONE * shares > seen[:, None]) & (seen[:, None] > 0.0)
+        held = np.isin(np.arange(len(eye)), self.columns[decide.any(axis=0)]) & (seen > 0.0) & ~self.faint
         if not held.any():
             return None
         other, rows = copy(self), self.found.matrix[held]
