@@ -14,10 +14,13 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotReleased
-from hullabaloo.inference.from_score import CONSTANT, EVEN, FromScore, at_ends, lean, levels, remainder, steadied
+from hullabaloo.inference.from_score import CONSTANT, EVEN, FromScore, at_ends, lean, levels
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.summary import rows_of
+from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.noise import TestKey
+from hullabaloo.solvers.score.spread import steadied
+from hullabaloo.solvers.score.step import undone
 
 KEY = TestKey(bytes(range(32)))
 SLOPES = np.array([0.6, -0.4, 0.2, -0.8])
@@ -256,11 +259,15 @@ def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_
     ways = np.stack([np.eye(6)[-1], point, step], axis=1)
     outside = left - bend @ ways @ np.linalg.solve(ways.T @ bend @ ways, ways.T @ left)
     assert outside @ np.linalg.solve(bend, outside) < 1e-3 * (left @ np.linalg.solve(bend, left))
-    whole = remainder(bend, ways)
-    assert np.trace(np.linalg.solve(bend, whole)) == pytest.approx(
-        4.0
-    )  # three directions whole, and one spread over all
-    assert np.trace(np.linalg.solve(bend, remainder(bend, np.repeat(ways[:, :1], 2, axis=1)))) == pytest.approx(2.0)
+    seen: Any = SimpleNamespace(curvature=bend, scale=np.ones(6), matrix=np.eye(6), point=point, shortened=0.0)
+    even = (np.expm1(m) - m) ** 2 * np.trace(bend) / 6.0
+    for loss, part in ((Logistic(), 3.0), (Poisson(), 1.0)):  # three directions whole, and one spread over all
+        whole = undone(seen, loss, step, m, True)
+        assert np.trace(np.linalg.solve(bend, whole)) == pytest.approx(4.0 * even / part)
+        assert left @ np.linalg.solve(whole, left) < 1.0
+    twice = undone(seen, Poisson(), 2.0 * point, m, True)  # two of the ways are one
+    assert np.trace(np.linalg.solve(bend, twice)) == pytest.approx(3.0 * even)
+    assert not undone(seen, Squared(), step, m, True).any()
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.3, 2.0])
@@ -397,10 +404,49 @@ def test_what_goes_with_a_number_that_noise_hides_is_not_told_and_all_else_is(al
 def test_a_move_or_a_curvature_that_noise_hides_is_not_taken_for_none(changed: dict[str, float]) -> None:
     """A score of 0 speaks for coefficients that are the estimates only where noise would let another be seen."""
     model, curvature = scored(hb.LogisticRegression, classes={"y": [0, 1]}), 0.1 * np.eye(5)
-    assert inference(seen(model, curvature, np.zeros(5))).told
-    told = inference(seen(model, curvature, np.zeros(5), **changed))
+    assert inference(seen(model, curvature, np.zeros(5), spread=curvature)).told
+    told = inference(seen(model, curvature, np.zeros(5), spread=curvature, **changed))
     assert not told.told
     assert "noise" in told.reason
+
+
+def test_of_classes_nothing_is_told_where_gradients_spread_far_less_than_near_the_estimates() -> None:
+    """By the information matrix equality: a quarter is too little, three quarters are not, nor is a quarter where noise may have made it of all; a score of 0 says nothing of it."""
+    model, curvature = scored(hb.LogisticRegression, classes={"y": [0, 1]}), 0.1 * np.eye(5)
+    assert inference(seen(model, curvature, np.zeros(5), spread=0.75 * curvature)).told
+    assert inference(seen(model, curvature, np.zeros(5), spread=0.25 * curvature, spread_noise=0.05)).told
+    far = inference(seen(model, curvature, np.zeros(5), spread=0.25 * curvature))
+    assert not far.told
+    assert "too far from their estimates" in far.reason
+    counts = scored(hb.PoissonRegressor, target=(0, 4))  # which may be spread less than Poisson's law has them
+    assert inference(seen(counts, curvature, np.zeros(5), spread=0.25 * curvature)).told
+
+
+def test_what_a_column_takes_of_others_that_is_held_is_part_of_their_errors() -> None:
+    """200 releases of a narrow column's curvature, one record at whose end would carry what is said of x0: beside it nothing could be told of x0; with it held intervals hold, and without what it is
+    off by less than half do. (More than 18 misses where 10 are expected at most: 1 % of seeds; this one is fixed.)"""
+    model, rng, n, v, eye = scored(), np.random.default_rng(0), 20_000, 5e-5, np.eye(5)
+    curvature = np.diag([0.3, 0.3, 0.3, v, 1.0])
+    curvature[0, 3] = curvature[3, 0] = 0.7 * math.sqrt(0.3 * v)
+    move, root = np.array([0.1, -0.1, 0.05, 1.0, 0.1]), np.linalg.cholesky(0.1 * curvature / n)
+    held, blind = 0, 0
+    for _ in range(200):
+        half = np.tril(rng.normal(size=(5, 5)), -1) / math.sqrt(2.0)
+        noisy = curvature + 3e-6 * (half + half.T + np.diag(rng.normal(size=5)))
+        score = curvature @ move + root @ rng.normal(size=5) + 1e-5 * rng.normal(size=5)
+        fitted = seen(model, noisy, move, score=score, records=n, score_noise=1e-5, curvature_noise=3e-6)
+        made = FromScore(fitted, fitted.release.scores[0])
+        assert made.second is not None
+        assert made.second.held.tolist() == [False, False, False, True, False]
+        assert made.decided_by(eye[:1]) == [3]
+        told = made.intervals(eye, 1.96)
+        assert np.isfinite(told.high).tolist() == [True, True, True, False, True]
+        held += told.low[0] <= move[0] <= told.high[0]
+        made.second.beside_held = np.zeros((5, 5))
+        short = made.intervals(eye, 1.96)
+        blind += short.low[0] <= move[0] <= short.high[0]
+    assert held >= 182
+    assert blind <= 120
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -84,7 +84,11 @@ class Debiased:
         self.inverse: Array = _inverse(equations)
         self.moved: Array = self.inverse @ equations.cross
         self.far: Array = self.theta - equations.anchor
-        self.noise: Array = self._noise_at(self.far)
+        s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.far
+        spoiled = 0.5 * s2 * (float(far @ far) * np.eye(far.size) + np.outer(far, far))
+        if equations.exact_corner:
+            spoiled[-1, -1] -= s2 * far[-1] ** 2
+        self.noise: Array = t2 * np.eye(far.size) + spoiled * np.outer(self.scale, self.scale)
         self.left: Array = np.zeros_like(self.noise) if equations.left is None else equations.left
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
 
@@ -93,14 +97,6 @@ class Debiased:
         """θ̃, (p,)."""
         return self.equations.origin + self.moved
 
-    def _noise_at(self, theta: Array) -> Array:
-        """What privacy adds to Ω(θ)."""
-        s2, t2, far = self.equations.gram_noise**2, self.equations.cross_noise**2, self.scale * theta
-        spoiled = 0.5 * s2 * (float(far @ far) * np.eye(far.size) + np.outer(far, far))
-        if self.equations.exact_corner:
-            spoiled[-1, -1] -= s2 * far[-1] ** 2
-        return np.asarray(t2 * np.eye(far.size) + spoiled * np.outer(self.scale, self.scale), dtype=np.float64)
-
     def intervals(self, functions: Array, quantile: float, own: float | Array = 0.0) -> Intervals:
         """The intervals of `functions @ θ`, functions (m, p), at ± `quantile` standard errors where noise is small.
 
@@ -108,8 +104,8 @@ class Debiased:
         """
         s2, theta = self.equations.gram_noise**2, self.scale * self.far
         u = functions @ self.inverse
-        sampling, left = _forms(u, self.equations.sampling), _forms(functions, self.left)
-        privacy = _forms(u, self.noise) + left
+        sampling, left = forms(u, self.equations.sampling), forms(functions, self.left)
+        privacy = forms(u, self.noise) + left
         variance = privacy + sampling
         w = (functions @ self.covariance) / np.where(variance > 0.0, variance, np.inf)[:, None] * self.scale
         u = u * self.scale
@@ -132,13 +128,13 @@ class Debiased:
 
 
 def _inverse(equations: Equations) -> Array:
-    basis = equations.basis
     if equations.inverse is not None:
         return equations.inverse
-    inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True) if basis.shape[1] else np.zeros((0, 0))
+    basis = equations.basis
+    inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True)
     return np.asarray(basis @ inner @ basis.T, dtype=np.float64)
 
 
-def _forms(vectors: Array, matrix: Array) -> Array:
+def forms(vectors: Array, matrix: Array) -> Array:
     """`vᵀMv` of each row, 0 where noise makes it negative."""
     return np.asarray(np.maximum(((vectors @ matrix) * vectors).sum(axis=1), 0.0), dtype=np.float64)

@@ -15,7 +15,7 @@ reckoned on the residuals themselves, up to the declared bounds. Both for a tail
 weights are those of least squares for both losses with one unknown factor. (Of counts the error is at least that of the score without the second mean, as of releases that have none: their long gradients are those of high rates, and take as much of the curvature.) Of the curvature shortening to R takes `E(1 − R²/L²)₊ φ''⟨v, d⟩`, L² = φ''‖v‖², from the mean, which by the inequality
 of Cauchy and Schwarz is at most `l ‖d‖ √(qh)/R` where it takes l in each of q directions and h is the mean of φ'' (and l ‖d‖ is taken where that is more). (Development half of
 `benchmarks/inference.py`, expert's bounds, ε = 1 and 3, 8 draws: told and realised ratios are 0.70 and 0.81 errors apart, root mean square, and 184 of 187 within two; report half 0.90 and 0.77, 185 of 192. Of simulated numbers with residuals
-of one sign alone it is 1.0; without the second mean it was 1.4. What is told of the tail was chosen with both halves in view.) Of classes and counts none is told where predictions have moved further than `NEAR`, as no slope is. Of several classes, each learned against
+of one sign alone it is 1.0; without the second mean it was 1.4. What is told of the tail was chosen with both halves in view.) Of classes and counts none is told where predictions have moved further than `CLOSE`. Of several classes, each learned against
 the rest, it is that of the chances brought to sum 1, by the answer of `solvers/class_totals.py`.
 
 *From moments.* `solvers/moments/uncertainty.py`.
@@ -29,7 +29,6 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.from_score import NEAR
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyScore
@@ -49,6 +48,8 @@ NEAREST = 2.0
 side none is among the longest. So it is of amounts of which most are 0."""
 BENT = 0.3
 """Share of what bending alone adds to a mean chance or count that is taken as unknown: records are not normal."""
+CLOSE = 0.5
+"""How far predictions of classes and counts may move in the last step, root mean square on the scale of the link, before no total is told."""
 UNTOLD = "not told; hb.evaluate tells {}"
 
 
@@ -146,7 +147,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
         mean = h if isinstance(model.loss, Poisson) else NormalPredictions.of(found, found.point).chance
         seen, mean = mean + float(found.score[-1]) / a, mean + h * moved.bent
         error = math.hypot(error, BENT * h * moved.still)
-    near = isinstance(model.loss, Squared) or far <= NEAR
+    near = isinstance(model.loss, Squared) or far <= CLOSE
     if isinstance(model.loss, Logistic) and len(facts.targets) > 1:
         of = next((one for one in model.release.trace if "totals off" in one), None)
         near, n = of is not None and seen > 4.0 * error, found.counted

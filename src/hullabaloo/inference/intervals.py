@@ -3,13 +3,13 @@
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.inference.debiased import Intervals
+from hullabaloo.inference.debiased import Debiased, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
 from hullabaloo.inference.from_score import NEAR, FromScore
@@ -23,19 +23,12 @@ FAR = (
     "holds within {}. Noise, a set, a penalty or a rare class may hold them apart: fit with more budget, fewer columns or a weaker set or penalty; of solvers objective_perturbation ends nearest to the estimates."
 )
 
+Estimator = Debiased | FromScore
+"""Of one target's unit coefficients: estimates, their covariance, and intervals of linear functions.
 
-class Estimator(Protocol):
-    """Of one target's unit coefficients: estimates, their covariance, and intervals of linear functions.
-
-    The interval of `aᵀθ` at quantile q is the set of c with `(aᵀθ̃ − c)² ≤ q²V(c)`, V a quadratic in c that is the squared standard error at aᵀθ̃;
-    z and p rest on that (`significance.py`).
-    """
-
-    @property
-    def theta(self) -> Array: ...  # noqa: D102
-    @property
-    def covariance(self) -> Array: ...  # noqa: D102
-    def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals: ...  # noqa: D102
+The interval of `aᵀθ` at quantile q is the set of c with `(aᵀθ̃ − c)² ≤ q²V(c)`, V a quadratic in c that is the squared standard error at aᵀθ̃;
+z and p rest on that (`significance.py`).
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +93,8 @@ def _untold(far: list[tuple[str, FromScore]], targets: int) -> str:
     by = {text: [one for one in far if one[1].drowned == drowned] for text, drowned in ((DROWNED, True), (FAR, False))}
     told = [(text, [name for name, _ in of], [f"{one.away:.2g}" for _, one in of]) for text, of in by.items() if of]
     return " ".join(
-        text.format(f" of {', '.join(names)}" * (targets > 1), ", ".join(away), NEAR) for text, names, away in told
+        text.format(f" of {', '.join(names)}" * (targets > 1), ", ".join(away).replace("inf", "too far"), NEAR)
+        for text, names, away in told
     )
 
 

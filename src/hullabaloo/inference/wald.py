@@ -191,7 +191,8 @@ def wald(
     if distance > 0.0:
         length = float(np.linalg.norm(direction))
         found = tell(model, told, direction[None, :] / length, LEVEL)
-        square = float(z_against(found, at, found.estimate - distance / length)[0]) ** 2
+        value = (direction @ told.estimator.theta - distance) / length
+        square = float(z_against(found, at, np.array([value]))[0]) ** 2
     else:
         square = np.inf if off.any() else 0.0
     if np.isnan(square):

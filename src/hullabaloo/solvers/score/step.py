@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hullabaloo.losses import Logistic, Loss, Poisson, Squared
+from hullabaloo.losses import AnyLoss, Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy.answers import Array, NoisyScore
 from hullabaloo.solvers.base import Problem
 from hullabaloo.solvers.score.normal_predictions import NormalPredictions
@@ -33,6 +33,8 @@ SEEN = 2.0
 """Standard deviations of its noise from which a column that stands alone is taken to vary."""
 WILD = 1.0
 """How far a column that is not sure to vary may move unit predictions from the middle of its bounds to an end, before its coefficient is 0 instead: half the width of a target."""
+BEYOND = 50.0
+"""Move beyond which what is left of it is taken as of this one: nothing is told there, and its square must be a number."""
 FARTHEST = 1.0
 """Root mean square of how far unit predictions may move in a step: half the width of a target; on the scale of a link the curvature tells nothing further away."""
 
@@ -84,6 +86,40 @@ def score_step(
     inverse = within @ inner @ within.T
     undone = within @ vectors - inverse @ found.curvature @ within @ vectors
     return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
+
+
+def left_of(loss: Loss, z: float, move: float) -> float:
+    """`φ''(z) |d − d φ''(z)/h̄|`, h̄ the mean of φ'' between z and z + d: what a step that moves predictions z of records alike by d leaves of their gradients, as far as it shows;
+    of classes and counts, whose φ'' does not depend on the target."""
+    move = min(max(move, -BEYOND), BEYOND)
+    at, y = np.array([z, z + move]), np.ones(2)
+    before, after = loss.derivative(at, y)
+    linear = abs(float(loss.second_derivative(at, y)[0]) * move)
+    bent = max(abs(float(after - before)), linear / BEYOND, 1e-300)
+    return linear * abs(1.0 - linear / bent)
+
+
+def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept: bool) -> Array:
+    """Covariance (q, q) of what a step leaves, where it moves predictions by m = `far` beyond noise.
+
+    Where shortening took a share k of the curvature, `kG̃δ`, δ as far as it is longer than noise makes it. And of a loss that is no quadratic `b = (e^m − 1 − m) h̄^{1/2}` long, in every direction of the
+    constant, the predictions and the step, and evenly over all besides, in the metric of the curvature. Of classes φ‴ = φ''(1 − 2p) turns its sign with p − ½: anything up to b is taken as likely, a
+    third of its square; of counts φ‴ is φ''.
+    """
+    values, vectors = np.linalg.eigh(found.curvature)
+    bend = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    left = max(float(np.trace(found.curvature) / np.sum(found.scale**2)), 1e-300)
+    share = found.shortened / (found.shortened + left) * min(far / max(moved(found, step), 1e-300), 1.0)
+    wrong = share * found.curvature @ step
+    if isinstance(loss, Squared):
+        return np.outer(wrong, wrong)
+    level = np.eye(len(step))[:, len(step) - intercept :]
+    ways = np.column_stack([np.linalg.solve(found.matrix, np.column_stack([found.point, level])), step])
+    m, along = min(far, BEYOND), bend @ ways
+    within = along @ np.linalg.pinv(ways.T @ along, rcond=1e-8, hermitian=True) @ along.T
+    size = (math.expm1(m) - m) ** 2 * float(np.trace(bend) / np.sum(found.scale**2))
+    size /= 3.0 if isinstance(loss, Logistic) else 1.0
+    return np.asarray(np.outer(wrong, wrong) + size * (within + bend / len(bend)), dtype=np.float64)
 
 
 def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
