@@ -11,9 +11,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo import report
 from hullabaloo.errors import MissingLibrary
-from hullabaloo.report.page import environment
 from hullabaloo.streaming import RedisSource
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,23 +23,12 @@ def fitted() -> Any:
     return hb.Ridge(domain=DOMAIN, budget=hb.Budget(1.0, 1e-6)).fit(FRAME)
 
 
-def picture() -> Any:
-    return report.coefficient_plot(fitted())
-
-
-def page() -> Any:
-    environment.cache_clear()
-    return report.card(fitted()).to_html("card.html")
-
-
 DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
     "a Parquet file": ("pyarrow.dataset", lambda: DOMAIN.check_schema("table.parquet")),
     "parts": ("pyarrow", lambda: hb.scan(lambda: iter([]))),
     "an address": ("fsspec.core", lambda: hb.scan("memory://table.parquet")),
     "a Redis stream": ("redis", lambda: RedisSource("redis://localhost", "events", ["a"])),
     "a dataframe": ("pandas", fitted().summary().to_dataframe),
-    "a picture": ("matplotlib.figure", picture),
-    "a page": ("jinja2", page),
 }
 
 
@@ -61,6 +48,7 @@ def test_a_missing_library_is_named_with_its_command(
         opened()
     assert isinstance(said.value, hb.errors.InvalidParameter)
     assert isinstance(said.value, ModuleNotFoundError)
+    assert said.value.name == name
 
 
 def test_what_is_to_be_installed_is_there() -> None:

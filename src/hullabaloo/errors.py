@@ -86,13 +86,15 @@ def library(module: str, brought_by: str, what: str) -> Any:
     Raises:
         MissingLibrary: it is not installed; names the package that brings it.
     """
+    name = module.partition(".")[0]
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        name = module.partition(".")[0]
-    raise MissingLibrary(
-        f'{what} needs the library {name}, which is not installed. Install it with: pip install "{brought_by}"'
-    )
+        missing = MissingLibrary(
+            f'{what} needs the library {name}, which is not installed. Install it with: pip install "{brought_by}"'
+        )
+    missing.name = name
+    raise missing
 
 
 class BudgetError(InvalidParameter):
