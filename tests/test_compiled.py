@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def modules() -> dict[str, Any]:
     waiting = [
         ".".join(("hullabaloo", *path.relative_to(SOURCE).with_suffix("").parts))
         for path in sorted(SOURCE.rglob("*.py"))
-        if "import njit" in path.read_text() and path != HOME
+        if re.search(r"import .*\bnjit\b", path.read_text()) and path != HOME
     ]
     while waiting:
         name = waiting.pop()

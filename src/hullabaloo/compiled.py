@@ -27,8 +27,12 @@ from numba.core import caching, config, serialize, types
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
+from numpy.typing import NDArray
 
 Kernel = Callable[..., Any]  # its arguments have no types, but for some in their comments
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+"""Arrays that kernels take, where their types are written."""
 
 _PLACES = (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, caching.UserWideCacheLocator)
 """Where Numba would keep the kernels of a file: where the user says, beside the sources, or in the user's own folder."""

@@ -7,6 +7,8 @@ may quote what the caller passed; a password in an address among that is not rep
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 _PORT = r"(?!\d+(?:[/?#\s'\",.;)]|$))"
 _SCHEME = r"(?<![\w+.\-])[\w+.\-]+:/+[^\s:@/]*:"
@@ -72,6 +74,27 @@ class DomainError(InvalidParameter):
 
 class SchemaError(InvalidParameter):
     """A table's declared schema (column names, declared types, shape) does not match the domain."""
+
+
+class MissingLibrary(SchemaError, ModuleNotFoundError):
+    """A library that something asked for needs is not installed."""
+
+
+def library(module: str, brought_by: str, what: str) -> Any:
+    """A module of a library that the plain installation lacks, which `what` needs.
+
+    Raises:
+        MissingLibrary: it is not installed; names the package that brings it.
+    """
+    name = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        missing = MissingLibrary(
+            f'{what} needs the library {name}, which is not installed. Install it with: pip install "{brought_by}"'
+        )
+    missing.name = name
+    raise missing
 
 
 class BudgetError(InvalidParameter):

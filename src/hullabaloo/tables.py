@@ -5,6 +5,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hullabaloo.errors import library
+
 Cells = Sequence[Sequence[str]]
 
 
@@ -49,13 +51,7 @@ def wrapped(texts: Iterable[str]) -> list[str]:
 
 def dataframe(rows: Sequence[Any]) -> Any:
     """A pandas dataframe with a row for each record, a column for each of its slots."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "A dataframe was asked for, but the library pandas is not installed; str(...) shows the same table without it. Install it with: pip install pandas",
-            name=error.name,
-        ) from None
+    pd = library("pandas", "pandas", "A dataframe (str(...) shows the same table)")
     return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in rows])
 
 

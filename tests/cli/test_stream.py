@@ -18,6 +18,7 @@ import pytest
 
 from hullabaloo.cli import stream
 from hullabaloo.data.sources.redis_stream import RedisSource
+from hullabaloo.errors import MissingLibrary
 from tests.cli.conftest import BUDGET, DOMAIN, URL, Run, masked, rows
 from tests.cli.test_refusals import refused
 
@@ -456,10 +457,10 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(run: Run, files: Path, mon
 
 def test_a_missing_library_is_named_with_its_command(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(Exception, match="pip install"):
+    with pytest.raises(MissingLibrary, match="pip install"):
         RedisSource("redis://localhost", "events", ["age"])
     done = run("stream", "redis://localhost", "--key", "events", *KEPT)
-    refused(done, 1, 'pip install "hullabaloo[stream]"')
+    refused(done, 4, 'pip install "hullabaloo[stream]"')
 
 
 def test_an_encrypted_state(run: Run, files: Path) -> None:

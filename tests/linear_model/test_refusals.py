@@ -242,7 +242,7 @@ def test_a_dataframe_without_pandas_is_refused_with_the_remedy(monkeypatch: pyte
     summary = hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE).summary()
     assert list(summary.to_dataframe().columns[:3]) == ["target", "name", "coefficient"]
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install pandas"):
+    with pytest.raises(ModuleNotFoundError, match='pip install "pandas"'):
         summary.to_dataframe()
 
 

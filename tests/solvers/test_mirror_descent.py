@@ -477,7 +477,7 @@ def test_composite_models_gain_the_faster_rate(body):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.few(1)
 def test_a_ridge_is_part_of_what_is_minimised(intercept):
-    data = table(20_000, 4, intercept=intercept)
+    data = table(8_000, 4, intercept=intercept)
     asked = problem(data, constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.3))
     solver = MirrorDescentSolver()
     plan = solver.plan(asked, prices(data, asked), Allowance.gdp(3.0))

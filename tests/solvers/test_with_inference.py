@@ -91,7 +91,7 @@ def test_intervals_hold(kind: str) -> None:
     """25 fits of 3 slopes, told: at least 80 % of them hold: less by chance once in 10⁵ at 95 %, were they independent."""
     held, told = [], 0
     for seed in range(25):
-        X, y = table(20_000, seed, kind)
+        X, y = table(8_000, seed, kind)
         made = model(kind, test_key=KEY.derive(seed), **({"threshold": 0.9} if kind == "HuberRegressor" else {})).fit(
             X, y
         )

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from typer.core import TyperGroup
 
-from hullabaloo.errors import HullabalooError, LedgerError, passwords_in, without_passwords
+from hullabaloo.errors import HullabalooError, LedgerError, MissingLibrary, passwords_in, without_passwords
 
 
 class ExitCode(IntEnum):
@@ -90,7 +90,8 @@ class Boundary(TyperGroup):
 def described(error: Exception, words: Sequence[str] = ()) -> tuple[str, ExitCode, str]:
     """The kind of an error, its exit code, and the sentence for it; `words` are those of the command line."""
     if isinstance(error, HullabalooError):
-        kinds = ((OSError, ExitCode.MACHINE), (LedgerError, ExitCode.LEDGER), (Stopped, ExitCode.INTERRUPTED))
+        machine = (OSError, MissingLibrary)
+        kinds = ((machine, ExitCode.MACHINE), (LedgerError, ExitCode.LEDGER), (Stopped, ExitCode.INTERRUPTED))
         code = next((code for kind, code in kinds if isinstance(error, kind)), ExitCode.REFUSED)
         return type(error).__name__, code, str(error)
     if hasattr(error, "format_message"):  # Typer's usage errors, whichever library it takes them from

@@ -10,7 +10,7 @@ from narwhals.dependencies import is_pandas_like_dataframe
 
 from hullabaloo.data.readers.arrow import ArrowTable, schema_of
 from hullabaloo.data.table import MEMORY, Table, TornTable
-from hullabaloo.errors import HullabalooError, SchemaError
+from hullabaloo.errors import HullabalooError, SchemaError, library
 
 CHUNK = 65_536
 
@@ -74,13 +74,9 @@ def giver_of(source: Any) -> Callable[[], Any] | None:
     Raises:
         SchemaError: it can be read once, or PyArrow is not there.
     """
-    try:
-        import pyarrow as pa
-        from pyarrow import dataset
-    except ImportError:
-        raise SchemaError(
-            "Reading a table in parts needs pyarrow, which is not installed. Install it with: pip install 'hullabaloo[parquet]'"
-        ) from None
+    pa, dataset = (
+        library(name, "hullabaloo[parquet]", "Reading a table in parts") for name in ("pyarrow", "pyarrow.dataset")
+    )
     if isinstance(source, pa.RecordBatchReader):
         raise SchemaError(
             "A pyarrow.RecordBatchReader can be read once, and a table in parts is read anew for each question. Pass a function that returns a "

@@ -5,17 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hullabaloo.compiled import njit
+from hullabaloo.compiled import Floats, njit
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.readers.arrow import ArrowTable, floats
 from hullabaloo.data.readers.parquet import ParquetPart
 from hullabaloo.data.schema import feature_columns, role_columns
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table, TornTable
-
-Floats = NDArray[np.float64]
 
 
 @np.errstate(all="ignore")

@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,22 +45,22 @@ def misplaced(declared: Mapping[str, Any], sentence: str) -> str:
     return ""
 
 
+def _parsed(source: str | Path, marks: tuple[str, ...], parse: Callable[[str], Any], what: str) -> Any:
+    text = _text(source, marks)
+    try:
+        return parse(text)
+    except (ValueError, RecursionError) as error:
+        raise DomainError(f"The domain is not valid {what}{place_in(error)}. Correct the file there.") from None
+
+
 def read_toml(source: str | Path) -> dict[str, Any]:
     """Parse a TOML file or text."""
-    text = _text(source, ("\n", "="))
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DomainError(f"The domain is not valid TOML{place_in(error)}. Correct the file there.") from None
+    return dict(_parsed(source, ("\n", "="), tomllib.loads, "TOML"))
 
 
 def read_json(source: str | Path) -> Any:
     """Parse a JSON file or text."""
-    text = _text(source, ("{",))
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DomainError(f"The domain is not valid JSON{place_in(error)}. Correct the file there.") from None
+    return _parsed(source, ("{",), json.loads, "JSON")
 
 
 def place_in(error: Exception) -> str:

@@ -6,13 +6,7 @@ position, and a record's encoding must not depend on where it stands.
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hullabaloo.compiled import njit
-
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
+from hullabaloo.compiled import Floats, Wholes, njit
 
 L1, L2, LINF = 1, 2, 3
 

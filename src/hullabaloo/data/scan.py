@@ -20,7 +20,7 @@ from hullabaloo.data.readers.parquet import ParquetTable
 from hullabaloo.data.sources.json_lines import JsonLines
 from hullabaloo.data.sparse_lists import SparseLists
 from hullabaloo.data.table import Table
-from hullabaloo.errors import InvalidParameter, SchemaError
+from hullabaloo.errors import InvalidParameter, SchemaError, library
 
 KEEP = 2**30
 MOST = 2**24
@@ -195,16 +195,12 @@ class RemotePath:
     """A file or folder by its address, as far as readers ask about a path. What its store says when it fails may hold passwords, and is left out."""
 
     def __init__(self, address: str) -> None:
-        try:
-            from fsspec.core import url_to_fs
-            from pyarrow.fs import FSSpecHandler, PyFileSystem
-        except ImportError:
-            raise SchemaError(
-                "Reading from an address needs fsspec and pyarrow, which are not installed. Install them with: pip install 'hullabaloo[remote]'"
-            ) from None
+        fsspec, arrow = (
+            library(name, "hullabaloo[remote]", "Reading from an address") for name in ("fsspec.core", "pyarrow.fs")
+        )
         failed = False
         try:
-            self._store, self._path = url_to_fs(address)
+            self._store, self._path = fsspec.url_to_fs(address)
             there = self._store.exists(self._path)
         except Exception:
             failed, there = True, False
@@ -213,7 +209,7 @@ class RemotePath:
                 "There is nothing at the address that was passed, or its store cannot be opened. What it said is left out, as it may hold a password: "
                 "open the address with fsspec to see it. Nothing was read or charged."
             )
-        self.filesystem = PyFileSystem(FSSpecHandler(self._store))
+        self.filesystem = arrow.PyFileSystem(arrow.FSSpecHandler(self._store))
         self.suffix = PurePosixPath(self._path).suffix
 
     def __str__(self) -> str:

@@ -1,11 +1,9 @@
 """Compiled kernels of the geometry: pure functions of arrays."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hullabaloo.compiled import njit
+from hullabaloo.compiled import Floats, njit
 
-Floats = NDArray[np.float64]
 SPLITTER = 134217729.0  # 2^27 + 1
 
 

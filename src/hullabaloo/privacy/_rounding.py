@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from hullabaloo.errors import InvalidParameter
+
 
 def as_float(value: Any) -> float:
     """Give a number as a float, NaN for what is none: a text, a bool, a whole number beyond doubles."""
@@ -17,6 +19,13 @@ def as_float(value: Any) -> float:
         return math.nan if isinstance(value, bool | str) else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def as_count(value: Any, least: int, otherwise: str) -> int:
+    """Give a whole number of at least ``least``, or refuse what is none with this sentence about it."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise InvalidParameter(otherwise.format(value))
+    return int(value)
 
 
 def padded(value: float, ulps: float = 256.0) -> float:

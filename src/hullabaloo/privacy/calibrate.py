@@ -5,8 +5,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from hullabaloo.errors import CalibrationError, InvalidParameter
-from hullabaloo.privacy._rounding import bisect, float_at_most
+from hullabaloo.errors import CalibrationError
+from hullabaloo.privacy._rounding import as_count, bisect, float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
@@ -142,6 +142,4 @@ def _smallest(holds: Callable[[float], bool], start: float, tolerance: float = 1
 
 def _uses(count: int) -> int:
     """Give a number of uses, or refuse what is none."""
-    if isinstance(count, bool) or not hasattr(count, "__index__") or count < 1:
-        raise InvalidParameter(f"Noise was asked for count={count!r} releases; a count is a whole number from 1 on.")
-    return int(count)
+    return as_count(count, 1, "Noise was asked for count={!r} releases; a count is a whole number from 1 on.")

@@ -11,12 +11,14 @@ from typing import Any
 from hullabaloo.codec import table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range, noise_events
-from hullabaloo.privacy._rounding import float_at_most, golden, padded, root_at_least, sum_at_least
+from hullabaloo.privacy._rounding import as_count, float_at_most, golden, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.tuned_events import TunedEvent
+
+_NO_COUNT = "An event was composed count={!r} times; a count is a whole number from 0 on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class ComposedEvent(Event):
         counts: dict[Event, int] = {}
         for event, count in self.parts:
             for atom, times in _atoms(event):
-                counts[atom] = counts.get(atom, 0) + times * _count(count)
+                counts[atom] = counts.get(atom, 0) + times * as_count(count, 0, _NO_COUNT)
         ordered = sorted((e for e, c in counts.items() if c), key=lambda e: json.dumps(e.to_dict(), sort_keys=True))
         object.__setattr__(self, "parts", tuple((e, counts[e]) for e in ordered))
 
@@ -204,9 +206,3 @@ def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:
 def _times(divergence: float, count: int) -> float:
     """Give the product, ∞ where a double cannot hold the count."""
     return divergence * count if count < 2**1000 or divergence == 0.0 else math.inf
-
-
-def _count(count: int) -> int:
-    if isinstance(count, bool) or not hasattr(count, "__index__") or count < 0:
-        raise InvalidParameter(f"An event was composed count={count!r} times; a count is a whole number from 0 on.")
-    return int(count)

@@ -14,7 +14,7 @@ from typing import Any
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy._rounding import as_float, float_at_least, float_at_most, golden, least, padded
+from hullabaloo.privacy._rounding import as_count, as_float, float_at_least, float_at_most, golden, least, padded
 
 ACCOUNTING_VERSION = 1
 """Raised whenever a price changes; ledger rows carry it."""
@@ -107,17 +107,13 @@ def set_positive(event: Any, name: str) -> None:
 
 def set_count(event: Any, name: str) -> None:
     """Store a field as an int after checking that it is a count."""
-    given = getattr(event, name)
-    if isinstance(given, bool) or not hasattr(given, "__index__") or given < 0:
-        raise InvalidParameter(f"{type(event).__name__} was given {name}={given!r}, not a whole number from 0 on.")
-    object.__setattr__(event, name, int(given))
+    said = f"{type(event).__name__} was given {name}={{!r}}, not a whole number from 0 on."
+    object.__setattr__(event, name, as_count(getattr(event, name), 0, said))
 
 
 def group_size(k: int) -> int:
     """Give k, or refuse what is not a number of records."""
-    if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
-        raise InvalidParameter(f"A group of k={k!r} records was asked for; k must be a whole number from 1 on.")
-    return int(k)
+    return as_count(k, 1, "A group of k={!r} records was asked for; k must be a whole number from 1 on.")
 
 
 def grown(epsilon: float, k: int) -> float:

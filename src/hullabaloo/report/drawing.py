@@ -4,6 +4,8 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
+from hullabaloo.errors import library
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -19,13 +21,11 @@ SIZE, SMALL = 11.5, 10.5
 
 def new_figure(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
     """An empty figure with one pair of axes, on the Agg canvas."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise missing("matplotlib", "A picture") from error
-    figure = Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
-    FigureCanvasAgg(figure)
+    figures, agg = (
+        library(f"matplotlib.{name}", "hullabaloo[report]", "A picture") for name in ("figure", "backends.backend_agg")
+    )
+    figure: Figure = figures.Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
+    agg.FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set_facecolor("none")
     for side in ("top", "right", "left"):
@@ -113,12 +113,3 @@ def inline_svg(figure: "Figure", name: str, label: str) -> str:
     box = re.findall(r'viewBox="([^"]+)"', text)[0]
     opening = f'<svg role="img" aria-label={quoteattr(label)} viewBox="{box}" preserveAspectRatio="xMinYMin meet">'
     return re.sub(r"<svg [^>]*>", lambda _: opening, text, count=1)
-
-
-def missing(library: str, what: str) -> ModuleNotFoundError:
-    """The error for a library of the extra `report` that is not installed."""
-    return ModuleNotFoundError(
-        f"{what} was asked for, but the library {library} is not installed; nothing else is affected, and a card's JSON "
-        'can be written without it. Install it with: pip install "hullabaloo[report]"',
-        name=library,
-    )

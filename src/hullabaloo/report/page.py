@@ -7,8 +7,9 @@ from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
 
+from hullabaloo.errors import library
 from hullabaloo.privacy import event_from_dict
-from hullabaloo.report.drawing import inline_svg, missing
+from hullabaloo.report.drawing import inline_svg
 from hullabaloo.report.words import down, one_in, percent, shown, up
 
 MOST_TARGETS = 4
@@ -55,13 +56,9 @@ def pictures(card: Mapping[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def environment() -> Any:
     """Templates with filters that write numbers as a card does."""
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ModuleNotFoundError as error:
-        raise missing("jinja2", "A privacy card as a page") from error
-    environment = Environment(
-        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    jinja = library("jinja2", "hullabaloo[report]", "A privacy card as a page (its JSON is written without)")
+    about = {"loader": jinja.FunctionLoader(_text), "undefined": jinja.StrictUndefined}
+    environment = jinja.Environment(**about, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
         "num": _data(shown), "up": _data(up), "down": _data(down), "percent": _data(percent), "one_in": _data(one_in),
         "probability": _data(lambda p: "<0.001" if p < 0.001 else shown(p)), "event_json": partial(json.dumps, indent=1), "prose": _prose, "when": _when,

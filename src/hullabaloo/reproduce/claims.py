@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hullabaloo.codec import arguments
+from hullabaloo.codec import arguments, plain
 from hullabaloo.solvers.base import Array
 
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told at this size"
@@ -124,13 +124,7 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """Paper and claims, JSON-ready."""
-        return {
-            "paper": self.paper,
-            "title": self.title,
-            "quick": self.quick,
-            "claims": [one.to_dict() for one in self.claims],
-            "notes": list(self.notes),
-        }
+        return {name: plain(getattr(self, name)) for name in ("paper", "title", "quick", "claims", "notes")}
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write index.html, claims.json, and each table and picture as CSV, PNG and SVG; the files written.

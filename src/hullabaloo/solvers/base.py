@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.codec import arguments
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NoisyMoments, NoisyScore, compose_answers
@@ -142,12 +143,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values."""
-        return {
-            "solver": self.solver,
-            "queries": [query.to_dict() for query in self.queries],
-            "settings": dict(self.settings),
-            "reason": self.reason,
-        }
+        return arguments(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from hullabaloo.data.engines.base import Reading, Tally, Task
 from hullabaloo.data.engines.cluster import RemoteFrame, TornCluster, unheard
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.table import Table
-from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError
+from hullabaloo.errors import CapabilityError, InvalidParameter, SchemaError, library
 
 FAN = 8
 """Tallies that are added up at once: the tree is shallow, and a worker holds few of them."""
@@ -209,12 +209,7 @@ def connected(client: Any) -> Any:
     Raises:
         CapabilityError: there is none, or none of its workers can be asked.
     """
-    try:
-        import distributed
-    except ImportError:
-        raise SchemaError(
-            'A Dask dataframe is read by the library distributed, which is not installed: pip install "hullabaloo[dask]"'
-        ) from None
+    distributed = library("distributed", "hullabaloo[dask]", "A Dask dataframe")
     if client is not None and not isinstance(client, str | distributed.Client):
         raise InvalidParameter(
             f"client= was given {type(client).__name__}. Pass a distributed.Client, or the address of a scheduler."
@@ -224,7 +219,7 @@ def connected(client: Any) -> Any:
         if isinstance(client, str):
             # in a thread, as a notebook's own loop is running in this one
             ThreadPoolExecutor(1).submit(asyncio.run, asyncio.wait_for(_answer(client), cluster.PATIENCE / 5)).result()
-            client = distributed.Client(client, set_as_default=False, timeout=cluster.PATIENCE / 5)  # type: ignore[no-untyped-call]
+            client = distributed.Client(client, set_as_default=False, timeout=cluster.PATIENCE / 5)
         client = distributed.get_client() if client is None else client
         if not _working(client):
             client.wait_for_workers(1, timeout=cluster.PATIENCE / 5)

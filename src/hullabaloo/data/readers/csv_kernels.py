@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from hullabaloo.compiled import njit
 
 Bytes = NDArray[np.uint8]
-Places = NDArray[np.int64]
 
 _LF, _CR, _QUOTE = 10, 13, 34
 _MOST = 40

@@ -23,8 +23,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from hullabaloo.compiled import Wholes
 from hullabaloo.data.numbers import numbers_of
-from hullabaloo.data.readers.csv_kernels import Bytes, Places, find_cells, find_numbers
+from hullabaloo.data.readers.csv_kernels import Bytes, find_cells, find_numbers
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.table import Table, TableSchema, cells_schema
 from hullabaloo.errors import SchemaError
@@ -127,7 +128,7 @@ def _cell_of(separator: str) -> Callable[[str, int], re.Match[str] | None]:
 class CsvPart(Table):
     """Lines of a CSV file, as bytes and the places of their cells."""
 
-    def __init__(self, text: Bytes, spans: Places, schema: TableSchema, separator: str) -> None:
+    def __init__(self, text: Bytes, spans: Wholes, schema: TableSchema, separator: str) -> None:
         self._text, self._spans, self._format = text, spans, CsvFormat(separator)
         self.schema, self.n_rows, self.quoted_line_breaks = schema, len(spans), False
 
@@ -142,7 +143,7 @@ class CsvPart(Table):
         """See ``Table``."""
         return self._cells(self._spans[:, column])
 
-    def _cells(self, spans: Places) -> list[Any]:
+    def _cells(self, spans: Wholes) -> list[Any]:
         text, found = self._text.data, list[Any]()
         for start, stop in spans.tolist():
             cell = None if start < 0 else str(text[start : stop if stop >= 0 else -stop - 1], "utf-8", "replace")

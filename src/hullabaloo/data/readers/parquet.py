@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.readers.arrow import floats, kind_of, objects, type_name
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable, hidden
-from hullabaloo.errors import SchemaError
+from hullabaloo.errors import SchemaError, library
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
@@ -131,12 +131,7 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
     Raises:
         SchemaError: PyArrow is not there, or a file is no complete Parquet file; nothing of what it holds is told.
     """
-    try:
-        from pyarrow import dataset
-    except ImportError:
-        raise SchemaError(
-            "Reading a Parquet file needs pyarrow, which is not installed. Install it with: pip install 'hullabaloo[parquet]'"
-        ) from None
+    dataset = library("pyarrow.dataset", "hullabaloo[parquet]", "Reading a Parquet file")
     try:
         fragments = list(
             dataset.dataset(str(path), format="parquet", filesystem=getattr(path, "filesystem", None)).get_fragments()

@@ -4,12 +4,8 @@ Sequential loops, so that an output row is a function of its record's entries al
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hullabaloo.compiled import njit
-
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
+from hullabaloo.compiled import Floats, Wholes, njit
 
 
 @njit(cache=True, nogil=True)

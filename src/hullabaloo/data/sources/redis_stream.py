@@ -15,7 +15,7 @@ from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, SourceLost, StreamSource
 from hullabaloo.data.table import cells_schema
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, library
 
 BEGINNING = "0-0"
 PATIENCE = (0.1, 0.3, 1.0, 3.0, 0.0)  # seconds after each failure to reach the server
@@ -32,12 +32,7 @@ class RedisSource(StreamSource):
     """
 
     def __init__(self, url: str, stream: str, fields: Sequence[str], *, follow: bool = False) -> None:
-        try:
-            import redis
-        except ImportError:
-            raise InvalidParameter(
-                'Reading a Redis stream needs the library redis. Install it with: pip install "hullabaloo[stream]"'
-            ) from None
+        redis = library("redis", "hullabaloo[stream]", "Reading a Redis stream")
         for what, one in (("address", url), ("stream's key", stream)):
             if not isinstance(one, str):
                 raise InvalidParameter(

@@ -1,13 +1,9 @@
 """Compiled kernels of chains: isotonic regression along an order, where sums are kept to twice the digits of a double."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hullabaloo.compiled import njit
+from hullabaloo.compiled import Floats, Wholes, njit
 from hullabaloo.geometry.kernels import added
-
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
 
 _LIMIT = 200
 

@@ -1,0 +1,61 @@
+"""What needs a library that is not installed says which, and how it is installed."""
+
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.errors import MissingLibrary
+from hullabaloo.streaming import RedisSource
+
+ROOT = Path(__file__).resolve().parents[1]
+DOMAIN = hb.Domain({"a": (0, 1)}, target={"y": (0, 1)}, indicators=False)
+FRAME = pd.DataFrame({"a": [0.2, 0.4, 0.9], "y": [0.0, 1.0, 0.5]})
+
+
+def fitted() -> Any:
+    return hb.Ridge(domain=DOMAIN, budget=hb.Budget(1.0, 1e-6)).fit(FRAME)
+
+
+DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "a Parquet file": ("pyarrow.dataset", lambda: DOMAIN.check_schema("table.parquet")),
+    "parts": ("pyarrow", lambda: hb.scan(lambda: iter([]))),
+    "an address": ("fsspec.core", lambda: hb.scan("memory://table.parquet")),
+    "a Redis stream": ("redis", lambda: RedisSource("redis://localhost", "events", ["a"])),
+    "a dataframe": ("pandas", fitted().summary().to_dataframe),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_missing_library_is_named_with_its_command(
+    door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever catches errors of schemas, parameters or modules catches it."""
+    module, opened = DOORS[door]
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_parquet("table.parquet")
+    monkeypatch.setitem(sys.modules, module, None)
+    name = module.partition(".")[0]
+    with pytest.raises(
+        MissingLibrary, match=rf'needs the library {name}, which is not .* pip install "[\w\[\]]+"$'
+    ) as said:
+        opened()
+    assert isinstance(said.value, hb.errors.InvalidParameter)
+    assert isinstance(said.value, ModuleNotFoundError)
+    assert said.value.name == name
+
+
+def test_what_is_to_be_installed_is_there() -> None:
+    """Every extra that a sentence names is one of the package's."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    files = [path.read_text() for path in sorted((ROOT / "src").rglob("*.py"))]
+    named = {
+        extra for text in files for found in re.findall(r"hullabaloo\[([a-z,]+)\]", text) for extra in found.split(",")
+    }
+    assert {"parquet", "remote", "dask", "stream", "report"} <= named <= set(extras)
