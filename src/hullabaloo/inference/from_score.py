@@ -16,7 +16,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
-  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b.) Of classes a third of its square is taken (`undone`);
+  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b: `undone`);
   What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs;
 - what shortening took of the curvature, a share k of it as its records' lengths say: a step δ by what is left is `1/(1 − k)` times too long where all directions lost alike, so that `kG̃δ` of the score is
   taken as wrong, δ as far as it is longer than noise makes it;
