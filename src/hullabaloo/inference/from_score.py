@@ -265,7 +265,7 @@ class FromScore:
 
         With R their rows of the matrix and `C = HRᵀ(RHRᵀ)⁻¹` it is the step without their part, `(I − CR)Hb̃`: a record at an end of theirs has no influence, and the estimate is off by `C d`, d what they are
         off by. The first step says that this is d̃, so that `d̃d̃ᵀ` and its covariance, with what few records may hide of them, is taken as its second moment. Nothing is told so of a column that decides others
-        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 326 of the development half of
+        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 313 of the development half of
         `benchmarks/inference.py` hold and 97 % of 189 of the report half, 7 and 8 robust errors wide; holding alone covers 78 to 85 % on California, abalone and noaa.)
         """
         eye, H = np.eye(len(self.faint)), self.law.inverse
