@@ -16,7 +16,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
-  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b.) Of classes a third of its square is taken (`undone`);
+  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b: `undone`);
   What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs;
 - what shortening took of the curvature, a share k of it as its records' lengths say: a step δ by what is left is `1/(1 − k)` times too long where all directions lost alike, so that `kG̃δ` of the score is
   taken as wrong, δ as far as it is longer than noise makes it;
@@ -265,7 +265,7 @@ class FromScore:
 
         With R their rows of the matrix and `C = HRᵀ(RHRᵀ)⁻¹` it is the step without their part, `(I − CR)Hb̃`: a record at an end of theirs has no influence, and the estimate is off by `C d`, d what they are
         off by. The first step says that this is d̃, so that `d̃d̃ᵀ` and its covariance, with what few records may hide of them, is taken as its second moment. Nothing is told so of a column that decides others
-        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 326 of the development half of
+        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 313 of the development half of
         `benchmarks/inference.py` hold and 97 % of 189 of the report half, 7 and 8 robust errors wide; holding alone covers 78 to 85 % on California, abalone and noaa.)
         """
         eye, H = np.eye(len(self.faint)), self.law.inverse
