@@ -283,10 +283,9 @@ class _Scores:
         of the mean. No target within its bounds varies more than `E y (2 − E y)` (Bhatia & Davis 2000). Lengths of records are seen much better than those of the few gradients of events, which are as long in proportion.
         """
         share = lengths.share_of(2.0, self.ordinary)
-        mean = max(1.0 - abs(float(theta @ np.append(self.found.centre, 1.0))), 2.0 * share, TINY)
-        squares = min(max(float(lengths.excess(2)[0]) / max(bent, TINY), 4.0 * share), mean * (2.0 - mean))
-        rare = mean**2 / (mean**2 + squares), squares / mean
-        return (rare, ONE_SIGNED) if squares > mean**2 else ((0.0, 1.0), DOUBT_SCORE)
+        m = max(1.0 - abs(float(theta @ np.append(self.found.centre, 1.0))), 2.0 * share, TINY)
+        squares = min(max(float(lengths.excess(2)[0]) / max(bent, TINY), 4.0 * share), m * (2.0 - m))
+        return ((m**2 / (m**2 + squares), squares / m), ONE_SIGNED) if squares > m**2 else ((0.0, 1.0), DOUBT_SCORE)
 
     def level(self, records: Answers, point: Array, scale: float, lengths: Lengths) -> tuple[float, float, float]:
         """The score along the constant a from gradients of that coordinate alone, `−E φ'a`, the deviation of its noise, and what shortening may take of it.
