@@ -23,7 +23,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release import planned as release_planned
-from hullabaloo.release.planned import _chosen, allowance
+from hullabaloo.release.planned import allowance
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.refits import divided, planned, spacing
 from tests.curator.neighbours import facts, pairs
@@ -520,7 +520,7 @@ def test_releases_near_each_other_are_planned_as_if_each_were_tried_out(
     monkeypatch.setattr("hullabaloo.planning.choose.drowned", counted)
     near = planned(task, encoding, Schedule(1_200, every))
     few = len(tried)
-    _chosen.cache_clear()
+    release_planned._chosen.cache_clear()
     monkeypatch.setattr("hullabaloo.streaming.refits.NEAR", 0.0)
     each = planned(task, encoding, Schedule(1_200, every))
     assert near == each
