@@ -54,7 +54,9 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[
         )
     positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
     budgets = _budgets(task, positions)
-    solvers = list(begun) if len(begun) == len(positions) else _solvers(task, encoding, positions, budgets)
+    solvers: list[str | Solver] = (
+        list(begun) if len(begun) == len(positions) else _solvers(task, encoding, positions, budgets)
+    )
     each = replace(task, inference="auto") if task.inference is True else task  # of those that can
 
     def fit(step: int, solver: str | Solver) -> PlannedFit:
