@@ -141,7 +141,8 @@ def test_the_mean_of_residuals_is_bought_once_more_beside_each_score(intercept: 
 
 def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
     """Claims of one policy in ten, whose tail falls as x^−1.3: of 12 fits (ε = 3) at most one total is told two of its errors wrong. Were all errors right, two or more would come in one of 9 tests
-    (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth."""
+    (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth. As the clip reckons with rare events, whose tail may
+    be longer than is seen, four totals of 12 are told; it was more when it did not, and predictions were a fifth low."""
     off, told, ratios = 0, 0, []
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -154,9 +155,9 @@ def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
         ratios.append(float(made.predict(X).sum() / y.sum()))
         if found is not None:
             told, off = told + 1, off + (abs(ratios[-1] - found[0]) > 2.0 * found[1])
-    assert told >= 6
+    assert told >= 4
     assert off <= 1
-    assert np.mean(ratios) > 0.8
+    assert np.mean(ratios) > 0.82
 
 
 def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:
