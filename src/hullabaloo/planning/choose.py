@@ -73,7 +73,7 @@ def choose(
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
-    `held`: whether a solver by name, or what "auto" takes, may be held up by the constant (`solvers/floored.py`); not of wide tables, whose `WIDE_ALONE` has evidence of its own.
+    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`).
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
@@ -110,14 +110,11 @@ def choose(
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
         named = solver, solver.plan(problem, prices, allowance)
-    elif not allowance.is_private:
-        return exact(problem, prices)
-    else:
-        named = _chosen(problem, prices, allowance, perform, kept, floor=floor)
-    word = isinstance(asked, str) and (asked != "auto" or (held and can_rehearse(problem)))
-    if floor and perform is not None and word and named[0].name not in FLOORED:
-        named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
-    return named
+        if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
+            named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
+        return named
+    private = allowance.is_private
+    return _chosen(problem, prices, allowance, perform, kept, floor=floor) if private else exact(problem, prices)
 
 
 def _chosen(
