@@ -105,15 +105,10 @@ class Sketch:
 
     def facts(self, about: RowFacts) -> RowFacts:
         """The public facts of sketched rows of given facts: `size` slopes no longer than the old, and the intercept."""
-        constant = float(about.intercept)
-        bound = self._bound(about)
-        return replace(
-            about,
-            columns=(*(f"sketch {number}" for number in range(self.size)), *about.columns[self.columns :]),
-            norm_l1=math.sqrt(self.size) * bound + constant,
-            norm_l2=math.hypot(bound, constant),
-            norm_linf=max(bound, constant),
-        )
+        bound, constant = self._bound(about), float(about.intercept)
+        columns = (*(f"sketch {number}" for number in range(self.size)), *about.columns[self.columns :])
+        l1, l2 = math.sqrt(self.size) * bound + constant, math.hypot(bound, constant)
+        return replace(about, columns=columns, norm_l1=l1, norm_l2=l2, norm_linf=max(bound, constant))
 
     def rows(self, rows: Rows, about: RowFacts) -> Rows:
         """The sketched rows, dense (n, size + intercept), with targets, weights and offsets; PRIVATE."""

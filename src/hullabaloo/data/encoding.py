@@ -45,6 +45,11 @@ class Encoding:
         """The encoded columns, without the intercept; the names of the user's coefficients too."""
         return self.facts.columns[:-1] if self.fit_intercept else self.facts.columns
 
+    def columns_to_dict(self, named: bool) -> dict[str, Any]:
+        """What a saved model says of the columns that it takes, `named` where it was fitted on a table with names."""
+        names = None if self.feature_names_in is None else list(self.feature_names_in)
+        return {"named": named, "names": names, "n_features": self.n_features_in}
+
     # ---- private: touches records ---------------------------------------------------------------------------------
 
     def encode(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> Rows:
