@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
@@ -65,7 +65,7 @@ class Sketch:
             value = getattr(self, name)
             if value is None and name in ("max_nonzeros", "column_nonzeros"):
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            if not is_whole(value, least):
                 raise InvalidParameter(f"{name}={value!r} was asked of a sketch. Pass a whole number from {least} on.")
             object.__setattr__(self, name, int(value))
         if not isinstance(self.rescaled, bool | np.bool_):
