@@ -5,10 +5,12 @@ record or anything computed from records: what is raised after the data has been
 may quote what the caller passed; a password in an address among that is not repeated, wherever the address was put.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from numbers import Integral
+from typing import Any, TypeGuard
 
 _PORT = r"(?!\d+(?:[/?#\s'\",.;)]|$))"
 _SCHEME = r"(?<![\w+.\-])[\w+.\-]+:/+[^\s:@/]*:"
@@ -95,6 +97,11 @@ def library(module: str, brought_by: str, what: str) -> Any:
         )
     missing.name = name
     raise missing
+
+
+def is_whole(value: object, least: float = 1, most: float = math.inf) -> TypeGuard[int]:
+    """Whether an argument is a whole number from `least` to `most`: Python's or NumPy's, and neither a truth value nor 2.0."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
 
 
 class BudgetError(InvalidParameter):

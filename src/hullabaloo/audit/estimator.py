@@ -13,7 +13,7 @@ from hullabaloo.audit.neighbouring_tables import hardest, solver_of, staged
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.streams import of_stream
 from hullabaloo.audit.subject import Subject, apart
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.linear_model import PrivateLinearModel
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
@@ -83,7 +83,7 @@ def audit(
     asked = Asked(estimator, canary, n_features or 2, n, key)
     subject = asked.subject()
     evidence = Evidence(subject, "released" if subject.opaque else method)
-    count = runs + runs % 2
+    count = int(runs + runs % 2)
     for block in _tallies(asked, subject, evidence.method, count, processes, progress):
         evidence.runs.merge(block)
     bounds = evidence.bounds(1.0 - confidence)
@@ -217,7 +217,7 @@ def _optional(name: str, value: object, kinds: Any, what: str) -> None:
 
 def _whole(name: str, value: object, least: int, example: int) -> None:
     """Refuse what is no whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if not is_whole(value, least):
         raise InvalidParameter(f"{name}={value!r} was given. Pass a whole number from {least} on, such as {example}.")
 
 

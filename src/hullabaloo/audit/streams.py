@@ -220,15 +220,13 @@ class TracedRefits:
     def _run(self, truth: int, key: TestKey | None) -> tuple[PrefixProcess, list[PrivacyLoss]]:
         running: list[PrefixProcess] = []
         log: list[PrivacyLoss] = []
-        fits = tuple(
-            replace(
-                fit,
-                task=replace(fit.task, key=None if key is None else key.derive(step)),
-                solver=Traced(self, fit, step, truth, log, running),  # type: ignore[arg-type]
-                totals=None,  # it asks all that the fit asks
-            )
-            for step, fit in enumerate(self.process.refits.fits)
-        )
+
+        def traced(step: int, fit: PlannedFit) -> PlannedFit:
+            task = replace(fit.task, key=None if key is None else key.derive(step))
+            solver: Any = Traced(self, fit, step, truth, log, running)
+            return replace(fit, task=task, solver=solver, totals=None)  # it asks all that the fit asks
+
+        fits = tuple(traced(step, fit) for step, fit in enumerate(self.process.refits.fits))
         process = PrefixProcess(self.process.task, replace(self.process.refits, schedule=self._clock(truth), fits=fits))
         running.append(process)
         process.take(self.tables[truth])

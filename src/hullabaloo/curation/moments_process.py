@@ -16,7 +16,7 @@ from hullabaloo.curator import StreamCurator, StreamSumQuery
 from hullabaloo.curator.stream import plan_stream
 from hullabaloo.data import Encoding, RowFacts, Rows
 from hullabaloo.durable.sealed import Snapshot
-from hullabaloo.errors import BudgetError, InvalidParameter
+from hullabaloo.errors import BudgetError, InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
@@ -91,7 +91,7 @@ class StreamTask(Task):
         if self.window is None:
             return None
         window = whole(self.window)
-        if isinstance(window, bool) or not isinstance(window, int) or not 1 <= window < 2**63:
+        if not is_whole(window, 1, 2**63 - 1):
             raise InvalidParameter(
                 f"window={shown(self.window)} was asked. It is the number of latest records that a model is about: pass a positive whole "
                 "number below 2^63, or None for all records."

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hullabaloo.codec import arguments
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
@@ -65,7 +65,7 @@ class Sketch:
             value = getattr(self, name)
             if value is None and name in ("max_nonzeros", "column_nonzeros"):
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            if not is_whole(value, least):
                 raise InvalidParameter(f"{name}={value!r} was asked of a sketch. Pass a whole number from {least} on.")
             object.__setattr__(self, name, int(value))
         if not isinstance(self.rescaled, bool | np.bool_):
@@ -105,15 +105,10 @@ class Sketch:
 
     def facts(self, about: RowFacts) -> RowFacts:
         """The public facts of sketched rows of given facts: `size` slopes no longer than the old, and the intercept."""
-        constant = float(about.intercept)
-        bound = self._bound(about)
-        return replace(
-            about,
-            columns=(*(f"sketch {number}" for number in range(self.size)), *about.columns[self.columns :]),
-            norm_l1=math.sqrt(self.size) * bound + constant,
-            norm_l2=math.hypot(bound, constant),
-            norm_linf=max(bound, constant),
-        )
+        bound, constant = self._bound(about), float(about.intercept)
+        columns = (*(f"sketch {number}" for number in range(self.size)), *about.columns[self.columns :])
+        l1, l2 = math.sqrt(self.size) * bound + constant, math.hypot(bound, constant)
+        return replace(about, columns=columns, norm_l1=l1, norm_l2=l2, norm_linf=max(bound, constant))
 
     def rows(self, rows: Rows, about: RowFacts) -> Rows:
         """The sketched rows, dense (n, size + intercept), with targets, weights and offsets; PRIVATE."""

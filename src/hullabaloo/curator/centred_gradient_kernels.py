@@ -119,25 +119,29 @@ def unit_steps(X, y, weight, offset, unit, theta, centre, scale, clip_norm, code
             out[unit[i], j] += (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
 
 
+@njit(cache=True, nogil=True, inline="always")
+def seen_sparse(data, indices, indptr, theta, scale, offset, i):  # type: ignore[no-untyped-def]
+    """z and ‖Dx‖² of the row of that number, in compressed sparse row form."""
+    z, squares = 0.0, 0.0
+    for at in range(indptr[i], indptr[i + 1]):
+        u = data[at] * scale[indices[at]]
+        z += data[at] * theta[indices[at]]
+        squares += u * u
+    return z + (offset[i] if offset.size > 0 else 0.0), squares
+
+
 @njit(cache=True, nogil=True)
 def sparse_steps(  # type: ignore[no-untyped-def]
     data, indices, indptr, y, weight, offset, theta, scale, clip_norm, code, numbers, unit, cells
 ):
     """`dense_steps` without a centre, for rows in compressed sparse row form, in whole cells; an absent cell adds 0."""
-    weighted, moved = weight.size > 0, offset.size > 0
     for i in range(y.size):
-        z, squares = 0.0, 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            u = data[at] * scale[indices[at]]
-            z += data[at] * theta[indices[at]]
-            squares += u * u
+        z, squares = seen_sparse(data, indices, indptr, theta, scale, offset, i)
         if squares <= SHORTEST:
             continue
-        if moved:
-            z += offset[i]
         limit = 1.0 / math.sqrt(squares)
         d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
-        if weighted:
+        if weight.size > 0:
             d *= weight[i]
         for at in range(indptr[i], indptr[i + 1]):
             cells[indices[at]] += np.int64(np.rint(d * (data[at] * scale[indices[at]]) * unit))
@@ -148,15 +152,9 @@ def sparse_counts(  # type: ignore[no-untyped-def]
     data, indices, indptr, y, weight, offset, theta, scale, code, numbers, edges, unit, counts
 ):
     """`dense_counts` without a centre, for rows in compressed sparse row form."""
-    moved, lengths = offset.size > 0, np.empty(y.size)
+    lengths = np.empty(y.size)
     for i in range(y.size):
-        z, squares = 0.0, 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            u = data[at] * scale[indices[at]]
-            z += data[at] * theta[indices[at]]
-            squares += u * u
-        if moved:
-            z += offset[i]
+        z, squares = seen_sparse(data, indices, indptr, theta, scale, offset, i)
         lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
     add_counts(lengths, edges, weight, counts)
 

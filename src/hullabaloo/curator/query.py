@@ -287,12 +287,8 @@ class Sum(Noised):
 
     def to_dict(self) -> dict[str, Any]:
         """Public description for plans, ledgers and cards."""
-        return {
-            **self.described(),
-            "coordinates": self.length,
-            f"sensitivity_{self.norm}_of_sum": self.sensitivity,
-            "noise_std_of_sum": self.sigma,
-        }
+        noise = {f"sensitivity_{self.norm}_of_sum": self.sensitivity, "noise_std_of_sum": self.sigma}
+        return {**self.described(), "coordinates": self.length, **noise}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Array, Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
-from hullabaloo.errors import DomainError
+from hullabaloo.errors import DomainError, is_whole
 
 INTERCEPT = "(intercept)"
 WIDEST = 2**26
@@ -44,6 +44,11 @@ class Encoding:
     def feature_names_out(self) -> tuple[str, ...]:
         """The encoded columns, without the intercept; the names of the user's coefficients too."""
         return self.facts.columns[:-1] if self.fit_intercept else self.facts.columns
+
+    def columns_to_dict(self, named: bool) -> dict[str, Any]:
+        """What a saved model says of the columns that it takes, `named` where it was fitted on a table with names."""
+        names = None if self.feature_names_in is None else list(self.feature_names_in)
+        return {"named": named, "names": names, "n_features": self.n_features_in}
 
     # ---- private: touches records ---------------------------------------------------------------------------------
 
@@ -208,8 +213,7 @@ class Encoding:
 def _require_columns(names: object, asked: object) -> None:
     if names is not None and (isinstance(names, str) or not isinstance(names, Iterable)):
         raise DomainError("The column names of a prepared matrix are a list of texts, and another thing was given.")
-    whole = isinstance(asked, int | np.integer) and not isinstance(asked, bool)
-    if asked is not None and not (whole and 0 <= asked <= WIDEST):  # type: ignore[operator]  # a number by then
+    if asked is not None and not is_whole(asked, 0, WIDEST):
         raise DomainError(
             f"The number of columns of a prepared matrix is a whole number up to {WIDEST:,}, and another was given. Pass that of the table."
         )

@@ -20,7 +20,7 @@ from hullabaloo.data.readers.parquet import ParquetTable
 from hullabaloo.data.sources.json_lines import JsonLines
 from hullabaloo.data.sparse_lists import SparseLists
 from hullabaloo.data.table import Table
-from hullabaloo.errors import InvalidParameter, SchemaError, library
+from hullabaloo.errors import InvalidParameter, SchemaError, is_whole, library
 
 KEEP = 2**30
 MOST = 2**24
@@ -116,9 +116,9 @@ def scan(
         >>> model.statement_.records
         2000
     """
-    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or not 1 <= batch_rows <= MOST:
+    if not is_whole(batch_rows, 1, MOST):
         raise InvalidParameter(f"A part was to have {batch_rows!r} records. Pass a whole number from 1 to {MOST:,}.")
-    if isinstance(keep_bytes, bool) or not isinstance(keep_bytes, int) or keep_bytes < 0:
+    if not is_whole(keep_bytes, 0):
         raise InvalidParameter(
             f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
         )
@@ -133,17 +133,16 @@ def scan(
     if columns is not None and not isinstance(opened, JsonLines):
         raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
     if sparse is not None:
-        opened = _sparse(opened, sparse)
+        opened = _sparse(opened, int(sparse) if is_whole(sparse) else sparse)
     if cache is not None and isinstance(opened, Remote):
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
         )
-    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), verbose)
+    return ScannedTable(opened, int(batch_rows), int(keep_bytes), folder_of(cache), verbose)
 
 
 def _sparse(opened: Any, width: Any) -> SparseLists | RemoteFrame:
-    whole = isinstance(width, int) and not isinstance(width, bool) and 1 <= width <= WIDEST
-    if not whole or not isinstance(opened, ParquetTable | Batches | RemoteFrame):
+    if not is_whole(width, 1, WIDEST) or not isinstance(opened, ParquetTable | Batches | RemoteFrame):
         raise InvalidParameter(
             f"sparse={width!r} was asked. It is how many columns sparse rows have, from 1 to {WIDEST:,}; they are read of Parquet files, Arrow batches, or a dataframe of Dask "
             "or Spark. Pass such a number and source."

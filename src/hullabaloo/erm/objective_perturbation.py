@@ -98,13 +98,8 @@ class ObjectivePerturbationQuery(Query):
     def resized(self, records: int) -> "ObjectivePerturbationQuery":
         """λ and σ shrink with the table, so that the mean objective stays."""
         share = records / self.records
-        return replace(
-            self,
-            records=records,
-            ridge=self.ridge * share,
-            noise_multiplier=self.noise_multiplier * share,
-            curvature=self.curvature / share,
-        )
+        smaller: dict[str, Any] = {"ridge": self.ridge * share, "noise_multiplier": self.noise_multiplier * share}
+        return replace(self, records=records, curvature=self.curvature / share, **smaller)
 
     @cached_property
     def family(self) -> Family:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 
 Vector = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def keep_number(record: object, name: str, check: Callable[[object, str], float]
 
 def whole_number(value: object, otherwise: str, least: int = 1) -> int:
     """Give `value` as an int when it is a whole number of at least `least`, else refuse it with this sentence."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if not is_whole(value, least):
         raise InvalidParameter(otherwise)
     return int(value)
 

@@ -227,15 +227,8 @@ def rows_of(
         far = known.told[k].reason and TOO_FAR if known.told else ""
         for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
             untold = far or why if math.isnan(line[-1]) else ALONE * math.isnan(line[5])
-            rows.append(
-                Row(
-                    target,
-                    name,
-                    float(value),
-                    **dict(zip(NUMBERS, map(float, line), strict=True)),
-                    reason=untold if known.told else "",
-                )
-            )
+            about = dict(zip(NUMBERS, map(float, line), strict=True))
+            rows.append(Row(target, name, float(value), **about, reason=untold if known.told else ""))
     return rows
 
 

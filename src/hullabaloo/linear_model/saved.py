@@ -51,11 +51,7 @@ def save(model: Any, path: Path) -> None:
         "library_version": __version__,
         "estimator": label_of(model),
         "parameters": parameters,
-        "columns": {
-            "named": hasattr(model, "feature_names_in_"),
-            "names": None if encoding.feature_names_in is None else list(encoding.feature_names_in),
-            "n_features": encoding.n_features_in,
-        },
+        "columns": encoding.columns_to_dict(hasattr(model, "feature_names_in_")),
         "release": model.release_.to_dict(),
     }
     FORMAT.write(document, path)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale, names_of
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, Residuals, RSquared
@@ -177,15 +177,10 @@ def _check(floor: float, bins: int) -> None:
             f"probability_floor={floor!r} was asked. It is the least chance that a loss takes a class to have been given, and bounds what "
             "one record can say: pass a number between 1e-6 and 0.25, such as 0.01."
         )
-    if not whole(bins, 1000):
+    if not is_whole(bins, 1, 1000):
         raise InvalidParameter(
             f"bins={bins!r} was asked. It is the number of rows of a table by bins of the prediction: pass a whole number from 1 to 1000."
         )
-
-
-def whole(value: object, most: int) -> bool:
-    """Whether it is a whole number from 1 to `most`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= int(value) <= most
 
 
 def _predicts(reading: Reading) -> str:

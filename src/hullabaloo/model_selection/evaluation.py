@@ -12,7 +12,7 @@ from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding, Format, Saved, feature_columns, role_columns
 from hullabaloo.data.schema import check_roles
-from hullabaloo.errors import DomainError, InvalidParameter
+from hullabaloo.errors import DomainError, InvalidParameter, is_whole
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
@@ -240,7 +240,7 @@ def price_evaluation(
     chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
-    if not catalogue.whole(n, MOST):
+    if not is_whole(n, 1, MOST):
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
@@ -274,7 +274,7 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
                 f"records={records!r} was given, but the number of records is public here and is that of the table. Leave records out."
             )
         return terms
-    if not catalogue.whole(records, MOST):
+    if not is_whole(records, 1, MOST):
         raise DomainError(
             f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and "
             f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "

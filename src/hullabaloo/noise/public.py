@@ -9,7 +9,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 
 from . import sampler
 from .keys import Keystream, TestKey
@@ -33,7 +33,7 @@ def public_normals(seed: int, rows: int, columns: int, *, name: str = "") -> NDA
         >>> public_normals(7, 2, 3).shape
         (2, 3)
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise InvalidParameter(
             f"Public random numbers were asked for with seed={seed!r}. The seed names the table that everybody can make again; pass a whole number from 0, such as 0."
         )

@@ -135,9 +135,7 @@ def _chosen(
     if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
     found = [_beside(one, inference, problem, prices, allowance) for one in found]
-    staged = _staged(problem, prices, allowance, found, 2) if perform is not None else None
-    if staged is not None:
-        assert perform is not None
+    if perform is not None and (staged := _staged(problem, prices, allowance, found, 2)):
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
         found = contested(found, *about, times, EQUAL)
@@ -231,9 +229,7 @@ def forecasts(
     Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
     """
     found = _proposed(problem, prices, allowance)
-    staged = _staged(problem, prices, allowance, found, fewest) if perform is not None else None
-    if staged is not None:
-        assert perform is not None
+    if perform is not None and (staged := _staged(problem, prices, allowance, found, fewest)):
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
         found = rehearsed(found, *about)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 
 
 def as_float(value: Any) -> float:
@@ -23,7 +23,7 @@ def as_float(value: Any) -> float:
 
 def as_count(value: Any, least: int, otherwise: str) -> int:
     """Give a whole number of at least ``least``, or refuse what is none with this sentence about it."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+    if not is_whole(value, least):
         raise InvalidParameter(otherwise.format(value))
     return int(value)
 

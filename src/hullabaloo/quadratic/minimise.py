@@ -153,12 +153,8 @@ class QuadraticSolver:
                 status = Status.UNBOUNDED
             worst = max(worst, status, key=order.index)
             solved.append(column)
-        return QuadraticSolution(
-            theta=np.stack([column.theta for column in solved], axis=1).reshape(b.shape),
-            residual=residual,
-            iterations=sum(column.iterations for column in solved),
-            status=worst,
-        )
+        theta = np.stack([column.theta for column in solved], axis=1).reshape(b.shape)
+        return QuadraticSolution(theta, residual, sum(column.iterations for column in solved), worst)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.data import ClassTarget, Domain, Encoding, TargetScale
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
@@ -96,8 +96,8 @@ def planned_task(
     """
     loss = Squared() if loss is None else loss
     for value, fine, what in (
-        (n, _count(n), "the number of records as a whole number, such as n=20_000"),
-        (p, p is None or _count(p), "the number of columns as a whole number, such as p=20"),
+        (n, is_whole(n), "the number of records as a whole number, such as n=20_000"),
+        (p, p is None or is_whole(p), "the number of columns as a whole number, such as p=20"),
         (budget, isinstance(budget, Budget), "a budget such as budget=hb.Budget(1.0, 1e-9)"),
         (fit_intercept, isinstance(fit_intercept, bool | np.bool_), "fit_intercept as True or False"),
         (domain, isinstance(domain, Domain | None), "a domain such as hb.Domain(row_norm=1.0, target=(0, 1))"),
@@ -161,10 +161,6 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
         constant=constant,
         upper_bounds=most,
     )
-
-
-def _count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _domain(who: str, domain: Domain | None, p: int | None, loss: AnyLoss) -> Domain:

@@ -1,5 +1,6 @@
 """The terms of one release, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,11 +8,9 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hullabaloo.data import Domain
 from hullabaloo.data.table import MEMORY, TornTable
-from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter
+from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter, is_whole
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose, filter_named
@@ -63,7 +62,7 @@ class ReleaseRequest:
 
     def number_of_records(self, rows: int | None) -> int:
         """The public number of records: that of the rows where it may be known, else the declared one."""
-        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer)):
+        if rows is not None and not is_whole(rows, -math.inf):
             raise InvalidParameter(
                 f"The number of records must be a whole number, such as n=10_000, but a {type(rows).__name__} was given."
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.privacy import Event, delta_of, epsilon_of
 from hullabaloo.release.parameters import found
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, dots, frame, heading, line, new_figure, note
@@ -212,7 +212,7 @@ def _require_private(statement: "PrivacyStatement", records: object) -> None:
     if not isinstance(statement, Statement):
         raise InvalidParameter(f"To draw a guarantee, pass model.statement_, not {found(statement)}.")
     sound = isinstance(records, list | tuple) and records
-    if not sound or not all(isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= MOST_RECORDS for k in records):  # type: ignore[attr-defined]
+    if not sound or not all(is_whole(k, 1, MOST_RECORDS) for k in records):  # type: ignore[attr-defined]
         raise InvalidParameter(
             f"records={records!r} was given. It lists for how many records of a person curves are drawn, whole numbers from 1 to "
             f"{MOST_RECORDS:,}. Pass records=(1, 5), say."

@@ -10,14 +10,7 @@ from hullabaloo.losses import Logistic
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, ObjectivePerturbationEvent, epsilon_of
 from hullabaloo.privacy.event_calibrate import paper_objective_perturbation
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, lines_of, mean_error, mean_rows, slopes
-from hullabaloo.reproduce.worst_cases import (
-    Case,
-    entropy_risk,
-    linear,
-    ridge_risk,
-    spread_risk,
-    worst_linear,
-)
+from hullabaloo.reproduce.worst_cases import Case, entropy_risk, linear, ridge_risk, spread_risk, worst_linear
 from hullabaloo.solvers import Array, FrankWolfeSolver, MirrorDescentSolver
 from hullabaloo.solvers.mirror.oracle import mirror_descent
 

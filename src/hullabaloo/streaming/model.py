@@ -176,11 +176,7 @@ class StreamModel(Saved, CoefficientInference):
             "estimator": self.estimator,
             "domain": self.domain.to_dict(),
             "fit_intercept": encoding.fit_intercept,
-            "columns": {
-                "named": self.named,
-                "names": None if encoding.feature_names_in is None else list(encoding.feature_names_in),
-                "n_features": encoding.n_features_in,
-            },
+            "columns": encoding.columns_to_dict(self.named),
             "constraint": shape_to_dict(self.constraint, encoding),
             "penalty": shape_to_dict(self.penalty, encoding),
             "position": self.position,

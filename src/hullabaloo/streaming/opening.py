@@ -3,12 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.linear_model.shared import check_state
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, terms_of, whole
@@ -30,8 +28,7 @@ def check_stream(model: Any) -> None:
     if not isinstance(model.mechanism, str):
         raise InvalidParameter(f"The mechanism must be the name of one, such as 'auto', not {found(model.mechanism)}.")
     horizon = model.horizon
-    number = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
-    if horizon is not None and not (number and 1 <= horizon < 2**63):
+    if horizon is not None and not is_whole(horizon, 1, 2**63 - 1):
         raise InvalidParameter(
             f"The parameter horizon (a number of records) must be a positive whole number below 2^63 or None, but {shown(horizon)} was given."
         )

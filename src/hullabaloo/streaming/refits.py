@@ -218,13 +218,7 @@ def _best(posed: PlanContext) -> str:
 
 def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:
     """The task of one fit: the clock of a stream is public under either relation, and so the number of records."""
-    return replace(
-        task,
-        budget=budget,
-        domain=Domain.from_dict({**task.domain.to_dict(), "records": position}),
-        ledger=None,
-        dataset=None,
-        key=None if task.key is None else task.key.derive(step),
-        calibration=Calibration.EXACT,
-        held=False,
-    )
+    domain = Domain.from_dict({**task.domain.to_dict(), "records": position})
+    key = None if task.key is None else task.key.derive(step)
+    alone = replace(task, budget=budget, domain=domain, key=key, ledger=None, dataset=None)
+    return replace(alone, calibration=Calibration.EXACT, held=False)

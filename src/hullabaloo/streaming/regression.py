@@ -12,7 +12,7 @@ import numpy as np
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Encoding, RowFacts
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen
 from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
@@ -136,8 +136,8 @@ class IncrementalRegression(StreamRegressor):
         encoding = self._encoding(feature_names, n_features)
         process = self._open(encoding)
         task = process.task
-        at = position if position is not None else task.schedule.horizon
-        if at is None or isinstance(at, bool) or not isinstance(at, int) or at > task.records:
+        at = whole(position) if position is not None else task.schedule.horizon
+        if not is_whole(at, 0, task.records):
             found = f"position={position!r} was asked" if position is not None else "none was asked"
             raise InvalidParameter(
                 f"What a model can be expected to gain depends on how many records are in: pass position=..., at most the horizon ({found})."
@@ -261,7 +261,7 @@ class SketchedRegression(StreamRegressor):
             asked = rule(relative_width(about, constraint, trial), records)
             if size == "auto":
                 asked = MOST if trial.columns <= MOST else min(asked, MOST)
-        elif isinstance(size, int | np.integer) and not isinstance(size, bool):
+        elif is_whole(size, -math.inf):
             asked = int(size)
         else:
             raise InvalidParameter(

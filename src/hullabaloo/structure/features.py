@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from hullabaloo.codec import Written
 from hullabaloo.data import Encoding, columns_of
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 
 Name = str | int
 """A feature by its name, or by its place in the declaration, from 0."""
@@ -73,7 +71,7 @@ class Features:
         """
         if isinstance(feature, str) and feature in self.numbers:
             return self.numbers[feature]
-        place = feature if isinstance(feature, int) and not isinstance(feature, bool) else -1
+        place = feature if is_whole(feature, 0) else -1
         if 0 <= place < len(self.places) and self.places[place] >= 0:
             return self.places[place]
         shown = ", ".join(map(repr, self.keys[:20])) + (" and others" if len(self.keys) > 20 else "")
@@ -112,7 +110,7 @@ class FeatureGrid(Written):
     def __post_init__(self) -> None:
         for name in ("rows", "columns", *(["window"] if self.window is not None else [])):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            if not is_whole(value):
                 raise InvalidParameter(
                     f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8), but its {name} are {value!r}."
                     if name != "window"

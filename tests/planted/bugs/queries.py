@@ -238,10 +238,10 @@ QUERIES = (
     ),
     Bug(
         "another target's turned rows",
-        "Rows seen through a matrix are kept for all targets together, so that one target is fitted to another.",
-        "curator.curator",
-        old="turned is None or turned[0] is not self.__rows or turned[1] != place:",
-        new="turned is None or turned[1] != place:",
+        "What is made of rows is kept for all targets together, so that one target is fitted to another.",
+        "data.source",
+        old="tuple[Any, Any]] = field(default_factory=dict, init=False)",
+        new="tuple[Any, Any]] = field(default_factory=dict)",
         caught_by=("tests/curator/test_projected.py::test_rows_seen_through_a_matrix_again_are_those_that_are_kept",),
     ),
     Bug(

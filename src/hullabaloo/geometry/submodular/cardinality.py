@@ -2,14 +2,13 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import Written, settle
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -180,7 +179,7 @@ class ConcaveCardinality(Written, _Sorted):
             raise InvalidParameter(
                 f"The exponent of a ConcaveCardinality must be above 0 and at most 1, but it is {exponent}; a larger one is not submodular."
             )
-        if isinstance(p, bool) or not isinstance(p, Integral) or not 1 <= p <= _WIDEST:
+        if not is_whole(p, 1, _WIDEST):
             raise InvalidParameter(
                 f"The columns of a ConcaveCardinality are a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the model's own."
             )

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 from reprlib import Repr
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import Written, settle
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry.checks import Vector, dimension_number, listed, nonnegative_number, positive_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.width import Width, by_quadrature
@@ -205,7 +204,7 @@ def _parents(parents: object) -> tuple[int, ...]:
         )
     p = len(given)
     for j, parent in enumerate(given):
-        if isinstance(parent, bool) or not isinstance(parent, Integral) or not -1 <= int(parent) < p:
+        if not is_whole(parent, -1, p - 1):
             raise InvalidParameter(
                 f"The parent of column {j} must be a column from 0 to {p - 1}, or −1 at the top, but it is {parent!r}; give whole numbers, one for each column."
             )

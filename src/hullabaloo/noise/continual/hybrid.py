@@ -144,13 +144,8 @@ class Hybrid(Strategy):
 
     def to_dict(self) -> dict[str, Any]:
         """Public description."""
-        return {
-            "name": self.name,
-            "steps": self.steps,
-            "first_epoch": self.first,
-            "share_of_epochs": self.share,
-            "column_norm": self.column_norm,
-        }
+        own = {"first_epoch": self.first, "share_of_epochs": self.share, "column_norm": self.column_norm}
+        return {"name": self.name, "steps": self.steps, **own}
 
 
 @lru_cache(maxsize=64)

@@ -86,13 +86,8 @@ class PrivateLocationScale:
             centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
         grid, weight = edges(bound, bins - 1), TINY if problem.intercept else 1.0
-        shares = curator.answer(
-            "norm_histogram",
-            None,
-            centre=np.append(centre, [0.0] * problem.intercept),
-            intercept_weight=weight,
-            edges=grid,
-        )
+        middle = np.append(centre, [0.0] * problem.intercept)
+        shares = curator.answer("norm_histogram", None, centre=middle, intercept_weight=weight, edges=grid)
         least = LEAST * share_noise * math.sqrt(bins)
         counted = 1.0 if problem.alike else max(float(shares.sum()), least)
         shares, share_noise = shares / counted, share_noise / counted

@@ -99,13 +99,8 @@ class SubspaceDescentSolver(Solver):
         spent = Plan(self.name, (*first.queries, *asked.values(), *fits), {}).event.gdp_mu() or 0.0
         asked = {"walk": bought(prices, WALK, 1.0 - (spent / allowance.mu) ** 2, k), **asked}
         settings = {name: query.sigma / problem.records for name, query in asked.items()}
-        settings |= {
-            "directions": k,
-            "once": kind == ONCE,
-            "fit": path,
-            "level": dict(first.settings),
-            "level of": first.solver,
-        }
+        settings |= {"directions": k, "once": kind == ONCE, "fit": path}
+        settings |= {"level": dict(first.settings), "level of": first.solver}
         reason = f"{k} noisy gradient{'s' * (k - 1)} of all columns, and the best model of what they span"
         return Plan(self.name, (*first.queries, *asked.values(), *fits), settings, reason)
 

@@ -163,16 +163,11 @@ class WithInference(Solver):
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
-        weight = asked.found.mean_weight
-        return replace(
-            solution,
-            theta=theta,
-            scores=scores,
-            trace=solution.trace if problem.alike else (*solution.trace, {"mean weight": weight}),
-            mean_weight=weight,
-            privacy_covariance=None,
-            sampling_covariance=None,
-        )
+        weight, trace = asked.found.mean_weight, solution.trace
+        trace = trace if problem.alike else (*trace, {"mean weight": weight})
+        # Covariances are those of the solver's own coefficients.
+        solution = replace(solution, privacy_covariance=None, sampling_covariance=None)
+        return replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
