@@ -24,6 +24,7 @@ from hullabaloo.privacy import (
     SelectionEvent,
     compose,
     epsilon_of,
+    event_calibrate,
     event_from_dict,
     filter_named,
     gaussian_mu,
@@ -141,6 +142,31 @@ def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | 
         assert rule.takes(compose(ObjectivePerturbationEvent(noise, kappa, relation, 10**6), output), budget)
     gaussian = (2 if relation is REPLACE else 1) / gaussian_mu(budget, filter=filter)
     assert gaussian < noise < 1.4 * gaussian
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize(("epsilon", "ratio"), [(0.03, 0.03), (0.3, 0.5), (3.0, 0.1), (20.0, 0.02)])
+@pytest.mark.few(4)
+def test_where_a_search_looks_first_changes_no_bit(
+    epsilon: float, ratio: float, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the best split of ε, by a poor one, and with no idea where to look."""
+    allowance = Allowance(Budget(epsilon, 1e-7))
+    faint = GaussianEvent(output_noise_multiplier(allowance), 50)
+
+    def found() -> float:
+        asked = allowance, ratio * epsilon, relation
+        return objective_noise_multiplier.__wrapped__(*asked, output=faint)
+
+    def nowhere(*_: Any) -> None:
+        raise CalibrationError("no idea")
+
+    at_once = found()
+    for poor in (0.02, 0.9):
+        monkeypatch.setattr(event_calibrate, "best_split", lambda *_, poor=poor: (0.0, poor * epsilon))
+        assert found() == at_once
+    monkeypatch.setattr(event_calibrate, "best_split", nowhere)
+    assert found() == at_once
 
 
 def test_of_a_budget_beyond_what_draws_can_use_the_minimiser_takes_little_too() -> None:

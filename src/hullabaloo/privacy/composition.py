@@ -107,14 +107,13 @@ def _profile(event: ComposedEvent) -> Callable[[float], float]:
         if gaussian or (mu is not None and math.isinf(mu)):
             return best
         if split is not None:
-            best = min(best, _basic(*split, epsilon))
-            if best <= 1.1 * split[0].exact(epsilon):  # the rest costs next to nothing: no curve can do better
-                return best
-        best = min(best, renyi_delta(event.renyi, epsilon))
-        if len(event.parts) == 1:
-            part, count = event.parts[0]
-            if isinstance(part, noise_events.SelectionEvent) and bounded_range.priced(part.epsilon, count):
-                best = min(best, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
+            best = min(best, best_split(*split, epsilon)[0])
+        # Where the rest costs next to nothing no curve can do better.
+        if split is None or best > 1.1 * split[0].exact(epsilon):
+            best = min(best, renyi_delta(event.renyi, epsilon))
+        *others, (part, count) = event.parts
+        if not others and isinstance(part, noise_events.SelectionEvent) and bounded_range.priced(part.epsilon, count):
+            best = min(best, bounded_range.adaptive_profile(part.epsilon, count).delta(epsilon))
         return best
 
     return bound
@@ -128,16 +127,18 @@ def _split(parts: tuple[tuple[Event, int], ...]) -> tuple[ObjectivePerturbationE
     return objective[0][0], ComposedEvent(tuple(part for part in parts if part[0] != objective[0][0]))
 
 
-def _basic(one: ObjectivePerturbationEvent, rest: ComposedEvent, epsilon: float) -> float:
-    """Give the smallest ``δ₁(ε − e) + δ₂(e)`` that a search over e finds; every e in [0, ε] is valid."""
-    if epsilon == 0.0 or math.isinf(epsilon):
-        return min(1.0, padded(one.exact(epsilon) + rest.exact(epsilon), 4.0))
+def best_split(one: Event, rest: Event, epsilon: float) -> tuple[float, float]:
+    """Give the smallest ``δ₁(ε − e) + δ₂(e)`` that a search over e finds, and its e; every e in [0, ε] is valid."""
+    met: list[tuple[float, float]] = []
 
     def at(x: float) -> float:
         share = epsilon / (1.0 + math.exp(-x))
-        return padded(one.exact(float_at_most(Fraction(epsilon) - Fraction(share))) + rest.exact(share), 4.0)
+        delta = one.exact(float_at_most(Fraction(epsilon) - Fraction(share))) + rest.exact(share)
+        met.append((padded(delta, 4.0), share))
+        return met[-1][0]
 
-    return min(1.0, golden(at, -16.0, 4.0, 16))
+    golden(at, -16.0, 4.0, 16)
+    return min(met)
 
 
 def compose(*events: Event, count: int = 1) -> Event:

@@ -1,6 +1,7 @@
 """Calibration of what is not plain Gaussian: objective perturbation, as an allowance takes it and as papers print it, and runs of a tuned mechanism."""
 
 import math
+from contextlib import suppress
 from functools import lru_cache
 
 from hullabaloo.errors import CalibrationError
@@ -8,7 +9,7 @@ from hullabaloo.privacy._rounding import bisect
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, refuse_pure
-from hullabaloo.privacy.composition import compose
+from hullabaloo.privacy.composition import best_split, compose
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.filters import filter_named
 from hullabaloo.privacy.gaussian_dp import gdp_mu
@@ -39,14 +40,25 @@ def objective_noise_multiplier(
     relation, uses = Neighbours.parse(neighbours), _uses(count)
     _refuse(allowance)
 
-    def holds(noise: float) -> bool:
-        event: Event = ObjectivePerturbationEvent(noise, curvature, relation, DRAWS // uses)
-        return allowance.takes(compose(event, *([] if output is None else [output]), count=uses))
+    def alone(noise: float) -> Event:
+        return ObjectivePerturbationEvent(noise, curvature, relation, DRAWS // uses)
 
-    pair = allowance.budget.pair
-    assert pair is not None
-    factor = 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
-    return _smallest(holds, 1.25 * factor * math.sqrt(uses) / gdp_mu(*pair), 1e-6 if allowance.beside is None else 1e-4)
+    def holds(noise: float) -> bool:
+        return allowance.takes(compose(alone(noise), *([] if output is None else [output]), count=uses))
+
+    epsilon, delta = allowance.budget.epsilon, allowance.budget.delta
+    start = 1.25 * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0) * math.sqrt(uses) / gdp_mu(epsilon, delta)
+    if output is not None and allowance.beside is None and allowance.filter != "renyi":
+        # Where to look, by one split of ε: the best at a noise near by, where the event looks for the best at each. It proves nothing,
+        # so both ends are looked at; between them bisection from this start ends, too, as more noise never costs more.
+        with suppress(CalibrationError):
+            near = _smallest(lambda noise: alone(noise).exact(epsilon) <= delta, start, 1e-3)
+            share, fits = best_split(alone(near), output, epsilon)[1], dict[float, bool]()
+            left = delta - output.exact(share)
+            found = _smallest(lambda x: fits.setdefault(x, alone(x).exact(epsilon - share) <= left), start, 1e-6)
+            if holds(found) and not holds(max(noise for noise in fits if not fits[noise])):
+                return found
+    return _smallest(holds, start, 1e-6 if allowance.beside is None else 1e-4)
 
 
 @lru_cache(maxsize=1024)
@@ -99,9 +111,6 @@ def _refuse(allowance: Allowance) -> None:
         )
 
 
-_LEAST_MU = 2.0**-40
-
-
 @lru_cache(maxsize=1024)
 def base_mu(budget: Budget, expected: float, shape: float | str, filter: str | None = None) -> float:
     """Give the largest μ of one run for which `TunedEvent(μ, expected, shape)` fits into a budget, to a relative 1e-4.
@@ -131,7 +140,7 @@ def base_mu(budget: Budget, expected: float, shape: float | str, filter: str | N
     good = 0.25
     while not fits(good):
         good /= 2.0
-        if good < _LEAST_MU:
+        if good < 2.0**-40:
             raise CalibrationError(
                 f"{budget.describe()} pays for no tuning of {expected:g} expected runs, however much noise is drawn. State a larger budget, or expect fewer runs."
             )
