@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hullabaloo.geometry import L1Penalty, Penalty, SquaredL2Penalty
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.solvers.moments.shrinkage import INFINITE, SLOPELESS, Normalised, RidgePath, choose_ridge, normalised
 from tests.solvers.tables import noisy_moments, problem, table
@@ -83,7 +84,7 @@ def test_slopes_that_are_noise_do_not_pass_for_better_than_the_mean() -> None:
         facts = normalised(noisy_moments(type(data)(X, Y, data.facts), 6.0, rng), 0, True)
         for above_mean, found in lost.items():
             ridge = choose_ridge(facts, above_mean=above_mean)
-            path = RidgePath(facts, free_intercept=ridge.free_intercept)
+            path = RidgePath(facts, free_intercept=ridge.free_intercept, spare=ridge.spared is not None)
             theta = path.inverse(ridge.strength) @ facts.cross / data.facts.norm_l2
             found.append(float(np.mean((X @ theta - Y[:, 0]) ** 2)))
     assert np.mean(lost[True]) < 0.7 * np.mean(lost[False])
@@ -101,6 +102,63 @@ def test_a_mean_that_noise_half_hides_is_kept_in_part(sigma: float) -> None:
         lost.append(float(np.mean((data.X @ theta - Y[:, 0]) ** 2) - Y.var()))
     spread, noise = 0.85**2 / 3.0, moments.cross_noise**2
     assert np.mean(lost) < 1.7 * spread * noise / (spread + noise)
+
+
+def test_a_mean_that_all_columns_tell_has_less_noise_than_that_of_the_intercept_alone() -> None:
+    """Columns far off their centres, 800 tables without signal, fixed seeds, means spread over the range: less than 0.85 of what the best rule on the intercept's own sum loses on the same draws.
+
+    It loses 0.65, 4.5 standard errors of the difference below: a false alarm below 1e-5. With a ridge along that direction, too, 0.95 to 1.1.
+    """
+    rng, lost, best = np.random.default_rng(11), [], []
+    for seed in range(800):
+        data = table(300, 6, intercept=True, signal=0.0, seed=seed)
+        X = np.column_stack([0.95 + 0.05 * data.X[:, :-1], data.X[:, -1]])
+        Y = np.clip(rng.uniform(-0.85, 0.85) + 0.1 * data.Y, -1.0, 1.0)
+        far = type(data)(X, Y, replace(data.facts, norm_l1=7.0, norm_l2=math.sqrt(7.0)))
+        moments = replace(noisy_moments(far, 20.0, rng), counted=True)
+        theta = solve_moments(moments, problem(far), above_mean=True).theta[:, 0]
+        kept = 1.0 / (1.0 + moments.cross_noise**2 / (0.85**2 / 3.0))
+        lost.append(float(np.mean((X @ theta - Y[:, 0]) ** 2) - Y.var()))
+        best.append((kept * moments.cross[-1, 0] - float(Y.mean())) ** 2)
+    assert np.mean(lost) < 0.85 * np.mean(best)
+
+
+@pytest.mark.parametrize("sigma", [4.0, 15.0])
+def test_the_risk_along_the_first_eigenvector_is_not_estimated_too_low(sigma: float) -> None:
+    """On 1 000 draws, within six standard errors, a false alarm below 1e-8; it may be too high, as noise turns that vector."""
+    data = table(300, 3, intercept=True)
+    rng, scale, n = np.random.default_rng(1), data.facts.norm_l2, data.records
+    gram, cross = data.X.T @ data.X / n / scale**2, data.X.T @ data.Y[:, 0] / n / scale
+    for strength in (0.05, SLOPELESS):
+        gaps = []
+        for _ in range(1000):
+            facts = normalised(noisy_moments(data, sigma, rng), 0, True)
+            path = RidgePath(facts, free_intercept=False, spare=True)
+            ridge = path.floor + strength
+            theta = path.inverse(ridge) @ facts.cross
+            gaps.append(path.risk(np.array([ridge]))[0][0] - (0.5 * theta @ gram @ theta - cross @ theta))
+        assert np.mean(gaps) > -6.0 * np.std(gaps) / math.sqrt(len(gaps))
+
+
+@pytest.mark.parametrize("penalty", [None, SquaredL2Penalty(0.01), L1Penalty(1e-9)])
+def test_nothing_is_added_along_the_spared_direction(penalty: Penalty | None) -> None:
+    """The model is the path's own, `(G̃ + λ(I − qqᵀ))⁻¹b̃`, and the penalty comes on top."""
+    rng, spared = np.random.default_rng(2), 0
+    for seed in range(20):
+        data = table(300, 3, intercept=True, seed=seed)
+        data = type(data)(np.abs(data.X), data.Y, data.facts)
+        moments = noisy_moments(data, 6.0, rng)
+        facts, scale = normalised(moments, 0, True), moments.scale_x
+        ridge = choose_ridge(facts, above_mean=True)
+        if ridge.spared is None:
+            continue
+        spared += 1
+        path = RidgePath(facts, free_intercept=False, spare=True)
+        own = 0.01 if isinstance(penalty, SquaredL2Penalty) else 0.0
+        matrix = np.linalg.inv(path.inverse(ridge.strength)) * scale**2 + own * np.diag([1.0, 1.0, 1.0, 0.0])
+        theta = solve_moments(moments, problem(data, penalty=penalty), above_mean=True).theta[:, 0]
+        assert theta == pytest.approx(np.linalg.solve(matrix, facts.cross * scale), rel=1e-4, abs=1e-7)
+    assert spared >= 5
 
 
 @pytest.mark.parametrize("free", [False, True])

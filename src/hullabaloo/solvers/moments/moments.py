@@ -125,7 +125,10 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_me
     intercept_weight = np.maximum(ridge.strength * scale**2 - own, 0.0)
     if ridge.free_intercept and problem.intercept:
         intercept_weight[-1] = ridge.intercept * scale**2
-    gram = moments.gram if facts.noiseless else facts.gram * scale**2 + np.diag(intercept_weight)
+    added = np.diag(intercept_weight)
+    if ridge.spared is not None:
+        added = ridge.strength * scale**2 * (np.eye(problem.dimension) - np.outer(ridge.spared, ridge.spared))
+    gram = moments.gram if facts.noiseless else facts.gram * scale**2 + added
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
         free = problem.feasible is None
