@@ -99,9 +99,8 @@ def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> Syntheti
     offset = None
     if problem.offset_bound > 0.0:
         offset = problem.offset_bound * (2.0 * uniforms(rows, 40 + scenario.number) - 1.0)
-    if (
-        scenario in WIDE and not problem.intercept
-    ):  # what made the targets is the yardstick, its mean included, and without a signal there is no mean to learn
+    if scenario in WIDE and not problem.intercept:
+        # What made the targets is the yardstick, its mean included, and without a signal there is no mean to learn.
         Y = _targets(problem, replace(scenario, level=0.0), signal, offset)
     else:
         Y = _targets(problem, scenario, signal - signal.mean(axis=0), offset)
