@@ -2,10 +2,13 @@
 
 import ast
 import inspect
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from hullabaloo.lazy import recalled
 
 
 @pytest.mark.parametrize("package", ["hullabaloo", "hullabaloo.streaming", "hullabaloo.report", "hullabaloo.theory"])
@@ -22,3 +25,24 @@ def test_a_package_offers_what_its_stub_lists(package: str) -> None:
             assert getattr(room, alias.asname or alias.name) is there or called.__func__ is there
     with pytest.raises(AttributeError, match=f"{package}.* has no attribute 'nonsense'; public names are"):
         _ = room.nonsense
+
+
+def test_what_is_no_key_is_worked_out_anew() -> None:
+    asked = []
+
+    @lru_cache
+    def size(one: object) -> int:
+        asked.append(one)
+        return len(tuple(one))  # type: ignore[call-overload, no-any-return]
+
+    assert [recalled(size, one) for one in ((1, 2), (1, 2), [1], [1])] == [2, 2, 1, 1]
+    assert asked == [(1, 2), [1], [1]]
+
+    @lru_cache
+    def broken(one: object) -> None:
+        asked.append(one)
+        raise TypeError
+
+    with pytest.raises(TypeError):
+        recalled(broken, 3)
+    assert asked[3:] == [3]  # what fails by itself is asked once

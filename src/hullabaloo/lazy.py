@@ -10,6 +10,15 @@ from types import ModuleType
 from typing import Any
 
 
+def recalled(cached: Any, *facts: object) -> Any:
+    """What a function under `lru_cache` gives of these; worked out anew where they are no key, such as a set that holds an array."""
+    try:
+        hash(facts)
+    except TypeError:
+        return cached.__wrapped__(*facts)
+    return cached(*facts)
+
+
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package."""
     body = ast.parse(get_data(package, "__init__.pyi") or b"").body

@@ -306,7 +306,7 @@ def test_a_search_of_an_older_version_is_refused(tmp_path):
     file.write(replace(found, public={**found.public, "format": 2}))
     file.close()
     before = (tmp_path / "search.state").read_bytes()
-    with pytest.raises(StateError, match=r"which saved every run.*another charge"):
+    with pytest.raises(StateError, match=r"keeps other things \(such as every run.*another charge"):
         search(tmp_path, expected_candidates=2).fit(X, Y)
     assert (tmp_path / "search.state").read_bytes() == before
 

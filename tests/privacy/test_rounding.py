@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hullabaloo.privacy._rounding import (
     float_at_least,
     float_at_most,
+    golden,
     reciprocal_at_least,
     root_at_least,
     root_at_most,
@@ -36,3 +37,21 @@ def test_edges() -> None:
     assert float_at_least(Fraction(10) ** 400) == math.inf
     assert reciprocal_at_least(4.0) == 0.25
     assert reciprocal_at_least(5e-324) == math.inf
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(st.floats(-3.0, 3.0), st.floats(-1.0, 8.0))
+def test_a_search_that_may_stop_tells_what_a_whole_one_tells(lowest: float, asked: float) -> None:
+    met: list[float] = []
+
+    def bowl(x: float) -> float:
+        met.append((x - lowest) ** 2)
+        return met[-1]
+
+    whole, steps = golden(bowl, -3.0, 3.0), len(met)
+    met.clear()
+    found = golden(bowl, -3.0, 3.0, stop=asked)
+    assert (found <= asked) == (whole <= asked)
+    assert found in met
+    assert len(met) <= steps
+    assert all(one > asked for one in met[:-2])

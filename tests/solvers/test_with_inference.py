@@ -141,7 +141,8 @@ def test_the_mean_of_residuals_is_bought_once_more_beside_each_score(intercept: 
 
 def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
     """Claims of one policy in ten, whose tail falls as x^−1.3: of 12 fits (ε = 3) at most one total is told two of its errors wrong. Were all errors right, two or more would come in one of 9 tests
-    (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth."""
+    (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth. As the clip reckons with rare events, whose tail may
+    be longer than is seen, four totals of 12 are told; it was more when it did not, and predictions were a fifth low."""
     off, told, ratios = 0, 0, []
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -154,9 +155,9 @@ def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
         ratios.append(float(made.predict(X).sum() / y.sum()))
         if found is not None:
             told, off = told + 1, off + (abs(ratios[-1] - found[0]) > 2.0 * found[1])
-    assert told >= 6
+    assert told >= 4
     assert off <= 1
-    assert np.mean(ratios) > 0.8
+    assert np.mean(ratios) > 0.82
 
 
 def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:
@@ -545,9 +546,9 @@ def test_losses_of_several_targets_at_once_say_what_tells_them() -> None:
 def test_a_target_that_is_too_far_off_takes_no_other_with_it() -> None:
     """A set holds two classes' coefficients far from their optimum, and not the third's, which has none."""
     rng = np.random.default_rng(0)
-    X = np.clip(rng.normal(0.0, 0.35, (20_000, 2)), -1.0, 1.0)
+    X = np.clip(rng.normal(0.0, 1.5, (20_000, 2)), -1.0, 1.0)
     y = np.where(
-        rng.uniform(size=20_000) < 0.3, "w", np.where(6.0 * X[:, 0] + rng.logistic(size=20_000) > 0.0, "u", "v")
+        rng.uniform(size=20_000) < 0.3, "w", np.where(40.0 * X[:, 0] + rng.logistic(size=20_000) > 0.0, "u", "v")
     )
     domain = hb.Domain(features={"x0": (-1, 1), "x1": (-1, 1)}, classes=["u", "v", "w"], indicators=False)
     asked = {"budget": hb.Budget(3.0, 1e-8), "domain": domain, "solver": "adaptive_gradient", "test_key": KEY}
@@ -586,14 +587,17 @@ def test_weights_of_one_size_change_no_interval() -> None:
 
 
 def test_no_error_is_told_where_the_curvature_is_that_of_another_place() -> None:
-    """A set that holds the coefficients far from their optimum: one step by the curvature there misses it (coverage was 0)."""
+    """A set that holds the coefficients far from their optimum: one step by the curvature there misses it (coverage was 0). Those that are less than 1 away in predictions it tells with what it leaves."""
     rng = np.random.default_rng(0)
     X = np.clip(rng.normal(0.0, 0.35, (20_000, 4)), -1.0, 1.0)
-    y = (rng.uniform(size=20_000) < 1.0 / (1.0 + np.exp(-(X @ [5.0, -3.0, 0.0, 0.0])))).astype(int)
+    chances = [1.0 / (1.0 + np.exp(-times * (X @ [5.0, -3.0, 0.0, 0.0]))) for times in (1.0, 2.0)]
+    y, steep = ((rng.uniform(size=20_000) < chance).astype(int) for chance in chances)
     domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(4)}, classes=[0, 1], indicators=False)
     asked = {"budget": hb.Budget(1.0, 1e-8), "domain": domain, "solver": "adaptive_gradient", "test_key": KEY}
-    held = hb.LogisticRegression(constraint=hb.L1Ball(1.0), **asked).fit(X, y)
-    assert "No errors are told" in held.summary().note
+    held = hb.LogisticRegression(constraint=hb.L1Ball(1.0), **asked)
+    assert "No errors are told" in held.fit(X, steep).summary().note
+    near = held.fit(X, y).summary().rows[:4]
+    assert all(row.low <= true <= row.high for row, true in zip(near, (5.0, -3.0, 0.0, 0.0), strict=True))
     free = hb.LogisticRegression(penalty=hb.NoPenalty(), **asked).fit(X, y)
     assert not math.isnan(free.summary().rows[0].low)
 

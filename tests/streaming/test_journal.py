@@ -517,3 +517,15 @@ def test_settings_that_only_differ_in_what_they_hold_are_said_to() -> None:
         found = State("one", {"loss": "mine"}, "a", 0, "a", "a", None, library=library)
         with pytest.raises(StateError, match=said):
             require_own(SimpleNamespace(path="kept.state", kind="stream"), found, "another", {"loss": "mine"}, None)
+
+
+@pytest.mark.parametrize("before", [{"format": 2, "runs": 3}, {"format": 3, "plans": [1.0]}])
+def test_searches_of_another_format_or_plan_are_said_to_be_of_another_version(before: dict[str, Any]) -> None:
+    """Whatever else their files say of themselves; a setting that differs under the same format is named."""
+    here = {"format": 3, "plans": [2.0], "metric": "r2"}
+    found = State("one", {"metric": "r2", **before}, "a", 0, "a", "a", None)
+    with pytest.raises(StateError, match=r"was begun with .* of a version that .* that is a new search, and another"):
+        require_own(SimpleNamespace(path="kept.state", kind="search"), found, "another", here, None)
+    found = State("one", {**here, "plans": [1.0], "metric": "mae"}, "a", 0, "a", "a", None)
+    with pytest.raises(StateError, match="belongs to another search: metric is 'mae' there and 'r2' here"):
+        require_own(SimpleNamespace(path="kept.state", kind="search"), found, "another", here, None)

@@ -18,6 +18,7 @@ from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased, StateError
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.forecasts import drowned
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import PricedQueries
@@ -491,3 +492,37 @@ def test_each_release_tells_its_own_errors_where_they_are_asked_for(tmp_path: Pa
         hb.streaming.PeriodicERM(few, horizon=2_000, every=1_000).partial_fit(X[:10], y[:10])
     silent = hb.streaming.PeriodicERM(hb.LinearRegression(**asked), horizon=8_000, every=8_000)
     assert not silent.partial_fit(X[:8_000], y[:8_000]).model_at().release_.scores
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "every", "changes"),
+    [
+        (0.3, 30, {"solver": "gradient", "inference": False}),
+        pytest.param(
+            *(0.3, 30, {"solver": "adaptive_gradient", "inference": False, "neighbours": "add-or-remove"}),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(3.0, 30, {"solver": "auto", "inference": "auto"}, marks=pytest.mark.slow),
+    ],
+)
+def test_releases_near_each_other_are_planned_as_if_each_were_tried_out(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float, every: int, changes: dict[str, Any]
+) -> None:
+    domain = hb.Domain({f"x{i}": (-1.0, 1.0) for i in range(3)}, target={"y": (-1.0, 1.0)})
+    estimator = hb.LinearRegression(domain=domain, budget=hb.Budget(epsilon, 1e-8), **changes)
+    encoding = domain.encoding()
+    task, tried = estimator._task(encoding), []
+
+    def counted(*told: Any) -> bool:
+        tried.append(told)
+        return drowned(*told)
+
+    monkeypatch.setattr("hullabaloo.planning.choose.drowned", counted)
+    near = planned(task, encoding, Schedule(1_200, every))
+    few = len(tried)
+    release_planned._chosen.cache_clear()
+    monkeypatch.setattr("hullabaloo.streaming.refits.NEAR", 0.0)
+    each = planned(task, encoding, Schedule(1_200, every))
+    assert near == each
+    assert [one.task for one in near.fits] == [one.task for one in each.fits]
+    assert 0 < few < len(tried) - few

@@ -20,7 +20,10 @@ _BLOCK = 1 << 14
 
 
 def with_lengths(query: NoisySum, rows: Rows, view: AffineView, kernels: Any, theta: Array, *settings: Any) -> ExactSum:
-    """The exact sum of what two kernels, for dense and for sparse rows, add that need rows' lengths in a view; those of dense rows are kept. PRIVATE."""
+    """The exact sum of what two kernels, for dense and for sparse rows, add that need rows' lengths in a view; those of dense rows are kept. PRIVATE.
+
+    A kept length is a function of its own record and of the view alone, and one kernel measures all: which questions were asked before changes no bit.
+    """
     (dense, sparse), scale, n = kernels, view.scale(query.facts), rows.Y.shape[0]
     place = view.centre[:-1].tobytes(), scale[:-1].tobytes()
     lengths = rows.kept("lengths", place, lambda: np.full(n, np.nan))

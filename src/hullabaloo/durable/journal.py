@@ -14,7 +14,7 @@ from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge, Ledger, Stream
 
-PLANNED = frozenset({SETTINGS, SOLVERS, "plans", "event"})
+PLANNED = frozenset({SETTINGS, SOLVERS, "plans"})
 """Facts that a version works out from settings, or that sum them up."""
 HELD = (
     "settings of the same names differ in what they hold, such as the slopes of a custom loss or the vertices of a set"
@@ -208,7 +208,7 @@ def require_own(
     file: StateFile, found: State, fingerprint: str, public: Mapping[str, Any], dataset: str | None
 ) -> None:
     """Refuse the state of another stream or search, saying what differs."""
-    if found.fingerprint == fingerprint and found.dataset == dataset:
+    if (found.fingerprint, found.dataset, found.public.get("format")) == (fingerprint, dataset, public.get("format")):
         return
     here, there = (dict(json.loads(json.dumps(dict(one)))) for one in (public, found.public))
     if found.dataset != dataset:
@@ -219,7 +219,7 @@ def require_own(
     other = found.library != __version__ or (SETTINGS not in differ if known else bool(differ))
     if "format" in differ or (other and not what):
         raise StateError(
-            f"The state file {file.path} was begun with hullabaloo {found.library}, of a version that under these settings asks other questions, with other noise, or keeps other things than "
+            f"The state file {file.path} was begun with hullabaloo {found.library}, of a version that under these settings asks other questions, with other noise, or keeps other things (such as every run of a search) than "
             f"this one{'' if known else f' (or {HELD})'}. What it has paid for are its own. Nothing was read or charged. End it under the version that began "
             f"it, or name a file that does not exist: that is a new {file.kind}, and another charge."
         )

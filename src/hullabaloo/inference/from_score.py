@@ -16,7 +16,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
-  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b.) Of classes a third of its square is taken (`undone`);
+  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b: `undone`);
   What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs;
 - what shortening took of the curvature, a share k of it as its records' lengths say: a step δ by what is left is `1/(1 − k)` times too long where all directions lost alike, so that `kG̃δ` of the score is
   taken as wrong, δ as far as it is longer than noise makes it;
@@ -230,7 +230,8 @@ class FromScore:
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        squares = found.residual * float(np.trace(found.curvature))
+        one_signed = isinstance(model.loss, Squared) and 3.0 * (1.0 - abs(ends[0] @ found.point)) ** 2 < found.residual
+        squares = 0.0 if one_signed else found.residual * float(np.trace(found.curvature))
         self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
         for one, way in lengthy:
             sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
@@ -265,7 +266,7 @@ class FromScore:
 
         With R their rows of the matrix and `C = HRᵀ(RHRᵀ)⁻¹` it is the step without their part, `(I − CR)Hb̃`: a record at an end of theirs has no influence, and the estimate is off by `C d`, d what they are
         off by. The first step says that this is d̃, so that `d̃d̃ᵀ` and its covariance, with what few records may hide of them, is taken as its second moment. Nothing is told so of a column that decides others
-        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 326 of the development half of
+        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 313 of the development half of
         `benchmarks/inference.py` hold and 97 % of 189 of the report half, 7 and 8 robust errors wide; holding alone covers 78 to 85 % on California, abalone and noaa.)
         """
         eye, H = np.eye(len(self.faint)), self.law.inverse
@@ -305,7 +306,8 @@ class FromScore:
         """What of the variance for shortening, `lean`, `functions @ θ` do not need, (m,): shortening takes a share κ of their information, and what it takes says anything from none to twice of them.
 
         So an effect is off by `κ|aᵀθ̃|` at most, and one that is none by next to nothing. κ is `E(1 − c/L)_+ φ''‖v‖²` over `E φ''‖v‖²`, about `c E(L − c)_+ / E L²` where long gradients are of
-        long records with usual φ', and less where φ' is long. A function with the constant in it is no effect. (What was lost of columns without effect was 1 to 4 % of the variance told, 13 to 42 % was allowed for.)
+        long records with usual φ', and less where φ' is long. A number that is at a bound but for rare events, whose mean is nearer to the bound than a root of a third of the mean square of residuals, has none to spare: long residuals of one sign take of columns with a
+        long tail, too, which have no effect. A function with the constant in it is no effect. (What was lost of columns without effect was 1 to 4 % of the variance told, 13 to 42 % was allowed for.)
         """
         u = functions @ self.map @ self.law.inverse
         spare = np.maximum(u**2 @ self.lean - (self.cut * (functions @ self.theta)) ** 2, 0.0)

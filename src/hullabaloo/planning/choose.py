@@ -44,14 +44,12 @@ STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
 LABORIOUS = "preconditioned_gradient"
-"""The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and
-trying it out a minute. It can be asked for by name."""
+"""The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. It can be asked for by name."""
 
 RIDGED, STIFF = "objective_perturbation", 0.5
 """The solver that pays for privacy by a ridge, and the λ/σ from which "auto" leaves it out where noise is low (at most `QUIET`) and nothing else shrinks coefficients: a column whose variance
 is a share v of that of a full one, and which explains a share e of the target, is moved by `λ/σ √(e/v)` times the noise, which no rehearsal shows, as its columns are alike. Chosen on
-`benchmarks/consistency.py` (hinge 0.58 to 0.73: 2.5 standard errors away at ε = 50, others by name 0.1; rare classes 0.2 to 0.4). Elsewhere (10 000 records, ε = 10 and 50) it kept 94 to 100 % where
-another kept 100 on California, abalone and power plants (0.8 to 2.2), and as much or more on skin, law school and bank (0.2 to 0.8)."""
+`benchmarks/consistency.py` (hinge 0.58 to 0.73: 2.5 standard errors away at ε = 50, others by name 0.1; rare classes 0.2 to 0.4). Elsewhere (10 000 records, ε = 10 and 50) it kept 94 to 100 % where another kept 100 on California, abalone and power plants (0.8 to 2.2), and as much or more on skin, law school and bank (0.2 to 0.8)."""
 
 EQUAL = 0.01
 """Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""
@@ -75,7 +73,7 @@ def choose(
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
-    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`).
+    `held`: whether a solver by name, or what "auto" takes, may be held up by the constant (`solvers/floored.py`); not of wide tables, whose `WIDE_ALONE` has evidence of its own.
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
@@ -112,11 +110,14 @@ def choose(
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
         named = solver, solver.plan(problem, prices, allowance)
-        if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
-            named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
-        return named
-    private = allowance.is_private
-    return _chosen(problem, prices, allowance, perform, kept, floor=floor) if private else exact(problem, prices)
+    elif not allowance.is_private:
+        return exact(problem, prices)
+    else:
+        named = _chosen(problem, prices, allowance, perform, kept, floor=floor)
+    word = isinstance(asked, str) and (asked != "auto" or (held and can_rehearse(problem)))
+    if floor and perform is not None and word and named[0].name not in FLOORED:
+        named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
+    return named
 
 
 def _chosen(
@@ -322,9 +323,8 @@ def _constant(
 def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
     """Without those that would end short of the optimum however large the budget is, where the preconditioned gradient does not.
 
-    Plain steps do where as many as are taken do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain
-    coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`). Where the coordinate along the mean is the constant's place, what it varies by from record to record
-    has to be taken back by the others, which plain steps hardly move: of claims in the unit ball (`benchmarks/bare_norm.py`, ε = 1 and 3) the adaptive gradient lost 1.12 to 1.25 times what the constant does, and ever more as noise fell.
+    Plain steps do where as many as are taken do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`).
+    Where the coordinate along the mean is the constant's place, what it varies by has to be taken back by the others, which plain steps hardly move: of claims in the unit ball (`benchmarks/bare_norm.py`, ε = 1 and 3) the adaptive gradient lost 1.12 to 1.25 times what the constant does, ever more as noise fell.
     """
     if not any(one.plan is not None and one.name == LABORIOUS for one in found):
         return found

@@ -19,6 +19,7 @@ import numpy as np
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
+from hullabaloo.lazy import recalled
 from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.narrowed import JUDGES, wide_rows
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
@@ -131,10 +132,7 @@ class Rehearsals:
         """The scenario's table."""
         rows = wide_rows(self.problem, self.wide) if self.wide else rows_for(self.problem)
         posed = _Posed(replace(self.problem, records=rows), scenario, self.perform, self.exact)
-        try:
-            return _stage(posed)
-        except TypeError:  # a set that holds an array
-            return posed.stage()
+        return recalled(_stage, posed)  # type: ignore[no-any-return]
 
     def constant(self, scenario: Scenario) -> float:
         """What the best constant prediction loses."""

@@ -99,11 +99,10 @@ def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> Syntheti
     offset = None
     if problem.offset_bound > 0.0:
         offset = problem.offset_bound * (2.0 * uniforms(rows, 40 + scenario.number) - 1.0)
-    if scenario in WIDE and not problem.intercept:
-        # What made the targets is the yardstick, its mean included, and without a signal there is no mean to learn.
-        Y = _targets(problem, replace(scenario, level=0.0), signal, offset)
-    else:
-        Y = _targets(problem, scenario, signal - signal.mean(axis=0), offset)
+    # Of wide tables what made the targets is the yardstick: without an intercept its mean is part of it, and where there is no signal there is no mean to learn.
+    free = scenario in WIDE and not problem.intercept
+    told, middle = (replace(scenario, level=0.0), 0.0) if free else (scenario, signal.mean(axis=0))
+    Y = _targets(problem, told, signal - middle, offset)
     if problem.intercept:
         X = np.column_stack([X, np.ones(rows)])
     return SyntheticTable(np.ascontiguousarray(X), Y, offset, theta)

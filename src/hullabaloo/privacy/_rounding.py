@@ -111,21 +111,23 @@ def least(holds: Callable[[float], bool], *, most: float = sys.float_info.max, t
     return bisect(low, high, holds, tolerance=tolerance)
 
 
-def golden(function: Callable[[float], float], low: float, high: float, steps: int = 42) -> float:
-    """Give the smallest value met by a golden-section search; where two values are equal it goes on below."""
+def golden(value: Callable[[float], float], low: float, high: float, steps: int = 42, stop: float = -math.inf) -> float:
+    """Give the smallest value met by a golden-section search, or the first that is at most `stop`; where two values are equal it goes on below."""
     ratio = (math.sqrt(5.0) - 1.0) / 2.0
     left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
+    at_left, at_right = value(left), value(right)
     best = min(at_left, at_right)
     for _ in range(steps):
+        if best <= stop:
+            break
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
-            at_left = function(left)
+            at_left = value(left)
             best = min(best, at_left)
         else:
             low, left, at_left = left, right, at_right
             right = low + ratio * (high - low)
-            at_right = function(right)
+            at_right = value(right)
             best = min(best, at_right)
     return best

@@ -89,9 +89,8 @@ def with_tail(exact: Callable[[float], float], mass: float, epsilon: float, aske
     # No ε' gives less than δ(high) + 2 mass: a millionth at most is to be gained.
     if (asked is not None and not at_high <= asked < best) or math.expm1(high) * mass <= 1e-6 * at_high:
         return best
-    return min(
-        best, golden(lambda x: total(-x, exact(-x)), -high, 0.0, 52)
-    )  # mirrored: where both are 1, on towards larger ε'
+    # Mirrored: where both are 1, on towards larger ε'.
+    return min(best, golden(lambda x: total(-x, exact(-x)), -high, 0.0, 52, asked or 0.0))
 
 
 def set_positive(event: Any, name: str) -> None:

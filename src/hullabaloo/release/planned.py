@@ -12,6 +12,7 @@ from hullabaloo.data import MOST_PER_UNIT, Encoding, Table, TargetScale
 from hullabaloo.data.parts import check_parts
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
+from hullabaloo.lazy import recalled
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.planning.choose import choose, exact, narrow
 from hullabaloo.planning.favours import CONSTANT, usual_share
@@ -140,7 +141,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
     totals, left = class_totals.bought(context.problem, prices, whole) if own else (None, whole)
     context = replace(context, allowance=left)
     asked, without = inferring(task, context)
-    solver, plan = _choose(context, asked)  # which is shown copies of what prices rest on
+    solver, plan = recalled(_chosen, context, asked)  # which is shown copies of what prices rest on
     if totals is not None:
         # Other events than Gaussian noise may add up to more.
         tries = (replace(totals, mu=0.8**k * totals.mu) for k in range(20))
@@ -202,17 +203,9 @@ def _errors(task: Task, context: PlanContext) -> str:
     return "unit" if task.errors == "auto" else task.errors
 
 
-def _choose(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
-    """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
-    try:
-        hash((context, asked))
-    except TypeError:  # a set that holds an array cannot be remembered
-        return _chosen.__wrapped__(context, asked)
-    return _chosen(context, asked)
-
-
 @lru_cache(maxsize=256)
 def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
+    """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
     with context.remembered() as kept:
         about = context.problem, context.prices, context.allowance
         return choose(*about, asked, context.perform, kept, held=context.held)

@@ -1,4 +1,4 @@
-"""A solver of residuals that is held up by the private constant: of its model as much is kept as a second look at the records speaks for.
+"""A solver of residuals, by name or as "auto" takes it, that is held up by the private constant: of its model as much is kept as a second look at the records speaks for.
 
 *Why.* What noise hides depends on how far the target varies within its bounds, and no public fact tells it: noise that a target which fills its range hardly feels
 drowns one that does not. Two numbers tell, privately, whether a model is better than the constant: the mean derivatives of the loss at both ends of the line between them.

@@ -7,6 +7,7 @@ import numpy as np
 
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import ConvexSet, Polytope, Width, WithIntercept
+from hullabaloo.lazy import recalled
 from hullabaloo.solvers.public_numbers import uniforms
 
 STREAM = 7_000
@@ -46,10 +47,7 @@ def certified_width(body: ConvexSet, p: int, *, within: float = 0.05, failure: f
     known = body.gaussian_width(p)
     if known.high <= (1.0 + within) * known.low or not math.isfinite(known.high):
         return known
-    try:
-        return _simulated(body, p, within, failure)
-    except TypeError:  # a set of a user's own that is no key of a cache
-        return _simulated.__wrapped__(body, p, within, failure)
+    return recalled(_simulated, body, p, within, failure)  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ import numpy as np
 
 from hullabaloo.privacy.answers import Array
 
-SEEN, LIKELY, BACK, MIDDLE = 2.5, 1.5, 3, 0.4
+SEEN, LIKELY, BACK, MIDDLE = 2.5, 1.0, 3, 0.4
 """Standard deviations from which a share is seen, and from which one of a known shape is taken as there: of 200 events in 20 000 records, from bound to bound, at ε = 1, one in fifty is not; how many edges before the last such one x₀ lies, and the share above it at most that."""
 MISFIT = 0.3
 """Of a bin's share: how far no tail of the family may come to it. This, `BACK` and where the index stops were chosen on the development tables of `benchmarks/inference.py`, where what is lost

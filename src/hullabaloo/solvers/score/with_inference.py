@@ -281,15 +281,14 @@ class _Scores:
     def events(self, theta: Array, lengths: Lengths, bent: float) -> tuple[tuple[float, float], float]:
         """The share and the size of a number's residuals where it is at a bound but for rare events, share 0 where it is no such; and how much of `E(L − c)₊` is taken as lost.
 
-        Of a target that is 0 but for a share s of one size y, seen from the bound, `y = E y²/E y` and `s = (E y)²/E y²`: of events that are half of the records or fewer, where the residuals' mean square is more than that of E y. `E y` is the mean prediction's
+        Of a target that is 0 but for a share s of one size y, seen from the bound, `y = E y²/E y` and `s = (E y)²/E y²`: of events that are a quarter of the records or fewer, where the mean square of residuals is more than three times (E y)². `E y` is the mean prediction's
         distance from the bound, the mean square of residuals E L² over E‖v‖², and both are at least what a share of residuals from bound to bound makes of them that the histogram speaks for: a solver that did not see such events has left them out
         of the mean. No target within its bounds varies more than `E y (2 − E y)` (Bhatia & Davis 2000). Lengths of records are seen much better than those of the few gradients of events, which are as long in proportion.
         """
         share = lengths.share_of(2.0, self.ordinary)
-        mean = max(1.0 - abs(float(theta @ np.append(self.found.centre, 1.0))), 2.0 * share, TINY)
-        squares = min(max(float(lengths.excess(2)[0]) / max(bent, TINY), 4.0 * share), mean * (2.0 - mean))
-        rare = mean**2 / (mean**2 + squares), squares / mean
-        return (rare, ONE_SIGNED) if squares > mean**2 else ((0.0, 1.0), DOUBT_SCORE)
+        m = max(1.0 - abs(float(theta @ np.append(self.found.centre, 1.0))), 2.0 * share, TINY)
+        odds = min(max(float(lengths.excess(2)[0]) / max(bent, TINY), 4.0 * share) / m**2, 2.0 / m - 1.0)
+        return ((1.0 / (1.0 + odds), odds * m), ONE_SIGNED) if odds > 3.0 else ((0.0, 1.0), DOUBT_SCORE)
 
     def level(self, records: Answers, point: Array, scale: float, lengths: Lengths) -> tuple[float, float, float]:
         """The score along the constant a from gradients of that coordinate alone, `−E φ'a`, the deviation of its noise, and what shortening may take of it.
