@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import MissingLibrary
+from hullabaloo.errors import MissingLibrary, library
 from hullabaloo.streaming import RedisSource
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +49,15 @@ def test_a_missing_library_is_named_with_its_command(
     assert isinstance(said.value, hb.errors.InvalidParameter)
     assert isinstance(said.value, ModuleNotFoundError)
     assert said.value.name == name
+
+
+def test_a_library_that_is_there_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what it needs itself is missing, that is named."""
+    (tmp_path / "is_there.py").write_text("import is_not_there.part")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingLibrary, match="needs the library is_not_there, which is not") as said:
+        library("is_there", "hullabaloo[report]", "A picture")
+    assert said.value.name == "is_not_there"
 
 
 def test_what_is_to_be_installed_is_there() -> None:

@@ -88,10 +88,10 @@ def library(module: str, brought_by: str, what: str) -> Any:
     Raises:
         MissingLibrary: it is not installed; names the package that brings it.
     """
-    name = module.partition(".")[0]
     try:
         return import_module(module)
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:  # of the library, or of what it needs itself
+        name = (error.name or module).partition(".")[0]
         missing = MissingLibrary(
             f'{what} needs the library {name}, which is not installed. Install it with: pip install "{brought_by}"'
         )

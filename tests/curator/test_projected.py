@@ -1,7 +1,9 @@
 """Rows seen through a public matrix, and the covariance that such matrices are made of: answers, and real neighbours."""
 
 import math
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -291,6 +293,23 @@ def test_rows_seen_through_a_matrix_again_are_those_that_are_kept(monkeypatch: p
     curator.projected(np.eye(4)), made.clear(), curator.projected(np.eye(4))
     assert not made
     assert not rows.held  # what a curator has made of its rows ends with it
+
+
+def test_what_is_made_at_a_place_is_given_whoever_asks_for_another_meanwhile() -> None:
+    """Lengths of another view, or rows of another matrix, would leave a record longer than the noise is for: by a question while one is answered, and by threads."""
+    rows = random_rows(np.random.default_rng(73), 3, facts(2))
+    assert rows.kept("lengths", b"a", lambda: (rows.kept("lengths", b"b", lambda: "of b"), "of a")[1]) == "of a"
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def asked(place: int) -> bool:
+        return all(rows.kept("turned", place, lambda: place) == place for _ in range(20_000))
+
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(asked, range(4)))
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("density", [1.0, 0.3, 0.05])

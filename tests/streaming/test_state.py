@@ -197,8 +197,10 @@ def _with_digest(data: bytes) -> bytes:
         b'"numbers":{},"arrays":[["a","<f8",[2]]]}\n12345678',
         b'{"fingerprint":"f","public":{},"stream":"s","position":1,"token":"t","previous":"p","dataset":null,"charge":null,'
         b'"numbers":{},"arrays":[]}\n12345678',
+        *(b'{"fingerprint":"f","public":%s,"stream":"s","position":1,"token":"t","previous":"p","dataset":null,"charge":null,'
+        b'"numbers":{},"arrays":[]}\n' % public for public in (b"5", b"null", b'"ab"', b"[1]", b'{"solvers":5}', b'{"solvers":[["moments"]]}')),
     ],
-    ids=["empty", "line", "list", "nothing", "parts", "objects", "negative", "short", "long"],
+    ids=["empty", "line", "list", "nothing", "parts", "objects", "negative", "short", "long", "number", "null", "text", "facts", "solver", "solvers"],
 )  # fmt: skip
 def test_content_with_a_right_checksum_is_not_believed_either(path: Path, body: bytes) -> None:
     data = write(path)

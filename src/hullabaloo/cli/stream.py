@@ -181,8 +181,8 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
         cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
         said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
         said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
-        notes = *prices[-1].withheld, *prices[-1].notes[1:]  # the first says of which release this is
-        said += [f"Note: {note}." for note in notes]
+        # The first note says of which release this is.
+        said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:])]
     schedule = stream._schedule
     about = facts({"spend": f"{cost}, once, for all releases together", "releases": _releases(schedule)})
     steps = None if schedule.horizon is None else schedule.steps

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.scoring import answer
 from hullabaloo.data.source import Rows
-from hullabaloo.durable.journal import SETTINGS, SOLVERS
-from hullabaloo.durable.sealed import Snapshot
+from hullabaloo.durable.sealed import SETTINGS, SOLVERS, Snapshot
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict

@@ -86,7 +86,7 @@ class Rows:
     weight: NDArray[np.float64] | None = None
     offset: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
-    held: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False)
+    held: dict[str, tuple[Any, ...]] = field(default_factory=dict, init=False)
 
     @property
     def width(self) -> int:
@@ -95,10 +95,12 @@ class Rows:
 
     def kept(self, name: str, place: Any, make: Callable[[], Any]) -> Any:
         """What was made under the name at this place, or is made now; that of another place is given back first. PRIVATE."""
-        if self.held.get(name, (None,))[0] != place:
-            self.held.pop(name, None)
-            self.held[name] = place, make()
-        return self.held[name][1]
+        found = self.held.pop(name, ())  # nobody else finds it meanwhile, who may ask for another place
+        if found[:1] != (place,):
+            found = ()
+            found = place, make()
+        self.held[name] = found
+        return found[1]
 
     def __repr__(self) -> str:
         return "Rows(private)"

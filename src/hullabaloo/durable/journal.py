@@ -9,13 +9,11 @@ from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo._version import __version__
-from hullabaloo.durable.sealed import Snapshot, State
+from hullabaloo.durable.sealed import SETTINGS, SOLVERS, Snapshot, State
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge, Ledger, Stream
 
-SETTINGS, SOLVERS = "settings", "solvers"
-"""Public facts of a state that no setting of the user's names: a digest of all settings, which leaves out what they buy, and the solvers that were taken."""
 PLANNED = frozenset({SETTINGS, SOLVERS, "plans"})
 """Facts that a version works out from settings, or that sum them up."""
 HELD = (

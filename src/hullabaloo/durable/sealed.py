@@ -40,6 +40,9 @@ READ = (1, FORMAT)
 HOLDS = {"stream": "exact sums of records", "search": "the secret of its noise, or its end"}
 """What a state file may be of, and what makes it private."""
 
+SETTINGS, SOLVERS = "settings", "solvers"
+"""Public facts of a state that no setting of the user's names: a digest of all settings, which leaves out what they buy, and the solvers that were taken."""
+
 _PLACE = 4096  # characters, of which the place of a source takes some hundred: their number must not say how long records are
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
@@ -172,6 +175,8 @@ def _state(body: bytes, facts: Mapping[str, Any]) -> State:
         start += count * dtype.itemsize
     if start != len(body):
         raise ValueError("bytes are left over")
+    if any(type(one) is not str for one in dict(header["public"]).get(SOLVERS, ())):
+        raise ValueError("solvers without names")
     if "source" in header:
         header["source"] = _source(json.loads(header["source"]))
     return State(**header, snapshot=None if numbers is None else Snapshot(numbers, arrays), library=facts["library"])

@@ -60,10 +60,8 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     for name, of in zip(names, totals, strict=False):
         if any(totals):  # of several, one is not left out without a word
             value, error = of or (math.nan, math.inf)
-            yield (
-                f"Predicted / observed total{f' of {name}' * (len(names) > 1)}",
-                _range(value, QUANTILE * error, WIDEST),
-            )
+            title = "Predicted / observed total" + f" of {name}" * (len(names) > 1)
+            yield title, _range(value, QUANTILE * error, WIDEST)
     if isinstance(model.loss, Logistic | Poisson):
         yield "Pseudo-R²", UNTOLD.format("log_loss" if isinstance(model.loss, Logistic) else "poisson_deviance")
     if not isinstance(model.loss, Squared):

@@ -14,7 +14,8 @@ from sklearn.base import clone
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
 from hullabaloo.data import ClassTarget, Encoding, TargetScale, table_of
-from hullabaloo.durable.journal import SOLVERS, last_save
+from hullabaloo.durable.journal import last_save
+from hullabaloo.durable.sealed import SOLVERS
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
 from hullabaloo.linear_model.base import PrivateLinearModel
