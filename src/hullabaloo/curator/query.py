@@ -335,8 +335,9 @@ class NoisySum(Sum, Noisy):
                 kernel, settings = sparse
                 kernel(X.data, X.indices, X.indptr[start : stop + 1], *part, *settings, unit, total.low)
 
-        size = getattr(X, "nnz", rows.Y.shape[0] * rows.width) * math.prod(shape) // max(rows.width, 1)
-        return exact_sum(add, rows.Y.shape[0], shape, self.exponent, block, size)
+        n, width = X.shape
+        size = getattr(X, "nnz", n * width) * math.prod(shape) // max(width, 1)
+        return exact_sum(add, n, shape, self.exponent, block, size)
 
     @property
     @abstractmethod

@@ -240,8 +240,8 @@ QUERIES = (
         "another target's turned rows",
         "What is made of rows is kept for all targets together, so that one target is fitted to another.",
         "data.source",
-        old="tuple[Any, Any]] = field(default_factory=dict, init=False)",
-        new="tuple[Any, Any]] = field(default_factory=dict)",
+        old="tuple[Any, ...]] = field(default_factory=dict, init=False)",
+        new="tuple[Any, ...]] = field(default_factory=dict)",
         caught_by=("tests/curator/test_projected.py::test_rows_seen_through_a_matrix_again_are_those_that_are_kept",),
     ),
     Bug(
