@@ -1,6 +1,7 @@
 """Tier 1 is what runs while records are decoded, encoded and answered from, and no more: fits are traced, and the page is held to the code."""
 
 import ast
+import gc
 import importlib.util
 import sys
 import threading
@@ -66,6 +67,8 @@ class Trace:
 @contextmanager
 def traced() -> Iterator[Trace]:
     trace = Trace()
+    gc.collect()
+    gc.disable()  # what earlier tests left behind is not finalised in between, and not traced
     threading.setprofile(trace)
     sys.setprofile(trace)
     try:
@@ -73,6 +76,7 @@ def traced() -> Iterator[Trace]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]  # the stubs forget None
+        gc.enable()
 
 
 def tables(folder: Path) -> dict[str, Any]:
