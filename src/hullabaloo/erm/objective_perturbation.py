@@ -98,8 +98,13 @@ class ObjectivePerturbationQuery(Query):
     def resized(self, records: int) -> "ObjectivePerturbationQuery":
         """λ and σ shrink with the table, so that the mean objective stays."""
         share = records / self.records
-        smaller: dict[str, Any] = {"ridge": self.ridge * share, "noise_multiplier": self.noise_multiplier * share}
-        return replace(self, records=records, curvature=self.curvature / share, **smaller)
+        return replace(
+            self,
+            records=records,
+            ridge=self.ridge * share,
+            noise_multiplier=self.noise_multiplier * share,
+            curvature=self.curvature / share,
+        )
 
     @cached_property
     def family(self) -> Family:

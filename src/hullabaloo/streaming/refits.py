@@ -220,5 +220,13 @@ def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:
     """The task of one fit: the clock of a stream is public under either relation, and so the number of records."""
     domain = Domain.from_dict({**task.domain.to_dict(), "records": position})
     key = None if task.key is None else task.key.derive(step)
-    alone = replace(task, budget=budget, domain=domain, key=key, ledger=None, dataset=None)
-    return replace(alone, calibration=Calibration.EXACT, held=False)
+    return replace(
+        task,
+        budget=budget,
+        domain=domain,
+        key=key,
+        ledger=None,
+        dataset=None,
+        calibration=Calibration.EXACT,
+        held=False,
+    )
