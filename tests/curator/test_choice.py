@@ -40,12 +40,9 @@ def vertex(
     return prices.price("vertex", constraint=body or L1Ball(0.7), loss=Squared(), clip=clip, epsilon=epsilon, count=3)
 
 
-def select(
-    about: RowFacts, relation: Neighbours, *, epsilon: float = 0.5, records: int = 20, scaled: bool = True
-) -> SelectQuery:
-    scales = np.linspace(0.5, 2.0, about.width) if scaled else None
+def select(about: RowFacts, relation: Neighbours, *, epsilon: float = 0.5, records: int = 20) -> SelectQuery:
     prices = PricedQueries(about, relation, records)
-    return prices.price("select", loss=Squared(), clip=0.5, epsilon=epsilon, count=3, scales=scales)
+    return prices.price("select", loss=Squared(), clip=0.5, epsilon=epsilon, count=3)
 
 
 def exact_scores(rows: Rows, query: Choice, theta: np.ndarray) -> np.ndarray:
@@ -71,7 +68,7 @@ def test_no_neighbour_moves_a_score_by_more_than_the_sensitivity(
         theta = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width)
         moved = np.abs(asked.exact_scores(left, theta) - asked.exact_scores(right, theta)).max()
         assert moved <= asked.sensitivity
-    share = 2.0 if kind == "select" and about.width > 1 else 0.5 if kind == "select" else 0.7
+    share = 1.0 if kind == "select" else 0.7
     expected = about.records_per_unit * about.max_weight * 0.5 * share * about.norm_linf * copies(relation)
     assert asked.sensitivity == pytest.approx(expected, rel=1e-6)
 
@@ -148,11 +145,11 @@ def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str, runs: int
             "vertex", constraint=L1Ball(0.5), loss=Squared(), clip=0.5, epsilon=0.9, count=runs
         )
     else:
-        query = prices.price("select", loss=Squared(), clip=0.5, epsilon=0.9, count=runs, scales=[1.0, 2.0, 0.5, 1.0])
+        query = prices.price("select", loss=Squared(), clip=0.5, epsilon=0.9, count=runs)
     curator = Curator(rows, [query], key=KEY)
     drawn = np.bincount([curator.answer(kind, theta) for _ in range(runs)], minlength=8 if kind == "vertex" else 4)
     g = rows.X.T @ np.clip(rows.X @ theta - rows.Y[:, 0], -0.5, 0.5)
-    scores = np.concatenate([-0.5 * g, 0.5 * g]) if kind == "vertex" else np.abs(g) * np.array([1.0, 2.0, 0.5, 1.0])
+    scores = np.concatenate([-0.5 * g, 0.5 * g]) if kind == "vertex" else np.abs(g)
     weight = np.exp(0.9 * (scores - scores.max()) / (2.0 * query.sensitivity))
     assert stats.chisquare(drawn, runs * weight / weight.sum()).pvalue > ALARM
 
@@ -260,10 +257,6 @@ def test_what_cannot_be_chosen_from_is_refused_before_anything_is_spent() -> Non
         vertex(about, Neighbours.REPLACE_ONE, epsilon=0.0)
     with pytest.raises(InvalidParameter, match="positive finite clip"):
         vertex(about, Neighbours.REPLACE_ONE, clip=math.inf)
-    prices = PricedQueries(about, Neighbours.REPLACE_ONE, 20)
-    for scales in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):
-        with pytest.raises(InvalidParameter, match="give one for each"):
-            prices.price("select", loss=Squared(), clip=0.5, epsilon=1.0, count=1, scales=scales)
 
 
 def test_a_smaller_table_gets_the_same_temperature_of_mean_scores() -> None:

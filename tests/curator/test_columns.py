@@ -171,26 +171,23 @@ def test_what_is_no_selection_of_slopes_is_refused_before_anything_is_spent(aske
     assert curator.restricted([3]).answer("second_moments").shape == (2,)
 
 
-def test_a_selection_may_be_asked_at_another_clip_and_other_scales_at_the_same_price() -> None:
+def test_a_selection_may_be_asked_at_another_clip_at_the_same_price() -> None:
     about, rng = facts(5), np.random.default_rng(5)
     rows = random_rows(rng, 60, about)
     prices = PricedQueries(about, Neighbours.REPLACE_ONE, 60)
     query = prices.price("select", loss=Squared(), clip=1.0, epsilon=math.inf, count=2)
     curator = Curator(rows, [query])
-    scales = rng.uniform(0.1, 3.0, 5)
-    expected = np.argmax(scales * np.abs(rows.X.T @ np.clip(-rows.Y[:, 0], -0.1, 0.1)))
+    expected = np.argmax(np.abs(rows.X.T @ np.clip(-rows.Y[:, 0], -0.1, 0.1)))
     with pytest.raises(InvalidParameter, match="positive finite clip"):
         curator.answer("select", np.zeros(5), clip=-1.0)
-    with pytest.raises(InvalidParameter, match="positive finite scales"):
-        curator.answer("select", np.zeros(5), scales=[1.0])
     with pytest.raises(InvalidParameter, match="lower ≤ upper"):
         curator.answer("select", np.zeros(5), within=(np.ones(5), np.zeros(5)))
-    assert curator.answer("select", np.zeros(5), clip=0.1, scales=scales) == expected
+    assert curator.answer("select", np.zeros(5), clip=0.1) == expected
     assert curator.answer("select", np.zeros(5)) == np.argmax(np.abs(rows.X.T @ rows.Y[:, 0]))
     priced = prices.price("select", loss=Squared(), clip=1.0, epsilon=0.3, count=1)
-    for changed in (replace(priced, clip=0.01), replace(priced, scales=tuple(scales))):
-        assert changed.event == priced.event
-        assert changed.sensitivity != priced.sensitivity
+    changed = replace(priced, clip=0.01)
+    assert changed.event == priced.event
+    assert changed.sensitivity != priced.sensitivity
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -121,8 +121,7 @@ def test_no_neighbour_moves_a_kept_score_by_more_than_the_sensitivity(relation: 
 def test_kept_scores_of_columns_are_those_made_anew(loss: str) -> None:
     """Of a selection beside intervals and excluded columns, of which some are others at each choice, or none are given."""
     rng, about = np.random.default_rng(9), facts(weight=3.0)
-    scales = tuple(rng.uniform(0.5, 2.0, P).tolist())
-    rows, asked = table(rng, about), selected(about, loss=LOSSES[loss], scales=scales)
+    rows, asked = table(rng, about), selected(about, loss=LOSSES[loss])
     kept, lower = SparseScores(asked, rows), rng.normal(size=P) / 20
     for step, theta in enumerate(walk(rng, 12)):
         lower[rng.integers(P)] = rng.choice([-np.inf, -0.1, 0.05])

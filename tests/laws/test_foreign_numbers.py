@@ -17,6 +17,7 @@ from hullabaloo.curator.known import anything, numbers
 from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor
+from hullabaloo.geometry import Polytope
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Moments, PinballError, SquaredError
 from hullabaloo.noise import TestKey
@@ -264,7 +265,8 @@ def test_nobody_hears_what_numpy_finds_wrong_with_records() -> None:
     try:
         for least in 1e-308 * np.logspace(-3.0, 3.0, 13):
             point = Again(np.zeros(5), lambda: np.seterr(all="call"))
-            assert 0 <= curator("select", scales=(least, *(1.0,) * 4)).answer("select", point) < 5
+            corners = Polytope(np.diag([least, 1.0, 1.0, 1.0, 1.0]))
+            assert 0 <= curator("vertex", constraint=corners).answer("vertex", point) < 5
     finally:
         np.seterrcall(before)
         np.seterr(**old)

@@ -60,7 +60,7 @@ BUYS: Mapping[str, dict[str, Any]] = {
     "gradient_moments": {"loss": LOSS, "mu": TINY},
     "coordinate_gradient": {"loss": LOSS, "mu": TINY, "count": 3},
     "vertex": {"constraint": with_intercept(L1Ball(1.0), -1.0, 1.0), "loss": LOSS, "clip": 0.5, "epsilon": TINY},
-    "select": {"loss": LOSS, "clip": 0.5, "epsilon": TINY, "scales": (1.0,) * 5},
+    "select": {"loss": LOSS, "clip": 0.5, "epsilon": TINY},
     "output_perturbation": {"loss": LOSS, **SIZES, **SHAPED, "ridge": 0.1, "linear_bound": 1.0},
     "laplace_minimiser": {
         "loss": LOSS,
@@ -129,7 +129,6 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
             "theta": point,
             "excluded": array([True, False, False, False, False]),
             "clip": number(0.25),
-            "scales": [number(1.0)] * 5,
             "within": (array(np.full(5, -0.1)), array(np.full(5, 0.1))),
         },
         "output_perturbation": {"linear": array(np.zeros(5))},

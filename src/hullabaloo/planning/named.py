@@ -57,6 +57,8 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
     options = {option: value for option, value in written.items() if option != "name"}
     if written["name"] == "with_moments" and "solver" in options:  # of versions in which inference was a solver
         return solver_from_dict(options["solver"])
+    if options.get("curvatures") == "chosen":  # of versions in which greedy coordinate descent had another way, too
+        del options["curvatures"]
     kind = type(solver_named(written["name"]))
     try:
         return kind(**options)

@@ -1,6 +1,6 @@
 """The select query: a coordinate with a large partial derivative, chosen privately among those not yet taken."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,65 +17,36 @@ from hullabaloo.selection.choice import EVERY, Choice, Columns
 
 @dataclass(frozen=True)
 class SelectQuery(Choice):
-    """A coordinate j, chosen with probability ∝ `exp(ε₀ a_j |g_j|/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
+    """A coordinate j, chosen with probability ∝ `exp(ε₀ |g_j|/(2Δ))`, `g = Σ_i w_i clip(φ'_i, ±c) x_i`.
 
-    **Guarantee.** Precondition: `|x_ij| ≤ b`, `0 ≤ w_i ≤ W`; θ, the scales a and the mask of excluded coordinates are public
-    or functions of earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record's
-    contribution to g_j is at most `W c b` plus half a cell of the lattice, twice that when it is replaced, and
-    `||u| − |v|| ≤ |u − v|`; Δ is that times the largest scale. Then `noise.exponential_mechanism`. The price is ε₀ alone: an
-    answer may be asked at another clip and other scales, functions of earlier releases too, at the Δ of those; and about the
-    distance of −g_j to given intervals in place of |g_j| (`choice.choose`).
-
-    Attributes:
-        scales: a, positive, one for each column; None for ones.
+    **Guarantee.** Precondition: `|x_ij| ≤ b`, `0 ≤ w_i ≤ W`; θ and the mask of excluded coordinates are public or functions of
+    earlier releases. Claim: one answer is ε₀-bounded-range, hence ε₀-DP and ε₀²/8-zCDP. Proof: a record's contribution to g_j
+    is at most `W c b` plus half a cell of the lattice, twice that when it is replaced, which is Δ, and `||u| − |v|| ≤ |u − v|`.
+    Then `noise.exponential_mechanism`. The price is ε₀ alone: an answer may be asked at another clip, a function of earlier
+    releases too, at the Δ of that; and about the distance of −g_j to given intervals in place of |g_j| (`choice.choose`).
     """
-
-    _: KW_ONLY
-    scales: tuple[float, ...] | None = None
 
     name: ClassVar[str] = "select"
     key_label: ClassVar[str] = "select"
     tier: ClassVar[int] = 2
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.scales is None:
-            return
-        object.__setattr__(self, "scales", tuple(map(float, self.scales)))
-        a = np.asarray(self.scales, dtype=np.float64)
-        if a.shape != (self.facts.width,) or not (np.all(a > 0.0) and np.all(np.isfinite(a))):
-            raise InvalidParameter(
-                f"A selection among {self.facts.width} columns needs as many positive finite scales, but {a.size} were "
-                "given or some are not positive. A score without a scale has no bounded sensitivity; give one for each."
-            )
-
-    @cached_property
-    def length(self) -> float:
-        """`max a`."""
-        return 1.0 if self.scales is None else float(max(self.scales))
+    length, terms = 1.0, 1
 
     @cached_property
     def reach(self) -> float:
-        """`max a · max|x_j|`."""
-        return self.length * self.facts.norm_linf
+        """`max|x_j|`."""
+        return self.facts.norm_linf
 
-    terms = 1
-
-    def question(
-        self, theta: Any, excluded: Any = None, *, clip: Any = None, scales: Any = None, within: Any = None
-    ) -> tuple[Any, ...]:
-        """θ, which coordinates are left out, at which other clip and scales, and the intervals that −g_j is scored outside of."""
+    def question(self, theta: Any, excluded: Any = None, *, clip: Any = None, within: Any = None) -> tuple[Any, ...]:
+        """θ, which coordinates are left out, at which other clip, and the intervals that −g_j is scored outside of."""
         (point,) = self.gradient.question(theta)
         mask, between = _mask(excluded, point.size), _intervals(within, point.size)
-        changed: dict[str, Any] = {} if clip is None else {"clip": number(clip)}
-        if scales is not None:
-            changed["scales"] = tuple(map(number, scales))
-        return replace(self, **changed) if changed else self, point, mask, between
+        return self if clip is None else replace(self, clip=number(clip)), point, mask, between
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
         asked, *rest = question
         base, last = kept.get("asked", (self, asked))  # scores are kept for the query that was asked before
-        if base is self and (last.clip, last.scales) == (asked.clip, asked.scales):
+        if base is self and last.clip == asked.clip:
             asked = last
         kept["asked"] = self, asked
         return Choice.answered(asked, rows, tuple(rest), key, kept)
@@ -86,14 +57,8 @@ class SelectQuery(Choice):
         return 0 if self.facts.intercept else self.facts.width
 
     def scores(self, g: Array, columns: Columns = EVERY) -> Array:
-        """`a_j |g_j|`."""
-        magnitude: Array = np.abs(g)
-        return magnitude if self.scales is None else magnitude * np.asarray(self.scales)[columns]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The query with the range of its scales."""
-        least = 1.0 if self.scales is None else float(min(self.scales))
-        return {**super().to_dict(), "scales": [least, self.length]}
+        """`|g_j|`."""
+        return np.abs(g)
 
 
 def _intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:

@@ -195,22 +195,11 @@ QUERIES = (
         ),
     ),
     Bug(
-        "stale sensitivity of rescaled scores",
-        "Scores are multiplied by scales that were chosen after the query was priced, and their sensitivity is still that of the plain ones.",
-        "selection.select",
-        old="return self.length * self.facts.norm_linf",
-        new="return self.facts.norm_linf",
-        caught_by=(
-            "tests/curator/test_choice.py::test_no_neighbour_moves_a_score_by_more_than_the_sensitivity[select-units-add-or-remove]",
-            "tests/curator/test_choice.py::test_predictions_that_overflow_or_are_undefined_move_a_score_no_further[1e+308]",
-        ),
-    ),
-    Bug(
         "stale sensitivity of another clip",
         "A selection asked at another clip scores by it, at the sensitivity of the clip that was bought.",
         "selection.select",
-        old="return replace(self, **changed) if changed else self, point, mask, between",
-        new="return replace(self, **changed, epsilon=self.epsilon * (changed.get('clip', self.clip) / self.clip)), point, mask, between",
+        old="return self if clip is None else replace(self, clip=number(clip)), point, mask, between",
+        new="return replace(self, clip=number(clip), epsilon=self.epsilon * (number(clip) / self.clip)), point, mask, between",
         caught_by=(
             "tests/curator/test_columns.py::test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity[add-or-remove]",
         ),

@@ -7,13 +7,13 @@ used is a Gaussian release of one number, clipped at its own size.
 
 import math
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from hullabaloo.geometry.separable import separable_form
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import greedy_search as greedy
-from hullabaloo.solvers.options import WHOLE, check_options, words
+from hullabaloo.solvers.options import WHOLE, check_options
 from hullabaloo.solvers.reference import Reference
 
 SHARES = greedy.Parts(choices=0.65, partials=0.3, squares=0.04, lengths=0.01, refit=0.0)
@@ -28,23 +28,21 @@ class GreedyCoordinateDescentSolver(Solver):
     """One model of at most T coefficients that are not 0, by T private steps; for penalties and sets that are sums over coordinates.
 
     `GreedySelectionSolver` spends less on what was chosen and refits it: it is the more accurate one nearly everywhere. This one is the paper's,
-    and takes any separable penalty.
+    and takes any separable penalty. M_j is released of chosen columns alone and scores are compared as they are, which is the rule for columns declared on
+    the same range: the paper divides them by √M_j, of all columns, whose noise grows with √p.
 
     Attributes:
         steps: T; None for the public rule of `greedy_search.py`.
-        curvatures: "chosen" releases M_j of each chosen column and compares scores as they are, which is the rule for columns declared on the same range;
-            "all" releases all of them at once, at noise that grows with √p, and divides scores by √M_j as the paper does.
 
     **Guarantee.** The plan buys T selections of range ε₀, T partial derivatives (and the intercept's), second moments and a histogram; the allowance takes
     their composition.
     """
 
     steps: int | None = None
-    curvatures: Literal["chosen", "all"] = "chosen"
     name: ClassVar[str] = "greedy_coordinate_descent"
 
     def __post_init__(self) -> None:
-        check_options(self, steps=WHOLE, curvatures=words("chosen", "all"))
+        check_options(self, steps=WHOLE)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """T selections and updates.
@@ -57,8 +55,7 @@ class GreedyCoordinateDescentSolver(Solver):
         separable_form(problem.regulariser, problem.feasible, problem.dimension)
         count = self.steps or (greedy.picks(problem, allowance, SHARES.choices) if allowance.is_private else FREE)
         parts = greedy.prices_of(allowance, SHARES, count)
-        together = self.curvatures == "all"
-        search, queries = greedy.bought(problem, prices, parts, count, window=0, again=True, together=together)
+        search, queries = greedy.bought(problem, prices, parts, count, window=0, again=True)
         reason = f"{count} steps, each along a coordinate chosen privately"
         return Plan(self.name, tuple(queries), asdict(search), reason)
 

@@ -74,7 +74,6 @@ class Search:
         share_noise: of each share of the histogram of |φ'|.
         smoothness, slope: bounds of φ'' and |φ'| on ordinary predictions.
         measured: whether |φ'| is measured: for residuals, whose cut leaves a location.
-        together: whether second moments are released for all columns at once, and scores divided by their roots.
         epsilon: ε₀ of one choice, None without noise.
     """
 
@@ -88,7 +87,6 @@ class Search:
     smoothness: float
     slope: float
     measured: bool
-    together: bool
     epsilon: float | None
 
 
@@ -141,7 +139,7 @@ def _tau(allowance: Allowance, choices: float, count: int) -> float:
 
 
 def bought(
-    problem: Problem, prices: QueryPrices, parts: Parts, count: int, *, window: int, again: bool, together: bool
+    problem: Problem, prices: QueryPrices, parts: Parts, count: int, *, window: int, again: bool
 ) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its queries."""
     loss = problem.loss
@@ -154,10 +152,7 @@ def bought(
     one = prices.restricted(1)
     choice = prices.price("select", loss=loss, clip=UNCUT if free else slope, epsilon=parts.choices, count=count)
     partial = prices.price("coordinate_gradient", loss=loss, mu=parts.partials / math.sqrt(updates), count=updates)
-    if together:
-        square = prices.price("second_moments", mu=parts.squares)
-    else:
-        square = one.price("second_moments", mu=parts.squares / math.sqrt(count), count=count)
+    square = one.price("second_moments", mu=parts.squares / math.sqrt(count), count=count)
     queries: list[PricedQuery] = [choice, partial, square]
     share_noise = 0.0
     if measured and not free:
@@ -165,7 +160,7 @@ def bought(
         share_noise = lengths.sigma / problem.records
         queries.append(lengths)
     noise = (partial.sigma / problem.records, square.sigma / problem.records, share_noise)
-    chosen = (*noise, smoothness, slope, measured and not free, together, None if free else parts.choices)
+    chosen = (*noise, smoothness, slope, measured and not free, None if free else parts.choices)
     return Search(count, again, window, opening, *chosen), queries
 
 
@@ -219,22 +214,19 @@ class GreedySearch:
         self._load = problem.max_weight * problem.records_per_unit  # what one of the declared records may count
         self.clip = UNCUT if search.epsilon is None else search.slope
         self._clips, self._steps = np.full(p, self.clip), np.full(p, 1.0 / (search.smoothness * self._load))
-        self._squares: Array | None = None
         self._behind = 0
         self.picked: list[int] = []
         self.theta = np.zeros(p)
 
     def begin(self) -> None:
-        """The intercept, the size of |φ'|, and, where they are bought together, all second moments."""
+        """The intercept and the size of |φ'|."""
         search, p = self._search, self._problem.dimension
         if search.opening:
             self._update([p - 1] * search.opening, 1.0)
         if search.measured:
             self.clip = self._typical()
-        if search.together:
-            self._squares = np.array([self._believed(float(found)) for found in self._curator.answer("second_moments")])
         if self._problem.intercept:
-            self._settle(p - 1, self._load if self._squares is None else self._counted(float(self._squares[-1])))
+            self._settle(p - 1, self._load)
 
     def advance(self) -> None:
         """One choice, its update, and those of the intercept and of the earlier choices whose turn it is."""
@@ -242,15 +234,11 @@ class GreedySearch:
         excluded = np.arange(problem.dimension) >= problem.dimension - problem.intercept
         if not search.again:
             excluded[self.picked] = True
-        scales = None if self._squares is None else tuple((1.0 / np.sqrt(self._squares)).tolist())
-        j = self._curator.answer("select", self.theta, excluded, clip=self.clip, scales=scales, within=self._still())
-        if self._squares is None:  # bought for every choice, whether or not it is a new one
-            squares = self._curator.restricted([j]).answer("second_moments")
-            self._settle(j, self._believed(float(squares[0])))
-            if problem.intercept:
-                self._settle(problem.dimension - 1, self._counted(float(squares[-1])))
-        else:
-            self._settle(j, float(self._squares[j]))
+        j = self._curator.answer("select", self.theta, excluded, clip=self.clip, within=self._still())
+        squares = self._curator.restricted([j]).answer("second_moments")  # bought for every choice, new or not
+        self._settle(j, self._believed(float(squares[0])))
+        if problem.intercept:
+            self._settle(problem.dimension - 1, self._counted(float(squares[-1])))
         self._update([j], 1.0)
         self.picked.append(j)
         order = [problem.dimension - 1] * problem.intercept + self._turn()

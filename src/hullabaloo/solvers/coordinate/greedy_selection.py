@@ -63,9 +63,7 @@ class GreedySelectionSolver(Solver):
         parts = greedy.prices_of(allowance, SHARES, count)
         if not allowance.is_private:
             return self._exact(problem, prices, allowance, count)
-        search, queries = greedy.bought(
-            problem, prices, parts, count, window=greedy.WINDOW, again=False, together=False
-        )
+        search, queries = greedy.bought(problem, prices, parts, count, window=greedy.WINDOW, again=False)
         refit = REFIT.plan(restricted(problem, count), prices.restricted(count), Allowance.gdp(parts.refit))
         settings = {**asdict(search), "refit": dict(refit.settings)}
         reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
