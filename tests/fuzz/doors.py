@@ -121,7 +121,7 @@ USUAL: dict[str, Door] = {
     "vertices": lambda g: g.array(g.random.randrange(5), g.random.randrange(1, 4)), "weights": lambda g: g.sequence(g.real),
     "window": Garbage.count, "structure": lambda g: g.one(("intervals", None, [["age"]], "x")), "multi_class": lambda g: g.one(("auto", "x")),
     "state": lambda g: None, "key_file": lambda g: None, "url": address, "order": lambda g: g.one(("cyclic", "x")),
-    "constants": lambda g: g.one(("gaussian", "laplace", "x")), "curvatures": lambda g: g.one(("chosen", "all", "x")), "check": lambda g: True,
+    "constants": lambda g: g.one(("gaussian", "laplace", "x")), "check": lambda g: True,
     "metric": Garbage.text, "expected_candidates": Garbage.number, "shape": lambda g: g.one(("geometric", "poisson", g.real())),
     "holdout": lambda g: g.random.random(), "estimator": lambda g: hb.LinearRegression(domain=a_domain(g)), "candidates": Garbage.anything,
     "sketch_size": Garbage.count, "max_nonzeros": Garbage.count, "seed": Garbage.count,

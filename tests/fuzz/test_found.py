@@ -26,7 +26,6 @@ from hullabaloo.report import (
     budget_plot,
     card,
     card_from_json,
-    coefficient_plot,
     privacy_profile_plot,
     trade_off_plot,
 )
@@ -36,6 +35,7 @@ from tests.linear_model import examples
 
 HUGE = 10**400
 ONE = hb.Budget(1.0, 1e-6)
+drawn: Any = hb.report.CoefficientDisplay.from_model
 
 
 def model() -> hb.LinearRegression:
@@ -85,7 +85,6 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a baseline that is no level": lambda: hb.Categorical([1.0, 2.0], baseline=np.ones(2)),  # type: ignore[arg-type]
     "a norm that is no word": lambda: Domain(row_norm=(np.array([]), 1.0), target=(0, 1)),  # type: ignore[arg-type]
     "a transform that is no word": lambda: hb.Numeric(0, 1, transform={}),  # type: ignore[arg-type]
-    "curvatures that are no word": lambda: hb.GreedyCoordinateDescentSolver(curvatures=np.array([])),  # type: ignore[arg-type]
     "interactions that are no list": lambda: Domain(features={"a": (0, 1)}, interactions=1.5),  # type: ignore[arg-type]
     "a kind of set that is no word": lambda: set_from_dict({"kind": []}),
     "a kind of penalty that is no word": lambda: penalty_from_dict({"kind": {}}),
@@ -97,7 +96,7 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a solver whose name is none": lambda: solver_from_dict({"name": {}}),
     "a threshold that is none": lambda: huber(1e300, "auto").price(50),
     "an intercept that is none": lambda: hb.plan(n=50, p=2, budget=ONE, fit_intercept={}),  # type: ignore[arg-type]
-    "a target that is none": lambda: coefficient_plot(model().fit(examples.table(50)), target=np.ones(2)),  # type: ignore[arg-type]
+    "a target that is none": lambda: drawn(model().fit(examples.table(50)), target=np.ones(2)),
     "a corner that is none": lambda: hb.SmoothedHinge(1e-9),
     "a corner of a planned loss": lambda: hb.Huber(1e-12),
     "a confidence that is no number": lambda: hb.audit(model(), confidence={}),  # type: ignore[arg-type]
@@ -121,7 +120,11 @@ FOUND: dict[str, Callable[[], Any]] = {
     "a folder's path to a card": lambda: card(model()).to_json(""),
     "a name longer than any file's": lambda: hb.streaming.CsvSource("a" * 5000),
     "a key's path that is none": lambda: hb.streaming.new_key_file([]),  # type: ignore[arg-type]
-    "a picture of no model": lambda: coefficient_plot("x"),  # type: ignore[arg-type]
+    "a picture of no model": lambda: drawn("x"),
+    "a target of an evaluation that is none": lambda: hb.report.CalibrationDisplay.from_evaluation(
+        metrics(metrics="calibration"),
+        target=np.ones(2),  # type: ignore[arg-type]
+    ),
     "a picture of no statement": lambda: trade_off_plot("x"),  # type: ignore[arg-type]
     "a picture for nobody": lambda: privacy_profile_plot(model().statement_, records=(0,)),
     "a picture of no ledger": lambda: budget_plot(1.5, "people"),  # type: ignore[arg-type]

@@ -262,7 +262,7 @@ def test_every_structure_is_fitted_saved_described_and_loaded(tmp_path: Path, na
     for one in (model, back):
         text = hb.report.card(one).to_dict()["model"]["regularisation"]
         assert structure_in_words(one.structure) in text
-    hb.report.coefficient_plot(model)
+    hb.report.CoefficientDisplay.from_model(model).plot()
 
 
 def test_a_set_of_a_function_is_saved_on_every_estimator(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
         assert query["how"] or query["noise_std"] > 0.0
     html = card.to_html()
     assert all(query["how"] in html for query in document["mechanism"]["queries"])
-    assert measures in hb.report.coefficient_plot(model).axes[0].get_xlabel()
+    assert measures in html
 
 
 def test_every_query_that_can_be_asked_has_words() -> None:

@@ -54,7 +54,7 @@ class CoefficientDisplay(Display):
         """
         summary: Summary = estimator_of(model).summary(confidence=confidence, exponentiate=exponentiate)
         known = sorted({row.target for row in summary.rows})
-        if target is not None and target not in known:
+        if target is not None and not (isinstance(target, str) and target in known):
             raise InvalidParameter(f"The model has no target {target!r}; it has {known}.")
         mine = [row for row in summary.rows if target in (None, row.target) and (intercept or row.name != INTERCEPT)]
         return cls(mine, confidence=summary.confidence, exponentiated=exponentiate)

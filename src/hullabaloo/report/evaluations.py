@@ -49,7 +49,7 @@ class _BinnedDisplay(Display, ABC):
                 f"The evaluation has no table of {cls.metric}. Ask for it, as a question of its own price: hb.evaluate(metrics={cls.metric!r})."
             )
         chosen = rows[0].target if target is None else target
-        if chosen not in {row.target for row in rows}:
+        if not isinstance(chosen, str) or chosen not in {row.target for row in rows}:
             raise InvalidParameter(f"There is no target {chosen!r}, only {sorted({row.target for row in rows})}.")
         return cls([row for row in rows if row.target == chosen], confidence=evaluation.confidence)
 

@@ -4,7 +4,7 @@ All need `pip install "hullabaloo[report]"`.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hullabaloo.ledger import Ledger
-    from hullabaloo.linear_model.base import PrivateLinearModel
     from hullabaloo.release import PrivacyStatement
 
 MOST_ROWS = 30
@@ -28,27 +27,12 @@ MOST_RECORDS = 1_000
 _NAME = 24
 
 
-def coefficient_plot(model: "PrivateLinearModel", *, target: str | None = None, confidence: float = 0.95) -> "Figure":
-    """Each feature's effect over its declared range, with the part of its interval that is privacy noise drawn thick.
+def draw_coefficients(rows: Sequence[Mapping[str, Any]], target: str, confidence: float) -> "Figure":
+    """Each feature's effect over its declared range, from the rows of a card, with the part of its interval that is privacy noise drawn thick.
 
     An effect is the coefficient times the length of the feature's declared range (1 for a level), so that features in
     different units can be compared; it is in the target's units, or in those of a prediction's logarithm or odds. The intercept is left out.
     """
-    from hullabaloo.report.released import estimator_of, rows_of
-
-    model = estimator_of(model)
-    rows = rows_of(model, model.summary(confidence=confidence))
-    chosen = target if target is not None else rows[0]["target"]
-    if not isinstance(chosen, Hashable) or chosen not in {row["target"] for row in rows}:
-        raise InvalidParameter(f"There is no target {chosen!r}, only {sorted({str(row['target']) for row in rows})}.")
-    mine = [row for row in rows if row["target"] == chosen]
-    return draw_coefficients(mine, str(chosen), confidence, private=model.statement_.private)
-
-
-def draw_coefficients(
-    rows: Sequence[Mapping[str, Any]], target: str, confidence: float, *, private: bool = True
-) -> "Figure":
-    """The picture of `coefficient_plot`, from the rows of a card."""
     from scipy.special import ndtri
 
     bars = [row for row in rows if row["span"] is not None]
@@ -84,8 +68,6 @@ def draw_coefficients(
             legend[-1] += "; line: with sampling error as well"
     if left_out > 0:
         legend.append(f"the {MOST_ROWS} largest; {left_out} more are not drawn")
-    if not private:
-        legend = ["NOT PRIVATE: do not share", *legend]
     measures = str(rows[0].get("measures", target)) if rows else target
     x = f"change in {shortened(measures, _NAME + 10)}\nover the declared range"
     frame(axes, "Released effects", "\n".join(legend), x=x, grid="x", place="right")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
 from hullabaloo.data import INTERCEPT, write_whole
-from hullabaloo.report import coefficient_plot
 from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, dots, frame, inline_svg, line, new_figure, note
 from hullabaloo.report.page import environment
-from hullabaloo.report.released import spans
+from hullabaloo.report.plots import draw_coefficients
+from hullabaloo.report.released import rows_of, spans
 from hullabaloo.report.words import shown
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: survey.Curve, r
     page = resources("hullabaloo.cli.demo").joinpath("report.html.j2").read_text(encoding="utf-8")
     effects, statement = scaled(model), model.statement_
     told = any(not math.isnan(row.low) for _, row in effects)
-    drawn = coefficient_plot(model)
+    summary = model.summary()
+    drawn = draw_coefficients(rows_of(model, summary), summary.rows[0].target, summary.confidence)
     text = (
         environment()
         .from_string(page)
@@ -37,7 +38,7 @@ def write_report(path: Path, model: "PrivateLinearModel", curve: survey.Curve, r
             curve=curve,
             statement=statement,
             signed=signed,
-            note=model.summary().note,
+            note=summary.note,
             told=told,
             strongest=strongest(effects),
             effects=effects,
