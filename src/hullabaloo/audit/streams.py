@@ -39,9 +39,7 @@ KEY = TestKey(b"trials of a stream's canary tell")
 def of_stream(estimator: PrivateStream, width: int) -> Subject:
     """A stream, without its ledger, key and state file, on the pair of streams that it suffers most from."""
     stream = apart(estimator)
-    domain, scale, exposure = stream._declared()
-    options: dict[str, Any] = {"fit_intercept": bool(stream.fit_intercept), "scale": scale, "exposure": exposure}
-    encoding = domain.encoding(None, None if domain.features else width, **options)
+    encoding = stream._encoding(None, None if stream.domain.features else width)
     process = stream._open(encoding)
     neighbours = Neighbours.parse(stream.neighbours)
     if isinstance(process, MomentsProcess):
