@@ -74,7 +74,7 @@ def test_it_prints_the_domain_where_no_file_is_named(run: Run, table: Path, oute
     [
         (("--quantiles", "0.5"), "no pair of numbers"),
         (("--quantiles", "0.6,0.7"), "both sides of the middle"),
-        (("--grid", "cubic"), "grid='cubic'"),
+        (("--grid", "cubic"), "grid was given as 'cubic'"),
         (("--column", "ward"), "'ward'"),
         (("--out", "domain.json"), "written as .toml"),
         (("--target", "age"), "declares the bounds of stay"),

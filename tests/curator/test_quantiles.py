@@ -38,7 +38,7 @@ def facts(unit: int = 1) -> RowFacts:
 def query(
     relation=Neighbours.REPLACE_ONE, *, shares=(0.1, 0.1), epsilon=1.0, unit=1, kind="linear", n=50
 ) -> QuantilesQuery:
-    grid = Grid(-2.0, 10.0, GridKind.parse(kind))
+    grid = Grid(-2.0, 10.0, GridKind(kind))
     return QuantilesQuery(facts(unit), relation, n, 1, shares, epsilon, (grid,), (0,), (1,))
 
 
@@ -314,8 +314,6 @@ def test_wrong_arguments_are_refused(change, words):
         query(**change)
     with pytest.raises(InvalidParameter, match="need a grid and places"):
         QuantilesQuery(facts(), Neighbours.REPLACE_ONE, 5, 1, (0.1, 0.1), 1.0, (Grid(0.0, 1.0),), (7,), (1,))
-    with pytest.raises(InvalidParameter, match="grid='cubic'"):
-        GridKind.parse("cubic")
 
 
 def test_counts_of_parts_add_up_to_those_of_the_table() -> None:

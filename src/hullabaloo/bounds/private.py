@@ -14,7 +14,7 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, Schema
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import ReleaseRequest, check_types, run_question, terms_of
+from hullabaloo.release import ReleaseRequest, check_types, one_of, run_question, terms_of
 
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table
@@ -85,7 +85,7 @@ def private_bounds(
     given = SimpleNamespace(budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     check_types(given, vars(given))
     asked = shares(coverage, quantiles)
-    kind, names = GridKind.parse(grid), chosen_names(declared, columns)
+    kind, names = GridKind(one_of("grid", grid, [*map(str, GridKind)])), chosen_names(declared, columns)
     inner, opened = _question(declared, names), declared.open(X, parts=True)
     source = chosen_columns(declared, names, opened, y)
     ranges = outer_ranges(declared)

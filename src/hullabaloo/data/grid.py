@@ -19,21 +19,11 @@ SMALLEST = (1e-9, 1e-5)
 
 
 class GridKind(StrEnum):
-    """How candidates are spread over an outer range."""
+    """How candidates are spread over an outer range; auto: evenly spaced and logarithmic ones together."""
 
     AUTO = "auto"
     LINEAR = "linear"
     LOG = "log"
-
-    @classmethod
-    def parse(cls, value: object) -> "GridKind":
-        """Read "auto", "linear" or "log"."""
-        try:
-            return cls(str(value))
-        except ValueError:
-            raise InvalidParameter(
-                f"grid={value!r} was given. Write 'auto' (evenly spaced and logarithmic candidates together), 'linear' or 'log'."
-            ) from None
 
 
 @dataclass(frozen=True, slots=True)

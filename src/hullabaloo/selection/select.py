@@ -60,6 +60,10 @@ class SelectQuery(Choice):
         """`|g_j|`."""
         return np.abs(g)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The query, as states of searches and statements have always told it: all scores are of one scale."""
+        return {**super().to_dict(), "scales": [1.0, 1.0]}
+
 
 def _intervals(within: tuple[Array, Array] | None, width: int) -> tuple[Array, Array] | None:
     """The ends as plain arrays, checked before anything is spent."""
