@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 30
-RECORDS = (1, 2, 5)
 _NAME = 24
 
 
@@ -71,16 +70,16 @@ def _middle(row: Mapping[str, Any]) -> float:
     return float(row["coefficient"] if row.get("estimate") is None else row["estimate"])
 
 
-def draw_profile(event: Event, epsilon: float, delta: float) -> "Figure":
+def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[int] = (1, 2, 5)) -> "Figure":
     """δ against ε: a release of this event satisfies (ε, δ)-differential privacy at every point of its curve.
 
-    One curve for a person with each number of `RECORDS`; the quoted (ε, δ) is marked.
+    One curve for a person with each number of `records`; the quoted (ε, δ) is marked.
     """
     figure, axes = new_figure(3.4)
     floor = min(1e-12, delta * 1e-3)
-    ends = [epsilon_of(event.group(k), floor) for k in RECORDS]
+    ends = [epsilon_of(event.group(k), floor) for k in records]
     reach = max([end for end in ends if math.isfinite(end)], default=10.0)
-    for place, k in enumerate(RECORDS):
+    for place, k in enumerate(records):
         grid = np.linspace(0.0, min(ends[place], reach) if math.isfinite(ends[place]) else reach, 161)
         values = [max(delta_of(event.group(k), float(e)), floor) for e in grid]
         colour, width, label = (BLUE, 2.2, "1 record") if k == 1 else (MUTED, 1.2, f"{k} records")
@@ -102,13 +101,13 @@ def draw_profile(event: Event, epsilon: float, delta: float) -> "Figure":
     return figure
 
 
-def draw_trade_off(event: Event) -> "Figure":
-    """The best attack on a person with one record, and with five: hits against false alarms. On the diagonal it is a guess."""
+def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
+    """The best attack on a person with so many records: hits against false alarms. On the diagonal it is a guess."""
     figure, axes = new_figure(4.3)
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.0, 95)])
     line(axes, [0, 1], [0, 1], MUTED, 1.0, ls=(0, (4, 3)))
     note(axes, "learns nothing", (0.74, 0.74), (4, -4), colour=MUTED, va="top", ha="left")
-    for k in (1, 5):
+    for k in records:
         hits = trade_off(event.group(k), [float(rate) for rate in rates])
         line(axes, rates, hits, *((BLUE, 2.4) if k == 1 else (ORANGE, 1.6)))
         if k == 1:
@@ -117,8 +116,9 @@ def draw_trade_off(event: Event) -> "Figure":
     bold: dict[str, Any] = {"textcoords": "data", "va": "center", "fontweight": "bold"}
     arrow = {"arrowstyle": "-", "color": BLUE, "lw": 0.8, "shrinkB": 1}
     note(axes, "best attack, 1 record", (0.18, tip), (0.36, 0.2), colour=BLUE, arrowprops=arrow, **bold)
-    at = (0.05, 0.93)
-    note(axes, "5 records", at, at, colour=ORANGE, **bold)
+    for place, k in enumerate(k for k in records if k != 1):
+        at = (0.05, 0.93 + 0.06 * place)
+        note(axes, f"{k} records", at, at, colour=ORANGE, **bold)
     axes.set_aspect("equal")
     ticks, names = [0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"]
     axes.set(xlim=(0, 1), xticks=ticks, xticklabels=names, ylim=(0, 1), yticks=ticks, yticklabels=names)
