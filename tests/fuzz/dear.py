@@ -11,6 +11,7 @@ DEAREST = (
     "hb.plan",
     "streaming.plan",
     "report.card",
+    "report.privacy_profile_plot",
     "streaming.PeriodicERM",
     "hb.audit",
 )
