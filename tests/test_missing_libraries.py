@@ -28,6 +28,10 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
     "parts": ("pyarrow", lambda: hb.scan(lambda: iter([]))),
     "an address": ("fsspec.core", lambda: hb.scan("memory://table.parquet")),
     "a Redis stream": ("redis", lambda: RedisSource("redis://localhost", "events", ["a"])),
+    "a plan's picture": (
+        "matplotlib.figure",
+        lambda: hb.plan(domain=DOMAIN, n=1_000, budget=hb.Budget(1.0, 1e-6)).plot(),
+    ),
     "a dataframe": ("pandas", fitted().summary().to_dataframe),
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.codec import arguments, plain
+from hullabaloo.errors import library
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.synthetic import WIDE
 from hullabaloo.planning.theory.lower_bound import LowerBound
@@ -197,10 +198,9 @@ class PlanTable(Printed):
 
     def plot(self) -> "Figure":
         """Draw every solver's expected excess risk with the constant's and the lower bounds; a matplotlib `Figure`."""
-        from matplotlib.figure import Figure
-
+        drawn = library("matplotlib.figure", "hullabaloo[report]", "A picture")
         able = [one for one in self.rows if one.able][::-1]
-        figure = Figure(figsize=(7.6, 2.3 + 0.42 * len(able)), layout="constrained")
+        figure: Figure = drawn.Figure(figsize=(7.6, 2.3 + 0.42 * len(able)), layout="constrained")
         axes = figure.add_subplot()
         for place, one in enumerate(able):
             mine = one.solver == self.chosen

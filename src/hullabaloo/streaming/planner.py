@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter, library
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import exact
@@ -117,9 +117,8 @@ class StreamPlan(Printed):
 
     def plot(self) -> "Figure":
         """Draw each way's expected excess risk at the releases compared; a matplotlib `Figure`."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        drawn = library("matplotlib.figure", "hullabaloo[report]", "A picture")
+        figure: Figure = drawn.Figure(figsize=(6.4, 4.0), layout="constrained")
         axes = figure.add_subplot()
         for way in (one for one in self.ways if one.able):
             axes.plot(self.positions, way.risk, "o-", lw=2.5 if way.name == self.chosen else 1.0, label=way.name)
