@@ -34,7 +34,7 @@ class DaskFrame(RemoteFrame):
             )
         self._client, self.schema = connected(client), open_table(frame._meta).schema
         # A part of them that misses a cell is none of NumPy's bools: whether it was read, a record would decide.
-        self._frame = frame.astype({name: "boolean" for name, dtype in frame._meta.dtypes.items() if dtype == bool})
+        self._frame = frame.astype(dict.fromkeys(frame._meta.select_dtypes("bool").columns, "boolean"))
 
     @property
     def n_rows(self) -> int:
