@@ -15,7 +15,6 @@ from pyarrow import parquet
 
 import hullabaloo as hb
 from hullabaloo.data.engines import cluster, dask
-from hullabaloo.data.files import domain_text
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.cli import conftest
@@ -220,23 +219,15 @@ def test_a_parquet_folder_is_read_by_the_command_line(client: Any, tmp_path: Pat
             build.table(str(tmp_path / place), NUMBERS, PartsOptions(engine=engine, address=address))
 
 
-def test_the_command_line_fits_evaluates_and_predicts_by_workers(
-    client: Any, run: conftest.Run, tmp_path: Path
-) -> None:
+def test_the_command_line_predicts_by_workers(client: Any, run: conftest.Run, tmp_path: Path) -> None:
     """A model from a file could not be sent to them, and what was written was said to have failed."""
-    whole, engine = table()[["unused", "a", "b", "g", "y"]], ("--engine", "dask", "--address", client.scheduler.address)
-    (tmp_path / "folder").mkdir()
-    for number in range(2):
-        part = whole.iloc[number * 750 : (number + 1) * 750]
-        part.to_parquet(tmp_path / "folder" / f"{number}.parquet", index=False)
-    (tmp_path / "domain.toml").write_text(domain_text(NUMBERS))
-    fit = ("fit", "folder", "--domain", "domain.toml", "--solver", "moments", "--mu", "1", "--out", "model.json")
-    for words in (fit, ("evaluate", "model.json", "folder", "--mu", "1")):
-        assert run(*words, *engine, "--json").code == 0
-    told = run("predict", "model.json", "folder", "--keep", "unused", "--out", "told", *engine, "--json")
-    assert (told.code, told.json["columns"]) == (0, ["unused", "predicted_y"])
-    found = pd.read_parquet(tmp_path / "told").sort_values("unused")["predicted_y"]
-    assert np.allclose(found, hb.load(tmp_path / "model.json").predict(whole), rtol=1e-12)
+    model = FITS["moments"]().set_params(budget=ONE, test_key=bytes(32)).fit(table())
+    model.save("model.json")
+    table().to_parquet(tmp_path / "table.parquet", index=False)
+    engine = ("--engine", "dask", "--address", client.scheduler.address)
+    made = run("predict", "model.json", "table.parquet", "--keep", "unused", "--out", "made", *engine, "--json")
+    assert (made.code, made.json["columns"]) == (0, ["unused", "predicted_y"])
+    assert np.allclose(pd.read_parquet(tmp_path / "made")["predicted_y"], model.predict(table()), rtol=1e-12)
 
 
 def test_killed_workers_change_no_bit_and_charge_nothing_twice(client: Any, tmp_path: Path) -> None:
