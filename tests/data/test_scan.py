@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import csv, dataset, parquet
@@ -357,6 +358,38 @@ def test_files_of_no_rows_nested_columns_that_are_not_read_and_headers_in_no_uni
     head, _, body = (tmp_path / "odd.csv").read_bytes().partition(b"\n")
     (tmp_path / "odd.csv").write_bytes(head.replace(b"unused", b"us\xe9") + b"\n" + body)
     assert bits(hb.scan(tmp_path / "odd.csv")) == bits(tmp_path / "odd.csv") == wanted
+
+
+@pytest.mark.parametrize("name", ["unused", "b"])
+def test_a_name_that_occurs_twice_is_refused_where_it_is_declared(name: str, table: pa.Table, tmp_path: Path) -> None:
+    """And beside the fit where it is not. A Parquet file with one was said to be damaged."""
+    doubled = table.append_column(name, table["a"])
+    (tmp_path / "folder").mkdir()
+    for number, part in enumerate((doubled.slice(0, 700), doubled.slice(700))):
+        parquet.write_table(part, tmp_path / "folder" / f"{number}.parquet")
+    parquet.write_table(doubled, tmp_path / "one.parquet")
+    csv.write_csv(doubled, tmp_path / "one.csv")
+    model = FITS["moments"]().set_params(budget=ONE, test_key=KEY)
+    wanted = model.fit(table).release_.theta
+    places = [tmp_path / one for one in ("one.parquet", "one.csv", "folder")]
+    for source in (doubled, *places, *map(hb.scan, (doubled, *places, lambda: iter(doubled.to_batches())))):
+        if name == "unused":
+            assert np.array_equal(model.fit(source).release_.theta, wanted)
+        else:
+            with pytest.raises(SchemaError, match="2 columns of that name"):
+                model.fit(source)
+
+
+def test_nothing_that_a_query_says_is_left_in_an_error(table: pa.Table, tmp_path: Path) -> None:
+    """Not as a context either: it quotes cells."""
+    texts = pl.from_arrow(table.append_column("word", pa.array(["SECRET"] * N))).lazy()
+    query = texts.with_columns(pl.col("word").cast(pl.Float64).alias("a"))
+    (tmp_path / "bad.parquet").write_bytes(b"SECRET" * 9)
+    for source in (query, tmp_path / "bad.parquet"):
+        with pytest.raises(SchemaError) as caught:
+            FITS["moments"]().set_params(budget=ONE, test_key=KEY).fit(source)
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
 
 
 def test_a_level_that_a_folder_s_name_lacks_is_a_missing_one(table: pa.Table, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import pickle
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,18 @@ def test_nothing_is_sent_that_only_fits_need(tmp_path: Path, monkeypatch: pytest
     hb.predict(model, hb.scan(keyed()))
     assert KEY not in pickle.dumps(sent[0])
     assert (sent[0].ledger, sent[0].dataset, model.ledger) == (None, None, ledger)
+
+
+@pytest.mark.parametrize("name", ["moments", "classes", "several", "counts"])
+def test_a_model_from_a_file_can_be_sent_and_copied_as_a_fitted_one(name: str, tmp_path: Path) -> None:
+    """Its plan could not, so that no worker of a cluster predicted by one."""
+    fitted = model_of(name)
+    fitted.save(tmp_path / "model.json")
+    loaded = hb.load(tmp_path / "model.json")
+    assert type(loaded.release_.plan) is type(fitted.release_.plan)
+    for model in (pickle.loads(pickle.dumps(loaded)), deepcopy(loaded)):
+        assert model.predict(keyed()).tolist() == fitted.predict(keyed()).tolist()
+        assert model.release_.to_dict() == fitted.release_.to_dict()
 
 
 def test_what_cannot_be_predicted_is_refused_in_sentences() -> None:

@@ -127,8 +127,8 @@ def predict(
             if out is not None:
                 write_whole(out, _csv(made))
     if out is not None:
-        columns = list(made if not parted else getattr(made, "columns", None) or made.schema.names)
-        output.result({"out": out, "columns": columns, "note": NOTE}, f"Wrote {out}. {NOTE}")
+        names = made if not parted else made.schema.names if rows.frame is None else made.columns
+        output.result({"out": out, "columns": list(names), "note": NOTE}, f"Wrote {out}. {NOTE}")
     elif json_:
         output.result({"predictions": made, "note": NOTE})
     else:

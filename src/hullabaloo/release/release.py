@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -321,7 +320,7 @@ class Release:
         return cls(
             theta=np.asarray(data["theta"], dtype=np.float64),
             statement=PrivacyStatement.from_dict(data["statement"]),
-            plan=MappingProxyType({**data["plan"], "queries": list(map(_renamed, data["plan"]["queries"]))}),
+            plan={**data["plan"], "queries": list(map(_renamed, data["plan"]["queries"]))},
             privacy_covariance=array("privacy_covariance"),
             sampling_covariance=array("sampling_covariance"),
             moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),

@@ -198,7 +198,7 @@ class StreamModel(Saved, CoefficientInference):
             estimator=str(data["estimator"]),
             domain=domain,
             encoding_=encoding,
-            release_=replace(release, plan=dict(release.plan)),
+            release_=release,
             position=int(data["position"]),
             schedule=Schedule.of(schedule["horizon"], schedule["every"]),
             constraint=set_in_file(data["constraint"]),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -16,11 +17,15 @@ import hullabaloo as hb
 from hullabaloo.data.engines import cluster, dask
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
+from tests.cli import conftest
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_units import check_sparse_units, sparse_table
+from tests.data.test_kinds_of_columns import OBJECTS, READ, REFUSED, made
+from tests.data.test_kinds_of_columns import told as made_of
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
+run = conftest.run
 QUICK = ("moments", "several", "units by gradients", "dropped units")
 OUTER: dict[str, Any] = {
     "outer": {"a": (-9, 9), "y": (-9, 9)},
@@ -86,6 +91,36 @@ def test_a_part_is_read_and_asked_by_one_task(client: Any, tmp_path: Path) -> No
     source, before = hb.scan(given, client=client, keep_bytes=0), done()
     assert fitted("moments", source) == fitted("moments", table())
     assert done() - before <= 15 + 2 + 1 + 2
+
+
+@pytest.mark.parametrize("kind", [*READ, *REFUSED])
+@pytest.mark.few(6)
+def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, client: Any, tmp_path: Path) -> None:
+    """As of Arrow where a frame declares Arrow's types; as of pandas where it declares NumPy's, but for dates, which Dask knows."""
+    from dask import dataframe
+
+    (whole, place), roles = made(kind, tmp_path), ("small number", "class")
+    for backend in ({}, {"dtype_backend": "pyarrow"}):
+        source = hb.scan(dataframe.read_parquet(place, split_row_groups=True, **backend), client=client)
+        as_objects = not backend and kind in OBJECTS and kind != "date32"
+        assert list(made_of(source, roles)) == list(made_of(whole.to_pandas() if as_objects else whole, roles))
+
+
+def test_whether_a_part_misses_a_truth_decides_nothing(client: Any, tmp_path: Path) -> None:
+    """A part of truths with a hole is one of objects to Dask, and one without is of NumPy's bools: a record's cell ended the fit, after the charge."""
+    from dask import dataframe
+
+    domain = hb.Domain({"a": (-1, 1), "yes": (0, 1)}, target={"y": (-2, 2)}, records=N)
+    for holes in (0, 1, N // 3):  # none, one, and all of the first part
+        yes = pd.array(table()["b"] > 0, dtype="boolean")
+        yes[:holes] = pd.NA
+        whole = table().assign(yes=yes)
+        plain = pa.Table.from_pandas(whole, preserve_index=False).replace_schema_metadata(None)
+        parquet.write_table(plain, tmp_path / f"{holes}.parquet", row_group_size=N // 3)
+        file = dataframe.read_parquet(tmp_path / f"{holes}.parquet", split_row_groups=True)
+        model = hb.LinearRegression(domain=domain, budget=ONE, test_key=bytes(32), solver="moments")
+        found = [model.fit(one).release_.theta for one in (hb.scan(file, client=client), whole)]
+        assert np.array_equal(*found)
 
 
 def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> None:
@@ -182,6 +217,17 @@ def test_a_parquet_folder_is_read_by_the_command_line(client: Any, tmp_path: Pat
     ):
         with pytest.raises(InvalidParameter):
             build.table(str(tmp_path / place), NUMBERS, PartsOptions(engine=engine, address=address))
+
+
+def test_the_command_line_predicts_by_workers(client: Any, run: conftest.Run, tmp_path: Path) -> None:
+    """A model from a file could not be sent to them, and what was written was said to have failed."""
+    model = FITS["moments"]().set_params(budget=ONE, test_key=bytes(32)).fit(table())
+    model.save("model.json")
+    table().to_parquet(tmp_path / "table.parquet", index=False)
+    engine = ("--engine", "dask", "--address", client.scheduler.address)
+    made = run("predict", "model.json", "table.parquet", "--keep", "unused", "--out", "made", *engine, "--json")
+    assert (made.code, made.json["columns"]) == (0, ["unused", "predicted_y"])
+    assert np.allclose(pd.read_parquet(tmp_path / "made")["predicted_y"], model.predict(table()), rtol=1e-12)
 
 
 def test_killed_workers_change_no_bit_and_charge_nothing_twice(client: Any, tmp_path: Path) -> None:

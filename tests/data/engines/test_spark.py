@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -17,9 +18,11 @@ from hullabaloo.data.engines import cluster, spark
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
 from tests.data.engines import clusters, faults
-from tests.data.engines.fits import FITS, NUMBERS, ONE, N, batches, fitted, table, told
+from tests.data.engines.fits import FITS, KEY, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_dask import OUTER
 from tests.data.engines.test_units import check_sparse_units, sparse_table
+from tests.data.test_kinds_of_columns import READ, REFUSED, made
+from tests.data.test_kinds_of_columns import told as made_of
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
@@ -61,6 +64,26 @@ def test_every_question_is_answered_as_in_memory(
         monkeypatch.setattr(spark, "LARGE", 0)
         monkeypatch.setattr(spark, "FEW", 2)
     assert told(hb.scan(session.read.parquet(str(folder)), keep_bytes=keep)) == told(hb.scan(batches))
+
+
+UNREAD = ("half", "decimal256", "time64")
+"""What Spark refuses to read of a Parquet file, or (a duration) reads as a number."""
+
+
+@pytest.mark.parametrize("kind", sorted({*READ, *REFUSED} - {*UNREAD, "duration"}))
+@pytest.mark.few(4)
+def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, session: Any, tmp_path: Path) -> None:
+    (whole, place), roles = made(kind, tmp_path), ("small number", "class")
+    assert list(made_of(hb.scan(session.read.parquet(str(place))), roles)) == list(made_of(whole, roles))
+
+
+def test_a_time_that_no_role_reads_is_beside_the_fit(session: Any) -> None:
+    """Any table with a timestamp was refused as if the cluster had failed."""
+    whole = table().assign(at=pd.to_datetime("2020-01-01", utc=True))[["a", "b", "g", "y", "at"]]
+    source = hb.scan(session.createDataFrame(whole))
+    assert fitted("moments", source) == fitted("moments", whole)
+    model = FITS["moments"]().set_params(budget=ONE, test_key=KEY).fit(source)
+    assert [len(row) for row in hb.predict(model, source, keep=["at"]).collect()] == [2] * N
 
 
 @pytest.mark.slow

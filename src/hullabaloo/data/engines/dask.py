@@ -32,8 +32,9 @@ class DaskFrame(RemoteFrame):
             raise SchemaError(
                 "A Dask collection was given that is no dataframe. Name the columns of an array: dask.dataframe.from_dask_array(array, columns=[...])."
             )
-        self._frame, self._client = frame, connected(client)
-        self.schema = open_table(frame._meta).schema
+        self._client, self.schema = connected(client), open_table(frame._meta).schema
+        # A part of them that misses a cell is none of NumPy's bools: whether it was read, a record would decide.
+        self._frame = frame.astype(dict.fromkeys(frame._meta.select_dtypes("bool").columns, "boolean"))
 
     @property
     def n_rows(self) -> int:

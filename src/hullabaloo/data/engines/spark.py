@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from inspect import signature
 from threading import Event, Thread
 from typing import Any
 
@@ -102,7 +103,10 @@ class SparkFrame(RemoteFrame):
         """See `RemoteFrame`."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        return unheard(lambda: to_arrow_schema(self._chosen(names).schema))
+        zone: Any = (
+            {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+        )  # not in Spark 4.0
+        return unheard(lambda: to_arrow_schema(self._chosen(names).schema, **zone))
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
         quoted = [f"`{name.replace('`', '``')}`" for name in names or () if self.width is None]

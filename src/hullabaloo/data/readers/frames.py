@@ -176,4 +176,5 @@ def _collected(frame: Any) -> Any:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # reason: a query's error may quote cells; a panic of Polars is no Exception
-        raise SchemaError(_FAILED) from None
+        pass
+    raise SchemaError(_FAILED)

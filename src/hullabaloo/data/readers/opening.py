@@ -18,7 +18,7 @@ __all__ = ["Table", "TableSchema", "describe_table", "open_column", "open_table"
 
 _INPUTS = (
     "a NumPy array, a SciPy sparse matrix, a dataframe (pandas, Polars, PyArrow or another that narwhals knows), or "
-    "the path of a .parquet or .csv file or of a folder of Parquet files; records in dicts make a dataframe, pandas.DataFrame([record, …])"
+    "the path of a .parquet or .csv file or of a folder of Parquet files; JSON Lines are opened by hb.scan(path, columns=[…]), in a shell with --columns; records in dicts make a dataframe, pandas.DataFrame([record, …])"
 )
 
 WHOLE = (

@@ -12,7 +12,7 @@ a failure of the machine, whose message says nothing of it (``terms.machine_fail
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -131,15 +131,17 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
     Raises:
         SchemaError: PyArrow is not there, or a file is no complete Parquet file; nothing of what it holds is told.
     """
-    dataset = library("pyarrow.dataset", "hullabaloo[parquet]", "Reading a Parquet file")
-    try:
-        fragments = list(
-            dataset.dataset(str(path), format="parquet", filesystem=getattr(path, "filesystem", None)).get_fragments()
-        )
-        found = [_opened(path, fragment) for fragment in fragments]
-    except Exception:  # reason: the reader's own error may quote bytes of the file
+    arrow, dataset = (
+        library(name, "hullabaloo[parquet]", "Reading a Parquet file") for name in ("pyarrow", "pyarrow.dataset")
+    )
+    found: list[ParquetFile] | None = None
+    with suppress(Exception):  # reason: the reader's own error may quote bytes of the file
+        # Under no schema, as PyArrow's own of a folder would have each name once.
+        given = {"format": "parquet", "schema": arrow.schema([]), "filesystem": getattr(path, "filesystem", None)}
+        found = [_opened(path, fragment) for fragment in dataset.dataset(str(path), **given).get_fragments()]
+    if found is None:
         where = f"A file of the folder {path}, each of which is," if path.is_dir() else f"The file {path}"
-        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.") from None
+        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")
     if not found:
         raise SchemaError(f"The folder {path} holds no file. Pass the path of a Parquet file, or of a folder of them.")
     return tuple(found)

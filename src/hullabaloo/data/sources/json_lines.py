@@ -70,7 +70,7 @@ class JsonLines:
     def __init__(self, path: Any, columns: Sequence[str] | None) -> None:
         if columns is None:
             raise SchemaError(
-                "A JSON Lines file declares no columns, and to look them up in its records would tell of them. Pass hb.scan(path, columns=['age', 'cost'])."
+                "A JSON Lines file declares no columns, and to look them up in its records would tell of them. Pass hb.scan(path, columns=['age', 'cost']), in a shell --columns age,cost."
             )
         self._path, self._names = path, names_of(columns, "columns")
         self.schema = cells_schema(self._names, len(self._names))
