@@ -155,8 +155,10 @@ def test_what_is_traced_is_noticed() -> None:
     model = hb.LogisticRegression(
         budget=BUDGET, test_key=KEY, domain=hb.Domain(row_norm=1.0, classes=[0, 1]), solver="output_perturbation"
     )
+    y = (X[:, 0] > 0).astype(int)
+    model.fit(X, y)  # imports and compiles
     with traced() as trace:
-        model.fit(X, (X[:, 0] > 0).astype(int))
+        model.fit(X, y)
     assert any(base.tier_of().get(file) == 2 for file in trace.files)
 
 
