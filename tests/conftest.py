@@ -1,6 +1,7 @@
 """Shared fixtures: where the benchmark tables are, and a skip that says so when they are not."""
 
 import faulthandler
+import gc
 import os
 import signal
 import threading
@@ -28,6 +29,19 @@ class TookTooLong(BaseException):
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["HULLABALOO_CACHE"] = "off"  # what other runs, or patched code, have measured decides nothing here
     sampling.FAST = config.getoption("markexpr") == "not slow"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Tests live as long as the run, about a million objects: the collector never walks them, neither while they are made nor later."""
+    working = gc.isenabled()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        if working:
+            gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

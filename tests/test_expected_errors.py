@@ -123,15 +123,14 @@ def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
     ):
         assert model.price(n).errors == ()
         assert "expected standard error" not in str(model.price(n))
-    assert "that one or two records could decide" in str(posed(hb.LinearRegression).price(N)), (
-        "which a fit may withhold"
-    )
-    assert "known after the fit alone" in str(posed(hb.LogisticRegression).price(N))
-    assert "known after the fit alone" not in str(posed(hb.LinearRegression).price(N))
-    for model, conditions in ((posed(hb.LinearRegression), 2), (posed(hb.LogisticRegression), 3)):
-        withheld = model.price(N).to_dict()["withheld"]
+    numbers, classes = posed(hb.LinearRegression).price(N), posed(hb.LogisticRegression).price(N)
+    assert "that one or two records could decide" in str(numbers), "which a fit may withhold"
+    assert "known after the fit alone" in str(classes)
+    assert "known after the fit alone" not in str(numbers)
+    for price, conditions in ((numbers, 2), (classes, 3)):
+        withheld = price.to_dict()["withheld"]
         assert len(withheld) == conditions
-        assert all(one in str(model.price(N)) for one in withheld)
+        assert all(one in str(price) for one in withheld)
     assert posed(hb.LogisticRegression, inference=False).price(N).withheld == ()
     assert posed(hb.LinearRegression, math.inf).price(N).withheld == ()
 

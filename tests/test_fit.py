@@ -272,8 +272,18 @@ def test_a_sum_of_weights_is_not_taken_for_a_number_of_records(declared: dict[st
     assert fitted.intercept_ == pytest.approx(0.5, abs=0.03)
 
 
-@pytest.mark.parametrize("solver", ["adaptive_gradient", "preconditioned_gradient", "gradient", "auto"])
-@pytest.mark.parametrize("weight", [None, ("w", 1.5)])
+@pytest.mark.parametrize(
+    ("solver", "weight"),
+    [
+        *(
+            (solver, weight)
+            for solver in ("adaptive_gradient", "preconditioned_gradient", "gradient")
+            for weight in (None, ("w", 1.5))
+        ),
+        pytest.param("auto", None, marks=pytest.mark.slow),
+        ("auto", ("w", 1.5)),
+    ],
+)
 def test_next_to_nothing_of_what_was_declared_is_no_failure(solver: str, weight: tuple[str, float] | None) -> None:
     """A table of one record where 3 000 are declared: after the charge nothing fails, however far noise exceeds all that there is."""
     domain = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, classes=[0, 1], records=3_000, weight=weight, indicators=False)

@@ -95,7 +95,8 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-LONG = ("huber", "weights", "quantile", "frank-wolfe")
+LONG = ("huber", "weights", "quantile", "frank-wolfe", "mirror", "hinge", "auto, classes")
+"""What reads as another does: the queries of `gradient`, or those and the labels of `classes`."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])

@@ -245,6 +245,7 @@ def test_a_deviation_that_noise_hides_is_bounded_beside_an_r2(monkeypatch: Any, 
 
 
 @pytest.mark.parametrize("mean", [2.0, 3.9, 5.0, 9.0])
+@pytest.mark.few(2)
 def test_a_deviation_that_is_told_where_noise_makes_it_large_is_held_as_often_as_others(mean: float) -> None:
     """400 000 draws of a strength told from 3.92 on: at least 93 % of 2 000 intervals hold (of 95 % fewer do once in 5·10⁴, of 91 % as many once in 10³; with 200 told, fewer than 90 % once in 10³); without regard to that none would at 2."""
     drawn = mean + np.random.default_rng(3).normal(size=400_000)

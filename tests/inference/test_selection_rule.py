@@ -66,6 +66,7 @@ def test_of_correlated_tests_a_tenth_is_false_at_most() -> None:
     [(hb.Lasso, {}), (hb.ElasticNet, {}), (hb.LogisticRegression, {"penalty": hb.L1Penalty(0.001)})],
     ids=["lasso", "elastic net", "logistic"],
 )
+@pytest.mark.few(3)
 def test_what_matters_is_kept_and_said(rule: str, kind: Any, more: dict[str, Any]) -> None:
     found = lasso(kind=kind, selection=rule, **more)
     kept = set(found.selected_)

@@ -246,12 +246,14 @@ def test_a_pipeline_of_a_classifier_is_one() -> None:
     assert not hasattr(numbers, "predict_proba")
 
 
-@pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "gradient", "mirror_descent"])
-def test_the_plain_hinge_is_learned_by_subgradients(solver: str) -> None:
-    """smoothing=0: the mean of max(0, 1 − yz) comes within 0.04 of its least over the ball, with a fixed key (0.28 against 1 of the constant)."""
+@pytest.mark.parametrize(
+    "solvers", [pytest.param(["auto"], marks=pytest.mark.slow), ["gradient", "mirror_descent"]], ids=["auto", "named"]
+)
+def test_the_plain_hinge_is_learned_by_subgradients(solvers: list[str]) -> None:
+    """smoothing=0: the mean of max(0, 1 − yz) comes within 0.02 of its least over the ball, with a fixed key (0.28 against 1 of the constant)."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (20_000, 3))
-    signs = np.where(X @ [2.0, -1.0, 0.5] + rng.logistic(0, 0.3, 20_000) > 0, 1.0, -1.0)
+    X = rng.uniform(-1, 1, (6_000, 3))
+    signs = np.where(X @ [2.0, -1.0, 0.5] + rng.logistic(0, 0.3, 6_000) > 0, 1.0, -1.0)
     domain = hb.Domain({f"x{j}": (-1, 1) for j in range(3)}, classes=[0, 1], indicators=False)
     asked = {"smoothing": 0, "constraint": hb.L2Ball(3.0), "domain": domain}
     y = (signs > 0).astype(int)
@@ -260,9 +262,10 @@ def test_the_plain_hinge_is_learned_by_subgradients(solver: str) -> None:
         return float(np.mean(np.maximum(0.0, 1.0 - signs * model.decision_function(X))))
 
     exact = hinge(hb.LinearSVC(budget=hb.Budget(math.inf), **asked).fit(X, y))
-    model = hb.LinearSVC(budget=hb.Budget(1.0, 1e-8), solver=solver, test_key=KEY, **asked).fit(X, y)
     assert exact < 0.4
-    assert hinge(model) < exact + 0.04
+    for solver in solvers:
+        model = hb.LinearSVC(budget=hb.Budget(1.0, 1e-8), solver=solver, test_key=KEY, **asked).fit(X, y)
+        assert hinge(model) < exact + 0.02, solver
     with pytest.raises(CapabilityError, match=r"no curvature.*Nothing was charged"):
         hb.LinearSVC(budget=hb.Budget(1.0, 1e-8), solver="objective_perturbation", **asked).fit(X, y)
 

@@ -121,7 +121,11 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
 
 @pytest.mark.parametrize(
     ("neighbours", "weighted"),
-    [(Neighbours.ADD_OR_REMOVE, False), (Neighbours.REPLACE_ONE, False), (Neighbours.REPLACE_ONE, True)],
+    [
+        (Neighbours.ADD_OR_REMOVE, False),
+        pytest.param(Neighbours.REPLACE_ONE, False, marks=pytest.mark.slow),
+        (Neighbours.REPLACE_ONE, True),
+    ],
 )
 def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
     neighbours: Neighbours, weighted: bool
@@ -262,6 +266,7 @@ class Corners(ConvexSet, HasVertices):
 
 
 @pytest.mark.parametrize(("records", "epsilon"), [(18_159, 1.0), (2_000, 0.5), (100_000, 1.0)])
+@pytest.mark.few(1)
 def test_what_a_plan_says_of_auto_is_of_a_fit_without_errors(records: int, epsilon: float) -> None:
     domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), indicators=False)
     terms = {"domain": domain, "budget": hb.Budget(epsilon, 1e-9)}

@@ -488,7 +488,9 @@ def test_the_excess_that_noise_hides_is_about_right(law: str) -> None:
     assert np.median(ratios) < 4.0  # of squares
 
 
-@pytest.mark.parametrize("solver", ["adaptive_gradient", "preconditioned_gradient", "auto"])
+@pytest.mark.parametrize(
+    "solver", ["adaptive_gradient", "preconditioned_gradient", pytest.param("auto", marks=pytest.mark.slow)]
+)
 def test_several_classes_use_up_each_targets_own_answers(solver: str) -> None:
     """Queries of one name but other noise, one target after the other: a target never takes the next one's."""
     X, y = table(20_000, kind="PoissonRegressor")

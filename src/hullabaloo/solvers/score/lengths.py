@@ -70,7 +70,7 @@ class Lengths:
 
     def taken(self, clip: float, bends: Array, weights: Array) -> float:
         """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c."""
-        return float(weights @ [bend * self.beyond(clip / math.sqrt(bend)) for bend in map(float, bends)])
+        return float(weights @ (bends * np.interp(clip / np.sqrt(bends), self.ends, self.excess(2))))
 
     def at_least(self, records: "Lengths", share: float, factor: float) -> "Lengths":
         """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class."""
