@@ -4,8 +4,6 @@ from abc import ABC
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LinearRegression as PlainRegression
-from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
 from hullabaloo import geometry
@@ -49,6 +47,8 @@ class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
         return self._held(self._linear(X), clip)
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
+        from sklearn.linear_model import LinearRegression as PlainRegression
+
         single = coef.shape[0] == 1
         plain = PlainRegression(fit_intercept=self.encoding_.facts.intercept)
         plain.coef_ = coef[0] if single else coef
@@ -275,6 +275,8 @@ class PoissonRegressor(PrivateRegressor):
             raise InvalidParameter(
                 f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or fit one target at a time."
             )
+        from sklearn.linear_model import PoissonRegressor as PlainPoisson
+
         plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
         plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
         plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
