@@ -5,7 +5,6 @@ import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pkgutil import get_data
 from types import ModuleType
@@ -51,9 +50,9 @@ class Later(ModuleType):
 def later(*libraries: str) -> None:
     """Have libraries imported when they are first used rather than when others import them; for a program of one's own, not inside another's."""
     for name in libraries:
-        if name not in sys.modules and find_spec(name.partition(".")[0]) is not None:
+        if name not in sys.modules and (spec := find_spec(name.partition(".")[0])):
             sys.modules[name] = Later(name)
-            sys.modules[name].__spec__ = ModuleSpec(name, None)
+            sys.modules[name].__spec__ = spec
 
 
 def callable_as(package: str, run: Callable[..., Any]) -> None:

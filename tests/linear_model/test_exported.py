@@ -15,7 +15,7 @@ def test_classes_apart_decide_and_predict_by_the_coefficients_that_they_are_give
     rng = np.random.default_rng(3)
     coef, intercept, X = rng.normal(size=(3, 2)), rng.normal(size=3), rng.normal(size=(50, 2))
     classes = np.array(["a", "b", "c"])
-    made = one_vs_rest(LogisticRegression(), coef, intercept, classes)
+    made = one_vs_rest(LogisticRegression(), classes, coef, intercept)
     for plain in (made, pickle.loads(pickle.dumps(made))):
         decisions = X @ coef.T + intercept
         assert is_classifier(plain)

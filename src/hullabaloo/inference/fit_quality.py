@@ -25,6 +25,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from hullabaloo.inference.fitted import Array, FittedModel
@@ -90,8 +91,6 @@ def _least(strength: float, told: float) -> float:
 
     def beyond(mean: float) -> float:
         return float(log_ndtr(mean - strength) - log_ndtr(mean - told) - log_ndtr(-QUANTILE))
-
-    from scipy.optimize import brentq
 
     low = max(strength - 40.0, 0.0)
     return low if beyond(low) >= 0.0 else float(brentq(beyond, low, strength))

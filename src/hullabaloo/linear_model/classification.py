@@ -50,8 +50,7 @@ class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         self.classes_ = labels(classes_of(self).ordered)
-        self.coef_ = coef
-        self.intercept_ = intercept
+        self.coef_, self.intercept_ = coef, intercept
 
     def _meaning(self) -> str:
         classes = classes_of(self).ordered
@@ -118,13 +117,10 @@ class LogisticClassifier(PrivateClassifier, ABC):
     def _plain(self, coef: Array, intercept: Array) -> Any:
         from sklearn.linear_model import LogisticRegression as PlainLogistic
 
-        plain = PlainLogistic(fit_intercept=self.encoding_.facts.intercept)
-        if coef.shape[0] > 1 and not self._multinomial():
-            from hullabaloo.linear_model.exported import one_vs_rest
+        from hullabaloo.linear_model.exported import holding, one_vs_rest
 
-            return one_vs_rest(plain, coef, intercept, self.classes_)
-        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
-        return plain
+        made = one_vs_rest if coef.shape[0] > 1 and not self._multinomial() else holding
+        return made(PlainLogistic(fit_intercept=self.encoding_.facts.intercept), self.classes_, coef, intercept)
 
 
 def probabilities_apart(values: Array) -> Array:
@@ -238,6 +234,6 @@ class LinearSVC(PrivateClassifier):
     def _plain(self, coef: Array, intercept: Array) -> Any:
         from sklearn.svm import LinearSVC as PlainSVC
 
-        plain = PlainSVC(fit_intercept=self.encoding_.facts.intercept)
-        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
-        return plain
+        from hullabaloo.linear_model.exported import holding
+
+        return holding(PlainSVC(fit_intercept=self.encoding_.facts.intercept), self.classes_, coef, intercept)

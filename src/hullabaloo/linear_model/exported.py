@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
@@ -20,15 +19,16 @@ class PlainOneVsRest(OneVsRestClassifier):  # type: ignore[misc]  # scikit-learn
         return probabilities_apart(np.asarray(self.decision_function(X), dtype=np.float64))
 
 
-def one_vs_rest(one: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any]) -> PlainOneVsRest:
+def holding(plain: Any, classes: Any, coef: Array, intercept: Array) -> Any:
+    """A classifier of scikit-learn's as if it had been fitted to these."""
+    plain.classes_, plain.coef_, plain.intercept_, plain.n_features_in_ = classes, coef, intercept, coef.shape[1]
+    return plain
+
+
+def one_vs_rest(one: Any, classes: Any, coef: Array, intercept: Array) -> PlainOneVsRest:
     """scikit-learn's one-vs-rest of classifiers like `one`, with coefficients (k, q) and intercepts (k,)."""
-    plain = PlainOneVsRest(one)
-    plain.estimators_ = []
-    for row, constant in zip(coef, intercept, strict=True):
-        single = clone(one)
-        single.classes_, single.coef_, single.intercept_ = np.array([0, 1]), row[None, :], np.array([constant])
-        single.n_features_in_ = coef.shape[1]
-        plain.estimators_.append(single)
+    plain, either = PlainOneVsRest(one), np.array([0, 1])
+    plain.estimators_ = [holding(clone(one), either, *at) for at in zip(coef[:, None], intercept[:, None], strict=True)]
     plain.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(classes)
     plain.classes_ = plain.label_binarizer_.classes_
     return plain

@@ -149,8 +149,7 @@ class RowWise(Table):
         self.quoted_line_breaks = source.quoted_line_breaks
         self._steps = steps
         self._values: Array | None = None
-        declared = source.schema.width
-        found = known if declared is None else declared
+        found = known if source.schema.width is None else source.schema.width
         if found is None:
             raise SchemaError(NO_WIDTH)
         self.source_width: int = found

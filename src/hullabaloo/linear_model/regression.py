@@ -23,9 +23,7 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
     """A private model of numbers, `coef_` (p,) and `intercept_` a float where there is one target."""
 
     def _publish(self, coef: Array, intercept: Array) -> None:
-        single = coef.shape[0] == 1
-        self.coef_ = coef[0] if single else coef
-        self.intercept_ = float(intercept[0]) if single else intercept
+        _told(self, coef, intercept)
 
     def _held(self, values: Array, clip: bool) -> Array:
         """Predictions (n, k) as they are given, (n,) of one target, with `clip` inside the declared bounds."""
@@ -33,6 +31,14 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
             bounds = [(one.lo, one.hi) for one in self.encoding_.targets if isinstance(one, BoundedTarget)]
             values = np.clip(values, *np.array(bounds).T)
         return values[:, 0].copy() if values.shape[1] == 1 else values
+
+
+def _told(model: Any, coef: Array, intercept: Array) -> Any:
+    """The model with coefficients (k, q) and intercepts (k,): (q,) and a float of one target."""
+    single = coef.shape[0] == 1
+    model.coef_ = coef[0] if single else coef
+    model.intercept_ = float(intercept[0]) if single else intercept
+    return model
 
 
 class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
@@ -49,11 +55,7 @@ class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
     def _plain(self, coef: Array, intercept: Array) -> Any:
         from sklearn.linear_model import LinearRegression as PlainRegression
 
-        single = coef.shape[0] == 1
-        plain = PlainRegression(fit_intercept=self.encoding_.facts.intercept)
-        plain.coef_ = coef[0] if single else coef
-        plain.intercept_ = float(intercept[0]) if single else intercept
-        return plain
+        return _told(PlainRegression(fit_intercept=self.encoding_.facts.intercept), coef, intercept)
 
 
 class LeastSquares(LinearPredictor, ABC):
@@ -279,8 +281,7 @@ class PoissonRegressor(PrivateRegressor):
 
         plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
         plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
-        plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
-        return plain
+        return _told(plain, coef, intercept)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from hullabaloo.data import BoundedTarget, Encoding, LevelIndex, Numeric, Table
 from hullabaloo.data.schema import check_roles
@@ -139,7 +140,6 @@ def _model(loss: Loss, X: Array, y: Array, offset: Array | None, intercept: bool
 
 def _least(loss: Loss, Z: Array, y: Array, known: Array, ridge: float, start: Array, q: int) -> Array:
     """The minimiser, its last entry within the loss's bounds of an intercept."""
-    from scipy.optimize import minimize
 
     def objective(at: Array) -> tuple[float, Array]:
         z = Z @ at + known

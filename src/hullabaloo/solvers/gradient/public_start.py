@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 
 from hullabaloo.losses import Loss
 from hullabaloo.solvers.base import Answers, Problem
@@ -64,8 +65,6 @@ class Way:
     @classmethod
     def of(cls, problem: Problem) -> "Way | None":
         """That of a problem's public table; None where its model says nothing."""
-        from scipy.optimize import minimize_scalar
-
         public, loss, q = problem.public, problem.loss, problem.dimension - problem.intercept
         assert public is not None
         assert isinstance(loss, Loss)

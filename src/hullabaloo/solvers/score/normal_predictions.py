@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from hullabaloo.privacy.answers import Array, NoisyScore
@@ -67,7 +68,6 @@ class NormalPredictions:
 
     def shift(self, chance: float) -> float:
         """The move of the level at which E p is `chance`."""
-        from scipy.optimize import brentq
 
         def beyond(level: float) -> float:
             return replace(self, mean=self.mean + level).chance - chance
