@@ -2,13 +2,16 @@
 
 import ast
 import inspect
+import subprocess
+import sys
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from hullabaloo.lazy import recalled
+from hullabaloo.lazy import later, recalled
 
 
 @pytest.mark.parametrize("package", ["hullabaloo", "hullabaloo.streaming", "hullabaloo.report", "hullabaloo.theory"])
@@ -46,3 +49,55 @@ def test_what_is_no_key_is_worked_out_anew() -> None:
     with pytest.raises(TypeError):
         recalled(broken, 3)
     assert asked[3:] == [3]  # what fails by itself is asked once
+
+
+def test_a_library_stands_back_until_something_of_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "heavy_room").mkdir()
+    (tmp_path / "heavy_room" / "__init__.py").write_text("")
+    (tmp_path / "heavy_room" / "deep.py").write_text("ready = 3")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("heavy_room", "heavy_room.deep", "no_such_room")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    later(*names)
+    assert "no_such_room" not in sys.modules  # what is not installed is not said to be
+    room, deep = (import_module(name) for name in names[:2])
+    assert not {"__path__", "ready"} & (vars(room).keys() | vars(deep).keys())
+    assert find_spec("heavy_room.deep") is not None
+    from heavy_room.deep import ready  # type: ignore[import-not-found]
+
+    assert (ready, deep.ready, sys.modules["heavy_room.deep"].ready) == (3, 3, 3)
+    assert room.__path__ == sys.modules["heavy_room"].__path__ != []
+    with pytest.raises(AttributeError, match="heavy_room"):
+        _ = room.nonsense
+    there = sys.modules["heavy_room"]
+    later("heavy_room")  # what is imported stays
+    assert sys.modules["heavy_room"] is there
+
+
+COMMAND = """
+import sys
+from hullabaloo.cli import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code
+heavy = {"pandas.core", "scipy.stats._stats_py", "sklearn.linear_model", "sklearn.pipeline", "sklearn.preprocessing", "sklearn.svm"}
+print(sorted(heavy & sys.modules.keys()))
+import pandas, scipy.stats
+from pandas.api.types import is_numeric_dtype
+print(pandas.DataFrame({"a": [1]}).shape, scipy.stats.norm.cdf(0.0), is_numeric_dtype(int))
+"""
+
+
+def test_a_price_imports_no_library_that_it_does_not_use(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("typer")
+    place = tmp_path / "domain.toml"
+    place.write_text("records = 1000\n[features]\na = [0, 1]\n[target]\ny = [0, 1]\n")
+    words = ["price", "--domain", str(place), "--epsilon", "1", "--delta", "1e-7", "--solver", "moments", "--json"]
+    done = subprocess.run([sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2:] == ["[]", "(1, 1) 0.5 True"]

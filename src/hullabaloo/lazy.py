@@ -1,10 +1,11 @@
-"""Packages whose names are imported on first use (PEP 562): those that the stub beside their `__init__`, read by type checkers, imports."""
+"""Imports on first use (PEP 562): of the names that the stub beside a package's `__init__`, read by type checkers, imports, and of large libraries."""
 
 import ast
 import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import get_data
 from types import ModuleType
 from typing import Any
@@ -35,6 +36,23 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         return value
 
     return find, lambda: list(names), names
+
+
+class Later(ModuleType):
+    """What stands in a library's place until something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+def later(*libraries: str) -> None:
+    """Have libraries imported when they are first used rather than when others import them; for a program of one's own, not inside another's."""
+    for name in libraries:
+        if name not in sys.modules and (spec := find_spec(name.partition(".")[0])):
+            sys.modules[name] = Later(name)
+            sys.modules[name].__spec__ = spec
 
 
 def callable_as(package: str, run: Callable[..., Any]) -> None:

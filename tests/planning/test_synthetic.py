@@ -7,7 +7,7 @@ import pytest
 
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
 from hullabaloo.losses import Poisson
-from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, normals, synthetic_table
+from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, _targets, normals, synthetic_table
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 from tests.solvers.tables import problem, table
@@ -76,3 +76,16 @@ def test_the_model_is_in_the_declared_set(body: ConvexSet) -> None:
             assert 0.0 < theta.sum() <= body.radius * (1.0 + 1e-12)
         else:
             assert body.contains(theta)
+
+
+def test_counts_are_the_quantiles_of_poisson_laws() -> None:
+    """Of which SciPy's own are the reference: bit for bit, as forecasts are kept."""
+    from scipy.stats import poisson
+
+    asked = replace(problem(table(30, 6, intercept=True)), loss=Poisson())
+    for scenario in (*SCENARIOS, SILENCE):
+        signal = 0.4 * np.random.default_rng(7).normal(size=(20_000, 1))
+        chance, rate = uniforms(20_000, 500 + 10 * scenario.number)[:, None], np.exp(signal)
+        rate = np.minimum(rate / (scenario.rarity * rate.mean(axis=0)), 1.0)
+        wanted = np.minimum(poisson.ppf(chance, 5.0 * rate) / 5.0, 1.0)
+        assert np.array_equal(_targets(asked, scenario, signal, None), wanted)

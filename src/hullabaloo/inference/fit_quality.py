@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.special import log_ndtr
 
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -90,7 +90,7 @@ def _least(strength: float, told: float) -> float:
     """The lower end, at least 0, of a strength with normal noise that is told from `told` on: that from which one that is told is as large with chance Φ(−`QUANTILE`)."""
 
     def beyond(mean: float) -> float:
-        return float(norm.logsf(strength - mean) - norm.logsf(told - mean) - norm.logsf(QUANTILE))
+        return float(log_ndtr(mean - strength) - log_ndtr(mean - told) - log_ndtr(-QUANTILE))
 
     low = max(strength - 40.0, 0.0)
     return low if beyond(low) >= 0.0 else float(brentq(beyond, low, strength))

@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale, path_of
@@ -62,11 +61,13 @@ class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # u
         return np.column_stack([rows, encoding.predictions(X, np.zeros((encoding.facts.width, 1)))])
 
 
-def to_sklearn(encoding: Encoding, theta: Array, linear: Callable[[Array, Array], Any]) -> Pipeline:
+def to_sklearn(encoding: Encoding, theta: Array, linear: Callable[[Array, Array], Any]) -> Any:
     """A fitted pipeline with the predictions of θ, (p, k); its parameters are the released numbers and nothing else.
 
     `linear` makes a fitted scikit-learn estimator of encoded rows from coefficients, (k, q), and intercepts, (k,).
     """
+    from sklearn.pipeline import Pipeline
+
     weights, shift = (theta * encoding.target_scale).T, encoding.prediction_offset
     coef = weights[:, :-1] if encoding.facts.intercept else weights
     intercept = shift + (weights[:, -1] if encoding.facts.intercept else 0.0)

@@ -7,10 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression as PlainLogistic
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import LinearSVC as PlainSVC
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
@@ -54,8 +50,7 @@ class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         self.classes_ = labels(classes_of(self).ordered)
-        self.coef_ = coef
-        self.intercept_ = intercept
+        self.coef_, self.intercept_ = coef, intercept
 
     def _meaning(self) -> str:
         classes = classes_of(self).ordered
@@ -120,11 +115,12 @@ class LogisticClassifier(PrivateClassifier, ABC):
         return "the log-odds" if not self._multinomial() or len(self.classes_) == 2 else "the log-probability"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
-        plain = PlainLogistic(fit_intercept=self.encoding_.facts.intercept)
-        if coef.shape[0] > 1 and not self._multinomial():
-            return _exported(PlainOneVsRest(plain), coef, intercept, self.classes_)
-        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
-        return plain
+        from sklearn.linear_model import LogisticRegression as PlainLogistic
+
+        from hullabaloo.linear_model.exported import holding, one_vs_rest
+
+        made = one_vs_rest if coef.shape[0] > 1 and not self._multinomial() else holding
+        return made(PlainLogistic(fit_intercept=self.encoding_.facts.intercept), self.classes_, coef, intercept)
 
 
 def probabilities_apart(values: Array) -> Array:
@@ -140,29 +136,6 @@ def probabilities_apart(values: Array) -> Array:
     from hullabaloo.losses.reading_kernels import chances_apart
 
     return np.asarray(chances_apart(np.ascontiguousarray(values)), dtype=np.float64)
-
-
-class PlainOneVsRest(OneVsRestClassifier):  # type: ignore[misc]  # scikit-learn has no types
-    """scikit-learn's one-vs-rest, whose own probabilities are divided by their sum, with these."""
-
-    def predict_proba(self, X: Any) -> Array:
-        """As `LogisticClassifier.predict_proba`."""
-        return probabilities_apart(np.asarray(self.decision_function(X), dtype=np.float64))
-
-
-def _exported(plain: Any, coef: Array, intercept: Array, classes: npt.NDArray[Any]) -> Any:
-    """scikit-learn's one-vs-rest with these coefficients."""
-    from sklearn.preprocessing import LabelBinarizer
-
-    plain.estimators_ = []
-    for row, constant in zip(coef, intercept, strict=True):
-        one = clone(plain.estimator)
-        one.classes_, one.coef_, one.intercept_ = np.array([0, 1]), row[None, :], np.array([constant])
-        one.n_features_in_ = coef.shape[1]
-        plain.estimators_.append(one)
-    plain.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(classes)
-    plain.classes_ = plain.label_binarizer_.classes_
-    return plain
 
 
 MULTINOMIAL = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")
@@ -259,6 +232,8 @@ class LinearSVC(PrivateClassifier):
         return "the decision in favour"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
-        plain = PlainSVC(fit_intercept=self.encoding_.facts.intercept)
-        plain.classes_, plain.coef_, plain.intercept_ = self.classes_, coef, intercept
-        return plain
+        from sklearn.svm import LinearSVC as PlainSVC
+
+        from hullabaloo.linear_model.exported import holding
+
+        return holding(PlainSVC(fit_intercept=self.encoding_.facts.intercept), self.classes_, coef, intercept)

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Table, TableSchema
@@ -70,6 +69,8 @@ def private_pipeline(*steps: Any) -> "PrivatePipeline":
 
 
 def _refuse_learning(step: Any) -> None:
+    from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, PolynomialFeatures
+
     name = type(step).__name__
     if type(step) is FunctionTransformer:
         if any(step.func is function for function in _ELEMENTWISE):
@@ -148,8 +149,7 @@ class RowWise(Table):
         self.quoted_line_breaks = source.quoted_line_breaks
         self._steps = steps
         self._values: Array | None = None
-        declared = source.schema.width
-        found = known if declared is None else declared
+        found = known if source.schema.width is None else source.schema.width
         if found is None:
             raise SchemaError(NO_WIDTH)
         self.source_width: int = found
@@ -181,6 +181,8 @@ class RowWise(Table):
 
     def _apply(self, values: Array) -> Array:
         """A blank row comes first, so that a table without rows is no special case for the steps."""
+        from sklearn.preprocessing import FunctionTransformer
+
         values = np.concatenate([np.zeros((1, values.shape[1])), values])
         with config_context(assume_finite=True), np.errstate(all="ignore"):
             for step in self._steps:

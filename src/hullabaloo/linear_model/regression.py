@@ -4,8 +4,6 @@ from abc import ABC
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LinearRegression as PlainRegression
-from sklearn.linear_model import PoissonRegressor as PlainPoisson
 from sklearn.utils import Tags
 
 from hullabaloo import geometry
@@ -25,9 +23,7 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
     """A private model of numbers, `coef_` (p,) and `intercept_` a float where there is one target."""
 
     def _publish(self, coef: Array, intercept: Array) -> None:
-        single = coef.shape[0] == 1
-        self.coef_ = coef[0] if single else coef
-        self.intercept_ = float(intercept[0]) if single else intercept
+        _told(self, coef, intercept)
 
     def _held(self, values: Array, clip: bool) -> Array:
         """Predictions (n, k) as they are given, (n,) of one target, with `clip` inside the declared bounds."""
@@ -35,6 +31,14 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
             bounds = [(one.lo, one.hi) for one in self.encoding_.targets if isinstance(one, BoundedTarget)]
             values = np.clip(values, *np.array(bounds).T)
         return values[:, 0].copy() if values.shape[1] == 1 else values
+
+
+def _told(model: Any, coef: Array, intercept: Array) -> Any:
+    """The model with coefficients (k, q) and intercepts (k,): (q,) and a float of one target."""
+    single = coef.shape[0] == 1
+    model.coef_ = coef[0] if single else coef
+    model.intercept_ = float(intercept[0]) if single else intercept
+    return model
 
 
 class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
@@ -49,11 +53,9 @@ class LinearPredictor(NumberTargets, PrivateRegressor, ABC):
         return self._held(self._linear(X), clip)
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
-        single = coef.shape[0] == 1
-        plain = PlainRegression(fit_intercept=self.encoding_.facts.intercept)
-        plain.coef_ = coef[0] if single else coef
-        plain.intercept_ = float(intercept[0]) if single else intercept
-        return plain
+        from sklearn.linear_model import LinearRegression as PlainRegression
+
+        return _told(PlainRegression(fit_intercept=self.encoding_.facts.intercept), coef, intercept)
 
 
 class LeastSquares(LinearPredictor, ABC):
@@ -275,10 +277,11 @@ class PoissonRegressor(PrivateRegressor):
             raise InvalidParameter(
                 f"scikit-learn's PoissonRegressor has one target, and this model has {coef.shape[0]}. Use this model's predict, or fit one target at a time."
             )
+        from sklearn.linear_model import PoissonRegressor as PlainPoisson
+
         plain = PlainPoisson(fit_intercept=self.encoding_.facts.intercept)
         plain.fit(np.zeros((2, coef.shape[1])), np.ones(2))  # it predicts only after a fit; nothing of this one stays
-        plain.coef_, plain.intercept_ = coef[0], float(intercept[0])
-        return plain
+        return _told(plain, coef, intercept)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

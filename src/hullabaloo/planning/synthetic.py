@@ -224,12 +224,13 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
         winner = np.argmax(signal - np.log(-np.log(chance)), axis=1)
         return np.where(winner[:, None] == np.arange(k), 1.0, -1.0)
     if code == KernelCode.POISSON:
-        from scipy.stats import poisson
+        from scipy.special import pdtrik
 
         known = 0.0 if offset is None else offset[:, None]
         rate = np.exp(signal + known)
         rate = np.minimum(rate / (scenario.rarity * rate.mean(axis=0)), 1.0)
-        return np.minimum(np.asarray(poisson.ppf(chance, 5.0 * rate), dtype=np.float64) / 5.0, 1.0)
+        # The law's quantiles, bit for bit those of scipy.stats, which takes half a second to import.
+        return np.asarray(np.minimum(np.ceil(pdtrik(chance, 5.0 * rate)) / 5.0, 1.0), dtype=np.float64)
     from scipy.special import ndtri
 
     noise = math.sqrt(max(TARGET_VARIANCE - float(np.var(signal)), 0.0))

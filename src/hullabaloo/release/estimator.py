@@ -51,7 +51,7 @@ class Estimator(BaseEstimator):
             cls.__init__ = _told(cls.__init__)  # type: ignore[method-assign]
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "")
         for kind in cls.__mro__[1:]:
-            if found := re.search(rf"[^\n]*: see `{kind.__name__}`\.", cls.__doc__):
+            if found := re.search(rf"(?m)^.*: see `{kind.__name__}`\.", cls.__doc__):
                 cls.__doc__ = cls.__doc__.replace(found[0], (inspect.getdoc(kind) or "").partition("\n\n")[2])
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
