@@ -15,7 +15,7 @@ from hullabaloo.geometry import ConvexSet, L1Ball
 from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import HARDY, HOPELESS, SPARSE, choose
+from hullabaloo.planning.choose import HARDY, HOPELESS, SPARSE, choose, forecasts
 from hullabaloo.planning.favours import noise
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -207,6 +207,18 @@ def test_moments_buy_nothing_and_are_held_against_their_own_mean() -> None:
         alone = hb.LinearRegression(solver=SOLVERS["moments"], **known).fit(*drawn())
         assert not alone.release_.plan["settings"]["above_mean"]
         assert np.array_equal(alone.refit().coef_, alone.coef_)
+
+
+def test_auto_takes_the_moments_that_a_fit_by_name_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does a plan's line; streams and searches, which plan as before, compare with 0."""
+    monkeypatch.setattr("hullabaloo.planning.choose.SOLVERS", {"moments": SOLVERS["moments"]})
+    data = table(n=2_000)
+    task, allowance = problem(data), Allowance(Budget(1.0, 1e-6))
+    about = task, prices(data, task), allowance
+    for held in (True, False):
+        by_name = choose(*about, "moments", held=held)[0]
+        assert choose(*about, "auto", held=held)[0] == by_name == forecasts(*about, None, held=held)[0].solver
+        assert by_name.plan(*about).settings["above_mean"] == held
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)

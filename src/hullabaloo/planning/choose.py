@@ -78,7 +78,7 @@ def choose(
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
-    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`).
+    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", shrinks towards the mean.
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
@@ -87,7 +87,7 @@ def choose(
     kept = {} if kept is None else kept
     if isinstance(asked, WithInference):
         if asked.solver == "auto" and problem.public is None:
-            return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked)
+            return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked, held=held)
         inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=floor)
         solver = asked.of(inner)
         return solver, solver.plan(problem, prices, allowance)
@@ -118,8 +118,10 @@ def choose(
         if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
             named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
         return named
-    private = allowance.is_private
-    return _chosen(problem, prices, allowance, perform, kept, floor=floor) if private else exact(problem, prices)
+    public = problem, prices
+    return (
+        _chosen(*public, allowance, perform, kept, floor=floor, held=held) if allowance.is_private else exact(*public)
+    )
 
 
 def _chosen(
@@ -132,11 +134,12 @@ def _chosen(
     floor: bool,
     among: tuple[str, ...] = (),
     inference: WithInference | None = None,
+    held: bool = False,
 ) -> tuple[Solver, Plan]:
     """What "auto" takes, of all solvers or `among` these; with `inference` each is judged by the whole run, whose last step forgets much of what the solver lost."""
     spend = inference.inner_allowance(allowance) if inference else allowance
     times = weights(problem, prices, spend)
-    found = [one for one in _proposed(problem, prices, spend) if not among or one.name in among]
+    found = [one for one in _proposed(problem, prices, spend, held) if not among or one.name in among]
     if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
     found = [_beside(one, inference, problem, prices, allowance) for one in found]
@@ -231,12 +234,13 @@ def forecasts(
     *,
     fewest: int = 2,
     kept: Kept | None = None,
+    held: bool = False,
 ) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
-    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
+    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison. `held`: `moments` as by name in a fit.
     """
-    found = _proposed(problem, prices, allowance)
+    found = _proposed(problem, prices, allowance, held)
     if perform is not None and (staged := _staged(problem, prices, allowance, found, fewest)):
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
@@ -245,8 +249,10 @@ def forecasts(
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
-def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
+def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance, held: bool) -> list[Forecast]:
     able = solvers_for(problem)
+    if held and "moments" in able:
+        able["moments"] = _for_targets(problem, MomentsSolver(above_mean=True))
     if problem.dimension > WIDEST:
         able.pop("moments", None)
     if can_rehearse(problem):
