@@ -15,7 +15,7 @@ from hullabaloo.geometry import ConvexSet, L1Ball
 from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import HARDY, HOPELESS, SPARSE, choose, forecasts
+from hullabaloo.planning.choose import SPARSE, choose, forecasts
 from hullabaloo.planning.favours import noise
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -24,7 +24,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import prepare
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
-from hullabaloo.solvers.floored import FlooredSolver
+from hullabaloo.solvers.floored import HARDY, HOPELESS, FlooredSolver
 from hullabaloo.streaming.refits import planned
 from tests.solvers.tables import Table, prices, problem, table
 

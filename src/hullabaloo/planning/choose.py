@@ -16,7 +16,7 @@ from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
-from hullabaloo.solvers.floored import LEAST, MOST, PRECISE, FlooredSolver
+from hullabaloo.solvers.floored import HARDY, HOPELESS, LEAST, MOST, PRECISE, FlooredSolver
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.moments.moments import MomentsSolver
@@ -34,14 +34,7 @@ WIDE_ALONE = "subspace_descent"
 FLOORED = (CONSTANT, "moments")
 """Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
 CHOOSING, LESS = (*ADAPTIVE, WIDE_ALONE, "greedy_coordinate_descent"), 0.5
-"""What walks as far as it has evidence for, or first looks for a direction, does worse with less of the budget: half of the largest share holds it up. Chosen on the tables of `solvers/floored.py`,
-2 000 records, ε = 0.1: at all of it 10 useful models of subspace descent and greedy steps lost 0.10 in the mean, at half 0.01. Greedy selection stands alone: its choice of columns lost 0.18
-(0.39 at most, 8 useful models) at all of it and 0.04 (0.44) at half, where being held up brought 10 lines above 1.02 to 4 and to 8."""
-HOPELESS, HARDY = 0.06, "adaptive_gradient"
-"""Noise s of a mean of unit contributions above which a name of a residual's loss gives way to the constant: the look that would hold it up, at its largest share, then costs about `2 s²/(FALLS MOST)`, an eighth of the constant's loss
-and more; and the name that does not, as it loses as often as it gains. Chosen on the ten tables of `solvers/floored.py` (replace-one, ε = 0.1, medians
-of 6 draws): with 1 000 records (s = 0.073) 64 of 90 lines of the others lose more than 1.02 times what the constant does, 1.5 times in the geometric mean, and 15 useful models (at most 0.95; 0.85 in the mean) are given up; with 2 000 names held up are worth as much
-as the constant. On the twelve of `benchmarks/floors.py`, cut to 1 000 records, 76 of 107 do, 1.15 times, and 11 useful models (0.81 in the mean, 0.28 at best: the preconditioned gradient on power plants) are given up."""
+"""What walks as far as it has evidence for, or first looks for a direction, does worse with less of the budget: half of the largest share holds it up. Chosen on the tables of `solvers/floored.py`, 2 000 records, ε = 0.1: at all of it 10 useful models of subspace descent and greedy steps lost 0.10 in the mean, at half 0.01. Greedy selection stands alone: its choice of columns lost 0.18 (0.39 at most, 8 useful models) at all of it and 0.04 (0.44) at half, where being held up brought 10 lines above 1.02 to 4 and to 8."""
 OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
 """Losses that may be negative: nothing bounds what a model could gain."""
 
