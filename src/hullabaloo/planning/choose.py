@@ -170,8 +170,8 @@ def _held_up(
                 best = exact(small, menu.in_memory)
                 hopeless = held and plain and unit > HOPELESS and one.name != HARDY
                 if level.plan and tried.plan and (hopeless or drowned(tried, level, small, best, perform, kept)):
-                    what = "and that of what could hold it up" if hopeless else "alone"
-                    why = f"the noise of {one.name!r} {what} would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
+                    what = "and of what could hold it up is likely to" if hopeless else "alone would"
+                    why = f"the noise of {one.name!r} {what} lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
         wanted = (unit / PRECISE) ** 2
         if held and loud and plain and wanted >= LEAST and one.name != SPARSE:
