@@ -35,8 +35,7 @@ def prepared(solver: str = "auto") -> planned.PlannedFit:
 
 
 def bought(fit: planned.PlannedFit) -> tuple[object, ...]:
-    settings = {name: value for name, value in fit.plan.settings.items() if name != "above_mean"}  # of post-processing
-    return fit.plan.event, fit.plan.queries, settings, fit.bought.budget
+    return fit.plan.event, fit.plan.queries, fit.plan.settings, fit.bought.budget
 
 
 def test_what_a_file_holds_changes_neither_noise_nor_event_nor_charge(folder: Path) -> None:
@@ -54,7 +53,7 @@ def test_what_a_file_holds_changes_neither_noise_nor_event_nor_charge(folder: Pa
         path.write_text(json.dumps(forged))
         again = prepared()
         taken.add(again.solver.name)
-        assert again.solver == SOLVERS[again.solver.name]
+        assert again.solver == prepared(again.solver.name).solver
         assert bought(again) == bought(prepared(again.solver.name))
         assert BUDGET.admits(again.plan.event)
     assert len(taken) >= 2, "the forgery has an effect, or this shows nothing"

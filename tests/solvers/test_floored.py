@@ -12,16 +12,19 @@ import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
 from hullabaloo.geometry import ConvexSet, L1Ball
+from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import SPARSE, choose
+from hullabaloo.planning.choose import SPARSE, choose, forecasts
+from hullabaloo.planning.favours import noise
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.schedule import Schedule
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import prepare
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Plan, Solution, Solver
-from hullabaloo.solvers.floored import FlooredSolver
+from hullabaloo.solvers import Plan, Problem, Solution, Solver
+from hullabaloo.solvers.floored import HARDY, HOPELESS, FlooredSolver
 from hullabaloo.streaming.refits import planned
 from tests.solvers.tables import Table, prices, problem, table
 
@@ -204,6 +207,37 @@ def test_moments_buy_nothing_and_are_held_against_their_own_mean() -> None:
         alone = hb.LinearRegression(solver=SOLVERS["moments"], **known).fit(*drawn())
         assert not alone.release_.plan["settings"]["above_mean"]
         assert np.array_equal(alone.refit().coef_, alone.coef_)
+
+
+def test_auto_takes_the_moments_that_a_fit_by_name_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does a plan's line; streams and searches, which plan as before, compare with 0."""
+    monkeypatch.setattr("hullabaloo.planning.choose.SOLVERS", {"moments": SOLVERS["moments"]})
+    data = table(n=2_000)
+    task, allowance = problem(data), Allowance(Budget(1.0, 1e-6))
+    about = task, prices(data, task), allowance
+    for held in (True, False):
+        by_name = choose(*about, "moments", held=held)[0]
+        assert choose(*about, "auto", held=held)[0] == by_name == forecasts(*about, None, held=held)[0].solver
+        assert by_name.plan(*about).settings["above_mean"] == held
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_a_name_gives_way_where_the_look_itself_would_drown(neighbours: Neighbours) -> None:
+    """Just where a mean of unit contributions has more noise than `HOPELESS`; a class is taken at its word, and streams and searches plan as before."""
+    n = 2 if neighbours is Neighbours.REPLACE_ONE else 1
+    for records in (500 * n, 2_000 * n):
+        facts = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), records=records).encoding().facts
+        prices, allowance = PricedQueries(facts, neighbours, records), Allowance(Budget(0.1, 1e-6))
+        norms = facts.norm_l1, facts.norm_l2, facts.norm_linf
+        task = Problem(Squared(), facts.width, True, *norms, 1, records, neighbours)
+        hopeless = noise(task, prices, allowance, 1) > HOPELESS
+        assert hopeless == (records < 1_000 * n)
+        about = task, prices, allowance
+        for name in ("gradient", "adaptive_gradient", "greedy_selection"):
+            taken = choose(*about, name, rehearsal(facts), held=True)[0].name
+            assert taken == ("constant" if hopeless and name != HARDY else name)
+            assert choose(*about, SOLVERS[name], rehearsal(facts), held=True)[0] is SOLVERS[name]
+            assert choose(*about, name, rehearsal(facts))[0].name == name
 
 
 def test_streams_searches_and_units_are_not_held_up() -> None:

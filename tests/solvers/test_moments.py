@@ -136,3 +136,15 @@ def test_other_losses_are_refused_with_the_remedy() -> None:
     other = replace(problem(data), loss=SimpleNamespace(name="other"))  # type: ignore[arg-type]
     with pytest.raises(CapabilityError, match="solver='gradient'"):
         MomentsSolver().plan(other, prices(data, other), Allowance.gdp(1.0))
+
+
+def test_less_caution_is_forecast_to_lose_no_more() -> None:
+    """A least `risk + c · doubt` has a risk that does not fall as c grows, and half of the signal is lost where nothing is learned."""
+    data = table()
+    asked = problem(data)
+    for mu in np.geomspace(1e-3, 10.0, 25):
+        least, usual = (
+            solver.predicted_risk(asked, solver.plan(asked, prices(data, asked), Allowance.gdp(mu)))
+            for solver in (MomentsSolver(above_mean=True), MomentsSolver())
+        )
+        assert 0.0 < least <= usual * (1.0 + 1e-12)

@@ -16,7 +16,7 @@ from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
-from hullabaloo.solvers.floored import LEAST, MOST, PRECISE, FlooredSolver
+from hullabaloo.solvers.floored import HARDY, HOPELESS, LEAST, MOST, PRECISE, FlooredSolver
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.moments.moments import MomentsSolver
@@ -34,9 +34,7 @@ WIDE_ALONE = "subspace_descent"
 FLOORED = (CONSTANT, "moments")
 """Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
 CHOOSING, LESS = (*ADAPTIVE, WIDE_ALONE, "greedy_coordinate_descent"), 0.5
-"""What walks as far as it has evidence for, or first looks for a direction, does worse with less of the budget: half of the largest share holds it up. Chosen on the tables of `solvers/floored.py`,
-2 000 records, ε = 0.1: at all of it 10 useful models of subspace descent and greedy steps lost 0.10 in the mean, at half 0.01. Greedy selection stands alone: its choice of columns lost 0.18
-(0.39 at most, 8 useful models) at all of it and 0.04 (0.44) at half, where being held up brought 10 lines above 1.02 to 4 and to 8."""
+"""What walks as far as it has evidence for, or first looks for a direction, does worse with less of the budget: half of the largest share holds it up. Chosen on the tables of `solvers/floored.py`, 2 000 records, ε = 0.1: at all of it 10 useful models of subspace descent and greedy steps lost 0.10 in the mean, at half 0.01. Greedy selection stands alone: its choice of columns lost 0.18 (0.39 at most, 8 useful models) at all of it and 0.04 (0.44) at half, where being held up brought 10 lines above 1.02 to 4 and to 8."""
 OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
 """Losses that may be negative: nothing bounds what a model could gain."""
 
@@ -73,7 +71,7 @@ def choose(
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
-    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`).
+    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", shrinks towards the mean.
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
@@ -82,7 +80,7 @@ def choose(
     kept = {} if kept is None else kept
     if isinstance(asked, WithInference):
         if asked.solver == "auto" and problem.public is None:
-            return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked)
+            return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked, held=held)
         inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=floor)
         solver = asked.of(inner)
         return solver, solver.plan(problem, prices, allowance)
@@ -113,8 +111,10 @@ def choose(
         if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
             named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
         return named
-    private = allowance.is_private
-    return _chosen(problem, prices, allowance, perform, kept, floor=floor) if private else exact(problem, prices)
+    public = problem, prices
+    return (
+        _chosen(*public, allowance, perform, kept, floor=floor, held=held) if allowance.is_private else exact(*public)
+    )
 
 
 def _chosen(
@@ -127,11 +127,12 @@ def _chosen(
     floor: bool,
     among: tuple[str, ...] = (),
     inference: WithInference | None = None,
+    held: bool = False,
 ) -> tuple[Solver, Plan]:
     """What "auto" takes, of all solvers or `among` these; with `inference` each is judged by the whole run, whose last step forgets much of what the solver lost."""
     spend = inference.inner_allowance(allowance) if inference else allowance
     times = weights(problem, prices, spend)
-    found = [one for one in _proposed(problem, prices, spend) if not among or one.name in among]
+    found = [one for one in _proposed(problem, prices, spend, held) if not among or one.name in among]
     if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
     found = [_beside(one, inference, problem, prices, allowance) for one in found]
@@ -158,18 +159,21 @@ def _held_up(
     assert one.plan is not None
     known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
     printed = allowance.calibration is Calibration.PAPER or not allowance.is_private
+    alone = problem.records_per_unit == 1 == problem.max_weight
+    plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and alone
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
+        unit = noise(problem, prices, allowance, 1)
         loud = known and not printed and noise(problem, prices, allowance) > QUIET
         if loud and isinstance(problem.loss, Loss) and (staged := _staged(problem, prices, allowance, [one], 1)):
             (tried,), small, menu = staged
             for level in _constant(problem, prices, allowance, [], staged):
                 best = exact(small, menu.in_memory)
-                if level.plan and tried.plan and drowned(tried, level, small, best, perform, kept):
-                    why = f"the noise of {one.name!r} alone would lose more than any model could gain (its class, passed as solver=, is taken at its word)"
+                hopeless = held and plain and unit > HOPELESS and one.name != HARDY
+                if level.plan and tried.plan and (hopeless or drowned(tried, level, small, best, perform, kept)):
+                    what = "and of what could hold it up is likely to" if hopeless else "alone would"
+                    why = f"the noise of {one.name!r} {what} lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
-        alone = problem.records_per_unit == 1 == problem.max_weight
-        plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and alone
-        wanted = (noise(problem, prices, allowance, 1) / PRECISE) ** 2
+        wanted = (unit / PRECISE) ** 2
         if held and loud and plain and wanted >= LEAST and one.name != SPARSE:
             most = MOST * (LESS if one.name in CHOOSING else 1.0)
             floored = FlooredSolver(one.name, one.solver, min(wanted, most))
@@ -223,12 +227,13 @@ def forecasts(
     *,
     fewest: int = 2,
     kept: Kept | None = None,
+    held: bool = False,
 ) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
-    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
+    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison. `held`: `moments` as by name in a fit.
     """
-    found = _proposed(problem, prices, allowance)
+    found = _proposed(problem, prices, allowance, held)
     if perform is not None and (staged := _staged(problem, prices, allowance, found, fewest)):
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
@@ -237,8 +242,10 @@ def forecasts(
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
-def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance) -> list[Forecast]:
+def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance, held: bool) -> list[Forecast]:
     able = solvers_for(problem)
+    if held and "moments" in able:
+        able["moments"] = _for_targets(problem, MomentsSolver(above_mean=True))
     if problem.dimension > WIDEST:
         able.pop("moments", None)
     if can_rehearse(problem):

@@ -139,12 +139,12 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
     with posed.remembered() as kept:
         about, public = (posed.problem, posed.prices, posed.allowance), posed.problem.public
-        found, weighed = forecasts(*about, posed.perform, fewest=1, kept=kept), weights(*about)
+        found, weighed = forecasts(*about, posed.perform, fewest=1, kept=kept, held=posed.held), weights(*about)
         if public is None:
             taken = best_of(found, weighed)
             chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
         else:
-            chosen, plan = choose(*about, "auto", posed.perform, kept)
+            chosen, plan = choose(*about, "auto", posed.perform, kept, held=posed.held)
             why = plan.reason + f". {UNCONFIRMED}" * any(map(asks_public, (one.plan for one in found)))
     stated = budget.kind == "dp" and budget.is_private
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6

@@ -18,7 +18,7 @@ from hullabaloo.privacy import Allowance, NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import require_proximal
-from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, choose_ridge, normalised
+from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, LESS, choose_ridge, normalised
 from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
 from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
@@ -34,7 +34,7 @@ class MomentsSolver(Solver):
     **Guarantee.** The plan buys one `μ`-GDP answer; everything after it is post-processing.
 
     Attributes:
-        above_mean: whether slopes have to be better than the released mean alone, rather than zero (`shrinkage.choose_ridge`); a fit by name has it so.
+        above_mean: whether slopes have to be better than the released mean alone, rather than zero (`shrinkage.choose_ridge`); a fit by name or by "auto" has it so.
     """
 
     above_mean: bool = False
@@ -76,8 +76,9 @@ class MomentsSolver(Solver):
         risk = 0.5 * ((missed**2 + gathered**2) @ values)
         found = (values * inverse * theta) ** 2 + gathered**2
         doubt = noise * np.sqrt((found * (1.0 + ridge * inverse) ** 2).sum(axis=1))
-        best = int(np.argmin(risk + CAUTION * doubt))
-        learned = risk[best] + CAUTION * doubt[best] < 0.5 * reference.signal
+        caution = LESS if self.above_mean else CAUTION
+        best = int(np.argmin(risk + caution * doubt))
+        learned = risk[best] + caution * doubt[best] < 0.5 * reference.signal
         return float(risk[best]) if learned else 0.5 * reference.signal
 
     def predicted_noise(self, problem: Problem, plan: Plan, gram: Array) -> Array:
