@@ -8,7 +8,7 @@ is taken back by those that follow it, in a direction of curvature a all but 1 �
 
 Residuals' H bounds the curvature everywhere. That of classes, `E φ''vvᵀ`, is known where it was released alone, and that of a rare class grows while a walk finds it: steps by what it was on
 the way there ended 2 to 114 standard errors from the optimum on "rare class, mixed columns" of `benchmarks/consistency.py`. So it is released where a first walk comes to, and raised along each
-step that the next gradient shows to have gone too far (`raised`): 0.3 to 0.5 of them, as by 26 steps of one length. Where classes nearly separate the optimum is far, and only the walk comes near it.
+step that the next gradient shows to have gone too far (`raised`): 0.2 to 0.7 of them, as by 30 steps alike. Where classes nearly separate the optimum is far, and only the walk comes near it.
 
 Of Huber's loss it is bought where h is wide: its
 curvature is that of the share of residuals within h alone, where steps are counted for `FLAT` of H. With fewer than half of them within h, so few steps end far from the optimum: of a
