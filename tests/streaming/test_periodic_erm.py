@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,39 @@ def test_other_shares_of_the_budget_are_another_stream(monkeypatch: pytest.Monke
 
 def begun(path: Path, **changes: Any) -> PeriodicERM:
     return PeriodicERM(linear(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
+
+
+@pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "preconditioned_gradient"])
+def test_a_stream_of_classes_goes_on_with_the_plans_of_the_version_that_began_it(
+    solver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier one bought no curvature of classes: the fits that are left are its own, number for number; a new stream buys it."""
+    path, frame, schedule = tmp_path / "one.state", records(classes=True), Schedule(N, 200)
+
+    def begin(path: Path) -> PeriodicERM:
+        return PeriodicERM(
+            logistic(budget=hb.Budget.gdp(60.0), solver=solver, inference=False), N, every=200, state=path
+        )
+
+    def bought(earlier: int) -> list[list[str]]:
+        task = replace(begin(path).estimator._task(CLASSES.encoding()), earlier=earlier, inference=False)
+        fits = planned(task, CLASSES.encoding(), schedule, ["preconditioned_gradient"] * 3).fits
+        return [[query.name for query in fit.plan.queries] for fit in fits]
+
+    assert all("gradient_moments" in names for names in bought(0))
+    assert not any("gradient_moments" in names for names in bought(1))
+    monkeypatch.setattr(
+        "hullabaloo.streaming.periodic_erm.planned",
+        lambda task, *about: planned(replace(task, earlier=max(task.earlier, 1)), *about),
+    )
+    with begin(tmp_path / "other.state") as stream:
+        stream.partial_fit(frame)
+        earlier = stream.coef_
+    with begin(path) as stream:
+        stream.partial_fit(frame.iloc[:250])
+    monkeypatch.undo()
+    with begin(path) as stream:
+        assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, earlier)
 
 
 def square(weight: float) -> Any:

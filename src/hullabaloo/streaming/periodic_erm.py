@@ -172,9 +172,10 @@ class PeriodicERM(Around, PrivateStream):
         process = PrefixProcess(task, planned(task, encoding, schedule))
         if begun is not None and begun.fingerprint != process.fingerprint:
             # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
-            for one, taken in ((task, begun.public.get(SOLVERS, ())), (replace(task, earlier=True), ())):
+            solvers = begun.public.get(SOLVERS, ())
+            for version, taken in ((0, solvers), (1, solvers), (2, ())):
                 with suppress(HullabalooError):  # of other settings than these
-                    before = PrefixProcess(task, planned(one, encoding, schedule, taken))
+                    before = PrefixProcess(task, planned(replace(task, earlier=version), encoding, schedule, taken))
                     process = before if before.fingerprint == begun.fingerprint else process
         return process
 

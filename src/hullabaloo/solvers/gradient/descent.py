@@ -22,8 +22,8 @@ from hullabaloo.solvers.gradient.histogram import (
 )
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
-from hullabaloo.solvers.gradient.released_curvature import FLOOR, LONGER
-from hullabaloo.solvers.gradient.travel import swift
+from hullabaloo.solvers.gradient.released_curvature import FLOOR, LONGER, raised
+from hullabaloo.solvers.gradient.travel import boldness, smooth_and_steep, swift
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -44,6 +44,8 @@ APART = 6.0
 of `appliances` up to 5, of claims and of a 0/1 target 7 to 11: chosen on these; on wine, California and bikes 0.3 to 2."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
+RESTARTED = 0.9, 4.0 / 3.0
+"""Memory, and length of steps over the longest that need none, of a walk that forgets its speed: stable at any curvature that `ROOM` allows for."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
 """Last edges of the second phase's histograms, over the natural length of a gradient and the typical length of a record."""
 
@@ -141,14 +143,14 @@ class Descent:
             usual = self.cut(point, 0.2 * self.natural)[0]
             clip_norm = usual if path.ridge else min(FIRST_CUT * usual, clip_norm)
         if path.bend_noise:
-            bend, told = self.curvature(point.size), {"gradients cut at": 0.0, "farther": 1.0, **told}
-            return self.newton(point, path.first, clip_norm, bend, last=False), told, bend
+            point, bend = self.bent(point, clip_norm)
+            return point, {"gradients cut at": 0.0, "farther": 1.0, **told}, bend
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
         last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
-        share = boldness(gradient[: view.slopes], variance, path)
+        share = boldness(gradient[: view.slopes], variance, path.doubt, path.careful, path.eager)
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, mean_length(shares, grid))
@@ -163,6 +165,15 @@ class Descent:
             moved = self.intercept_alone(mean, path.level, clip, 1.5 if self.classes else 0.5)
             mean = self.kept_level(mean, moved, noise * clip) if self.classes else moved
         return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, None
+
+    def bent(self, start: Array, clip_norm: float) -> tuple[Array, Array]:
+        """Few first steps, and M: of residuals the bound, which they go by; of classes the curvature where steps for all directions alike come to, as far as these carry."""
+        path, longer = self.path, self.longer()
+        if self.classes:
+            point, _, _ = self.walk(start, path.first, 2.0 * clip_norm, math.inf, 0.0, self.steepest(*longer))
+            return point, self.curvature(point, *longer)
+        bend = self.curvature(np.zeros(start.size), *longer)
+        return self.newton(start, path.first, clip_norm, bend, last=False), bend
 
     def farther(self, level: float, length: float) -> float:
         """How many times as far to walk in whitened coordinates where classes separate: in units of 1/h, h at the constant over twice that at the model.
@@ -187,7 +198,6 @@ class Descent:
         grid = edges(LONG_GRADIENTS * self.natural, schedule.FINE_BINS - 1)
         shares = self.shares(start, grid)
         clip_norm = max(self.unbiased_clip(tail(shares, path.late_share_noise), grid), cut)
-        steepest = 0.0 if bend is not None else self.steepest()
         before, after = path.late_levels(self.loss)
         steep = min(clip_norm / view.length, self.loss.constants(math.inf, 1.0).lipschitz)
         # Of classes before the whitened walk, too, which a level that fits would find no evidence for.
@@ -196,7 +206,7 @@ class Descent:
             gradient, known = self.gradient(start, clip_norm), (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
             doubt = q * (noise * clip_norm) ** 2 / AVERAGED
             travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
-            _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, steepest)
+            _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, self.steepest(*self.longer()))
         else:
             mean = self.newton(start, path.late, clip_norm, bend, last=True)
             gradient, known = bend @ (start - mean), (noise * clip_norm) ** 2
@@ -204,7 +214,8 @@ class Descent:
         evident = float(gradient[:q] @ gradient[:q]) - (q + EVIDENT * math.sqrt(2.0 * q)) * known
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
         found = start + weight * (mean - start)
-        found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, bend is not None)
+        beside = 0.0 if bend is None else path.smoothness / float(bend[-1, -1]) if self.classes else 1.0
+        found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, beside)
         return found, {"gradients cut at": clip_norm, "weight": weight}
 
     def longer(self) -> tuple[Array, Array]:
@@ -212,38 +223,41 @@ class Descent:
         grid = edges(LONG_RECORDS * self.view.typical, schedule.FINE_BINS - 1)
         return tail(self.shares(None, grid), self.path.late_share_noise), grid
 
-    def steepest(self) -> float:
+    def steepest(self, longer: Array, grid: Array) -> float:
         """The largest eigenvalue that u's covariance may have, were all that is long one direction."""
-        return self.view.steepest + float(mean_beyond(*self.longer(), math.sqrt(2.0) * self.view.typical, power=2))
+        return self.view.steepest + float(mean_beyond(longer, grid, math.sqrt(2.0) * self.view.typical, power=2))
 
-    def curvature(self, p: int) -> Array:
-        """M, (p, p): the bound `L E vvᵀ`, v = (u, 1), of the curvature at any point, and on its diagonal what noise and shortening may hide of it.
+    def curvature(self, point: Array, longer: Array, grid: Array) -> Array:
+        """M, (p, p): the bound `L E vvᵀ`, v = (u, 1), of the curvature at any point, of classes `E φ''vvᵀ` at this one; and on its diagonal what noise and shortening may hide of it.
 
-        Records are shortened to the R at which both together are least, the latter spread evenly.
+        Records are shortened to the R at which both together are least, the latter spread evenly, and `√φ'' v` to √L R.
         """
-        path, view = self.path, self.view
-        longer, grid = self.longer()
+        path, view, p, L = self.path, self.view, point.size, smooth_and_steep(self.loss)[0]
         trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
         hidden = mean_beyond(longer, grid, trials, power=2) / p
         hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
-        at, about = int(np.argmin(hidden)), {"of": "records", "intercept_weight": 1.0}
-        answer = self.records.answer("gradient_moments", np.zeros(p), clip_norm=float(trials[at]), **about)
+        at, of = int(np.argmin(hidden)), "curvature" if self.classes else "records"
+        about = {"of": of, "intercept_weight": 1.0, "clip_norm": math.sqrt(L) * float(trials[at])}
+        answer = self.records.answer("gradient_moments", point, **about)
         values, vectors = np.linalg.eigh(answer / view.mean_weight)
-        return np.asarray((vectors * (path.smoothness * (np.maximum(values, 0.0) + hidden[at]))) @ vectors.T)
+        return np.asarray((vectors * (np.maximum(values, 0.0) + L * hidden[at])) @ vectors.T)
 
     def newton(self, start: Array, steps: int, clip_norm: float, bend: Array, last: bool) -> Array:
-        """After steps `ω M⁻¹g`, ω = `LONGER` but for the walk's last one: M bounds the curvature from above, so that none goes too far."""
-        point, q = start, self.view.slopes
+        """After steps `ω M⁻¹g`, ω = `LONGER` but for the walk's last one and 1 of classes: M bounds the curvature from above, so that none goes too far, and that of classes is `raised` where one did."""
+        point, q, before, slope = start, self.view.slopes, start, None
         for t in range(steps):
-            longer = 1.0 if last and t == steps - 1 else LONGER
-            point = point - longer * np.linalg.solve(bend, self.gradient(point, clip_norm))
+            longer = 1.0 if self.classes or (last and t == steps - 1) else LONGER
+            gradient = self.gradient(point, clip_norm)
+            bend = raised(bend, point - before, gradient - slope) if self.classes and slope is not None else bend
+            before, slope = point, gradient
+            point = point - longer * np.linalg.solve(bend, gradient)
             point[q:] = np.clip(point[q:], *self.loss.intercept_bounds)
         return point
 
     def late_level(
-        self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: bool = False
+        self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: float = 0.0
     ) -> Array:
-        """The level by so many of its steps in the second phase: cut at `cut`, of smooth residuals where that biases less than noise."""
+        """The level by so many of its steps in the second phase, `beside` others so many times 1/h long: cut at `cut`, of smooth residuals where that biases less than noise."""
         if not self.view.intercept or not steps:
             return point
         quantile = self.loss.kernel_code == KernelCode.PINBALL
@@ -253,7 +267,7 @@ class Descent:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if quantile else 1.5, 0.5  # a quantile's h is its residuals' density
         if beside:
-            step, memory = 1.0, 0.0
+            step, memory = beside, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
 
@@ -309,12 +323,15 @@ class Descent:
     ) -> tuple[Array, Array, Array]:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far.
 
-        Steps with a memory m damp every curvature from ((1 − √m)/(1 + √m))² of the greatest on alike where they are (1 + √m)² over it (Polyak 1964).
+        Steps with a memory m damp every curvature from ((1 − √m)/(1 + √m))² of the greatest on alike where they are (1 + √m)² over it (Polyak 1964). A walk that ends before a curvature is released
+        forgets its speed where the gradient is against it (O'Donoghue & Candès 2015), and steps once as if it had none: its last point is taken, which lay 0.002 to 0.004 of the gain off on a table with
+        rare levels.
         """
         path, view, q = self.path, self.view, self.view.slopes
         largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
         memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / path.memory))
         stretch = (1.0 + math.sqrt(memory)) ** 2 if path.late and not path.ridge and swift(self.problem) else 1.0
+        memory, stretch = RESTARTED if path.bend_noise else (memory, stretch)
         step = min(stretch * largest, travel * (1.0 - memory) / steps)
         middle = 1.0 / (path.smoothness * path.room)
         if steepest is None:
@@ -326,7 +343,8 @@ class Descent:
         for t in range(steps):
             gradient = self.gradient(point, clip_norm)
             mean += gradient / steps
-            speed = memory * speed - np.append(step * gradient[:q], middle * gradient[q:])
+            kept, own = (0.0, largest) if path.bend_noise and gradient @ speed > 0.0 else (memory, step)
+            speed = kept * speed - np.append(own * gradient[:q], middle * gradient[q:])
             moved = point + speed
             if nearest is not None:
                 moved[:q] = nearest(moved[:q])
@@ -371,17 +389,3 @@ class Descent:
         k = 1.0 if self.path.late_levels(self.loss)[1] else 4.0
         found[-1] += max(0.0, 1.0 - k * (noise / change) ** 2) * d if d else 0.0
         return found
-
-
-def boldness(gradient: Array, variance: float, path: schedule.GradientSchedule) -> float:
-    """How much of the full travel a mean gradient of slopes speaks for: from `careful` to 1.
-
-    Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each. Evidence begins `doubt` standard
-    deviations above its mean, and the full travel is walked where at least one part in `eager` of q is evidence.
-    """
-    p = gradient.size
-    if p == 0:
-        return 1.0
-    q = float(gradient @ gradient) / variance
-    mean = p + path.doubt * math.sqrt(2.0 * p)
-    return min(max(path.careful, path.eager * (1.0 - mean / q)), 1.0) if q > mean else path.careful

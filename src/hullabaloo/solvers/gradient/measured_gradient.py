@@ -65,7 +65,7 @@ class MeasuredGradientSolver(Solver, ABC):
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
         bins = gradient_bins(is_residual(loss))
         count -= 1 + bool(to.bend)
-        queries.append(prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count))
+        queries += [prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count)] if count else []
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
         if to.check:
             one = prices.restricted(1)

@@ -262,7 +262,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
-    quiet = whitened and late >= 0.5 and swift(problem) and is_residual(loss) and not problem.weighted  # type: ignore[arg-type]
+    quiet = whitened and late >= 0.5 and swift(problem) and not problem.weighted
     bend = released.BEND if quiet and released.tells(problem, prices, mu * math.sqrt(released.BEND)) else 0.0
     steps += lengths * bool(bend) - bend
     parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend
@@ -368,8 +368,11 @@ def _whitened(
     if common["late_noise"] and swift(problem):
         first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
     if common["bend_noise"]:
-        first, second, growth = released.FIRST_NEWTON, 0, 1.0
-        late = released.newton_steps(common["bend_noise"], problem.dimension, late_level) - first
+        late = released.newton_steps(common["bend_noise"], problem.dimension, late_level) - released.FIRST_NEWTON
+        first, late = (
+            (math.ceil(growth * released.FIRST_CLASSES), late + 1) if classes else (released.FIRST_NEWTON, late)
+        )
+        second, growth = 0, 1.0
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(lifts),

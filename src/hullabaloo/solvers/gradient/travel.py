@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import AnyLoss, KernelCode, Squared
 from hullabaloo.privacy import Neighbours
-from hullabaloo.solvers.base import Problem, QueryPrices
+from hullabaloo.solvers.base import Array, Problem, QueryPrices
 from hullabaloo.solvers.reference import spread
 
 CAREFUL = 0.025
@@ -143,3 +143,17 @@ def swift(problem: Problem) -> bool:
     """
     known = problem.loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.LOGISTIC)
     return known and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
+
+
+def boldness(gradient: Array, variance: float, doubt: float, careful: float, eager: float) -> float:
+    """How much of the full travel a mean gradient of slopes speaks for: from `careful` to 1.
+
+    Without any signal `q = ‖g‖²/V` is χ²_p in p coordinates, V the known variance of the noise in each. Evidence begins `doubt` standard
+    deviations above its mean, and the full travel is walked where at least one part in `eager` of q is evidence.
+    """
+    p = gradient.size
+    if p == 0:
+        return 1.0
+    q = float(gradient @ gradient) / variance
+    mean = p + doubt * math.sqrt(2.0 * p)
+    return min(max(careful, eager * (1.0 - mean / q)), 1.0) if q > mean else careful
