@@ -38,6 +38,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
+from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, forms
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
@@ -135,7 +136,7 @@ MANY = 1000.0
 
 
 def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cut: float) -> float:
-    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law, of many counts and of numbers of normal residuals."""
+    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law; of many counts and of numbers, whose residuals are normal and point both ways, what `DOUBT_SCORE` leaves of it."""
     z = min(max(float(record @ found.point), -50.0), 50.0)
     if isinstance(model.loss, Logistic):
         p = 1.0 / (1.0 + math.exp(-z))
@@ -152,15 +153,16 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
     else:
         spread = math.sqrt(max(found.residual, 1e-300)) * length
     u = min(cut / spread, 40.0)
-    return spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
+    return (
+        DOUBT_SCORE * spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
+    )
 
 
 def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
     """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: beyond the cut, of the tail that noise hides, and what a step that moves their predictions leaves."""
     length = float(np.linalg.norm(way))
     cut = found.weight * found.score_noise / model.release.plan["settings"]["score_noise"]
-    missed = one.share * lost(model, found, one.record, length, cut)
-    missed += drowned * one.part
+    missed = max(one.share * lost(model, found, one.record, length, cut), drowned * one.part)
     if isinstance(model.loss, Logistic | Poisson):
         missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
@@ -230,15 +232,13 @@ class FromScore:
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        one_signed = isinstance(model.loss, Squared) and 3.0 * (1.0 - abs(ends[0] @ found.point)) ** 2 < found.residual
-        squares = 0.0 if one_signed else found.residual * float(np.trace(found.curvature))
-        self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
         for one, way in lengthy:
-            sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
+            sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
         self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
-        sampling += undone(found, model.loss, step.step, self.moved, self.intercept)
+        kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
+        sampling += undone(found, model.loss, step.step, self.moved, self.intercept, kept)
         lost_sight = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted and unlike(found)
         self.away = math.inf if lost_sight else max(self.moved, unseen)
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
@@ -248,12 +248,15 @@ class FromScore:
         plain = Equations(*seen, sampling, self.basis, origin=nowhere, anchor=nowhere)
         self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
         self.map: Array = self.project @ found.matrix
-        self._weigh(model, found, ends)
+        self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
         self.second = self._holding()
 
-    def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array) -> None:
-        """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''."""
+    def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
+        """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; and what share of the information shortening takes (`spared`)."""
+        one_signed = isinstance(model.loss, Squared) and 3.0 * (1.0 - abs(ends[0] @ found.point)) ** 2 < found.residual
+        squares = 0.0 if one_signed else found.residual * float(np.trace(found.curvature))
+        self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
         mean, facts = float(np.trace(found.curvature) / np.sum(found.scale**2)), model.encoding.facts
         bent = np.clip(model.loss.second_derivative(ends @ found.point, np.ones(len(ends))), mean, max(mean, 1.0))
         copies = facts.records_per_unit if found.errors in ("unit", "bound") else 1
