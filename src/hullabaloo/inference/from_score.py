@@ -153,9 +153,8 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
     else:
         spread = math.sqrt(max(found.residual, 1e-300)) * length
     u = min(cut / spread, 40.0)
-    return (
-        DOUBT_SCORE * spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
-    )
+    over = math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0))
+    return DOUBT_SCORE * spread * over
 
 
 def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:

@@ -1,6 +1,5 @@
 """Chances of two classes, or rates of counts, where predictions are normal, as those of normal records are: their mean, curvature, and what moves them."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,7 +66,7 @@ class NormalPredictions:
         `|φ'''| = φ''|1 − 2p|`, and |1 − 2p| changes by half a move at most; by a sixth in the mean with weights 1 − s, s from 0 to 1 on the way.
         """
         slant = np.minimum(np.abs(1.0 - 2.0 * self.chances) + move / 6.0, 1.0)
-        return math.sqrt(float(WEIGHTS @ (self.curvatures * slant**2)) / self.curvature)
+        return float(np.sqrt(WEIGHTS @ (self.curvatures * slant**2) / self.curvature))
 
     def linear(self, other: "NormalPredictions") -> tuple[float, float]:
         """`E p(1 − p)δ`, δ the move to the others, and the move of the level by which it would be 0."""
