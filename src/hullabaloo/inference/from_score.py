@@ -136,7 +136,7 @@ MANY = 1000.0
 
 
 def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cut: float) -> float:
-    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law; of many counts and of numbers, whose residuals are normal and point both ways, what `DOUBT_SCORE` leaves of it."""
+    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law, of many counts and of numbers of normal residuals."""
     z = min(max(float(record @ found.point), -50.0), 50.0)
     if isinstance(model.loss, Logistic):
         p = 1.0 / (1.0 + math.exp(-z))
@@ -153,15 +153,18 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
     else:
         spread = math.sqrt(max(found.residual, 1e-300)) * length
     u = min(cut / spread, 40.0)
-    over = math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0))
-    return DOUBT_SCORE * spread * over
+    return spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
 
 
 def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
-    """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: beyond the cut, of the tail that noise hides, and what a step that moves their predictions leaves."""
+    """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: of what is beyond the cut and what the tail says the larger, and what a step that moves their predictions leaves.
+
+    Gradients of classes and counts beyond the cut point one way; of numbers, whose residuals point both ways, as much is left as of all that shortening takes.
+    """
     length = float(np.linalg.norm(way))
     cut = found.weight * found.score_noise / model.release.plan["settings"]["score_noise"]
-    missed = max(one.share * lost(model, found, one.record, length, cut), drowned * one.part)
+    doubt = 1.0 if isinstance(model.loss, Logistic | Poisson) else DOUBT_SCORE
+    missed = max(doubt * one.share * lost(model, found, one.record, length, cut), drowned * one.part)
     if isinstance(model.loss, Logistic | Poisson):
         missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
