@@ -152,8 +152,9 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
     plan = {"settings": {"score_noise": noise, "noises": [unit, unit]}}
     release = SimpleNamespace(plan=plan, scores=(found,), theta=point[:, None])
     made = SimpleNamespace(
-        encoding=domain.encoding(), loss=Squared(), neighbours=Neighbours.REPLACE_ONE, release=release
-    )
+        encoding=domain.encoding(), loss=Squared(), neighbours=Neighbours.REPLACE_ONE, release=release,
+        constraint=None, penalty=hb.NoPenalty(),
+    )  # fmt: skip
     return made, float((x @ point).sum() / y.sum()), best, found
 
 

@@ -20,7 +20,7 @@ from hullabaloo.inference.summary import rows_of
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.solvers.score.spread import steadied
-from hullabaloo.solvers.score.step import undone
+from hullabaloo.solvers.score.step import ScoreStep, undone
 
 KEY = TestKey(bytes(range(32)))
 SLOPES = np.array([0.6, -0.4, 0.2, -0.8])
@@ -261,14 +261,49 @@ def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_
     assert outside @ np.linalg.solve(bend, outside) < 1e-3 * (left @ np.linalg.solve(bend, left))
     seen: Any = SimpleNamespace(curvature=bend, scale=np.ones(6), matrix=np.eye(6), point=point, shortened=0.0)
     even = (np.expm1(m) - m) ** 2 * np.trace(bend) / 6.0
-    whole = undone(seen, Logistic(), step, m, True)
+    whole = undone(seen, Logistic(), step, m, True, True)
     assert np.trace(np.linalg.solve(bend, whole)) == pytest.approx(
         4.0 * even
     )  # three directions whole, and one spread over all
     assert left @ np.linalg.solve(whole, left) < 1.0
-    twice = undone(seen, Poisson(), 2.0 * point, m, True)  # two of the ways are one
+    twice = undone(seen, Poisson(), 2.0 * point, m, True, False)  # two of the ways are one
     assert np.trace(np.linalg.solve(bend, twice)) == pytest.approx(3.0 * even)
-    assert not undone(seen, Squared(), step, m, True).any()
+    assert not undone(seen, Squared(), step, m, True, False).any()
+
+
+def test_what_a_step_leaves_of_classes_is_no_longer_than_is_said_where_nothing_held_them() -> None:
+    """24 points and steps that move normal records' log-odds by 0.2 to 1: the remainder is within what is told. For even classes that is less than a fifth of what is told where a set held them, in squares."""
+    rng = np.random.default_rng(0)
+    V = np.column_stack([rng.normal(size=(40_000, 3)), np.ones(40_000)])
+    for trial in range(24):
+        point, step = rng.normal(size=4) * rng.choice([0.2, 1.0, 2.0]), rng.normal(size=4)
+        step *= rng.uniform(0.2, 1.0) / float(np.sqrt(np.mean((V @ step) ** 2)))
+        at, after = (1.0 / (1.0 + np.exp(-V @ theta)) for theta in (point, point + step))
+        bend = (V * (at * (1.0 - at))[:, None]).T @ V / len(V)
+        left = V.T @ (after - at) / len(V) - bend @ step
+        seen: Any = SimpleNamespace(
+            curvature=bend, scale=np.ones(4), matrix=np.eye(4), point=point, shortened=0.0, centre=np.zeros(3)
+        )
+        m = float(np.sqrt(np.mean((V @ step) ** 2)))
+        whole, shorter = (undone(seen, Logistic(), step, m, True, held) for held in (True, False))
+        assert left @ np.linalg.solve(shorter, left) < 1.0, trial
+        assert np.trace(shorter) < np.trace(whole)
+    seen.point = np.zeros(4)
+    whole, shorter = (undone(seen, Logistic(), step, 0.5, True, held) for held in (True, False))
+    assert np.trace(shorter) < 0.2 * np.trace(whole)
+
+
+def test_a_move_is_told_from_what_noise_makes_of_it() -> None:
+    """4 000 draws of a record's move of 0 and of 3 deviations of noise: mean squares as the law of a normal has them, within 6 standard errors."""
+    rng, record = np.random.default_rng(0), np.array([0.6, -0.8])
+    found: Any = SimpleNamespace(score_noise=0.1)
+    for true, square in ((0.0, 0.484), (3.0, 9.0)):  # E (z² − 1)₊, and about E z² − 1
+        moves = [
+            ScoreStep(np.eye(2), 0.1 * (true * record + rng.normal(size=2)), np.zeros((2, 2))).move(found, record)
+            for _ in range(4_000)
+        ]
+        squares = (np.array(moves) / 0.1) ** 2
+        assert float(squares.mean()) == pytest.approx(square, abs=6.0 * float(squares.std()) / math.sqrt(4_000))
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.3, 2.0])

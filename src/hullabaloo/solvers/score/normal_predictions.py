@@ -60,6 +60,14 @@ class NormalPredictions:
         """`E φ''² / E φ''`."""
         return float(WEIGHTS @ self.curvatures**2) / self.curvature
 
+    def bentness(self, move: float) -> float:
+        """`(E φ'''²/φ'' / E φ'')^{1/2}` of classes, at most, on the way of a step that moves predictions by so much.
+
+        `|φ'''| = φ''|1 − 2p|`, and |1 − 2p| changes by half a move at most; by a sixth in the mean with weights 1 − s, s from 0 to 1 on the way.
+        """
+        slant = np.minimum(np.abs(1.0 - 2.0 * self.chances) + move / 6.0, 1.0)
+        return float(np.sqrt(WEIGHTS @ (self.curvatures * slant**2) / self.curvature))
+
     def linear(self, other: "NormalPredictions") -> tuple[float, float]:
         """`E p(1 − p)δ`, δ the move to the others, and the move of the level by which it would be 0."""
         along = float(self.slopes @ (other.slopes - self.slopes)) / max(float(np.linalg.norm(self.slopes)), TINY)
