@@ -8,12 +8,16 @@ a block of levels from their average effect `Σ r_k θ_k`, over Σ r_k where all
 Of levels the difference is shrunk, besides, by the chance that such a level occurs at all: a share that shows less than `SEEN` σ is below c = 2 `SEEN` σ, once
 in 44 not, and where the K shares that are seen, of m to M, have the power law `P(r < s) = (s/M)^α`, `α = (K − 1) / Σ log(M/r_k)` (Hill 1975), a level rarer
 than m is rarer than c with chance `(c/m)^α`. With less noise it falls to 0, but where shares are unlike, or one is seen alone, rare levels are no surprise.
+
+And effects of levels are of one kind (random effects, Robinson 1991): with s² = Σ e_k²/(K − 1) of the K ≥ 2 that are seen, e_k from the average, the next one is within
+`t s (1 + 1/K)^½`, t Student's quantile of K − 1 degrees of freedom that is as sure as `SEEN` deviations of a normal law. Nor does noise take one further than that.
 """
 
 import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from hullabaloo.data.layout import Layout
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty
@@ -71,8 +75,10 @@ def _hold(
     (1 − (noise/r)²)₊, the variance of r that is not noise's (James and Stein 1961).
     """
 
-    def hold(columns: list[int], far: float, average: float = 0.0, occurs: float = 1.0) -> None:
-        reach = far * farthest * np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
+    def hold(
+        columns: list[int], far: float, average: float = 0.0, occurs: float = 1.0, alike: float = math.inf
+    ) -> None:
+        reach = min(far * farthest, alike) * np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
         real = (
             occurs if counts or far > 1.0 else np.maximum(1.0 - (noise / np.maximum(shares[columns], noise)) ** 2, 0.0)
         )
@@ -84,9 +90,15 @@ def _hold(
         likely = np.maximum(shares[columns], 0.0)
         least = 1.0 if len(columns) < len(block.all_levels) else 1e-300  # a record without a column is one of effect 0
         average = float(likely @ theta[columns]) / max(float(likely.sum()), least)
-        seen = [share for share in shares[columns] if share >= SEEN * noise > 0.0]
-        alike = 0.0 if counts or len(seen) < 2 else (len(seen) - 1) / max(float(np.log(max(seen) / seen).sum()), 1e-9)
-        hold(columns, FAR, average, min(2.0 * SEEN * noise / min(seen, default=noise), 1.0) ** alike if alike else 1.0)
+        told = shares[columns] >= max(SEEN * noise, 1e-300)
+        seen, occurs, alike = shares[columns][told], 1.0, math.inf
+        if len(seen) > 1:
+            above = len(seen) - 1
+            spread = math.sqrt(float(np.sum((theta[columns][told] - average) ** 2)) * (1.0 + 1.0 / len(seen)) / above)
+            alike = float(stdtrit(above, ndtr(SEEN))) * spread
+            power = 0.0 if counts else above / max(float(np.log(seen.max() / seen).sum()), 1e-9)
+            occurs = min(2.0 * SEEN * noise / float(seen.min()), 1.0) ** power
+        hold(columns, FAR, average, occurs, alike)
         unknown = [block.missing] * (block.missing >= 0)
         hold(unknown, 1.0, average)
         rest = 1.0 - float(shares[columns + unknown].sum())
