@@ -117,6 +117,14 @@ def test_a_direction_that_no_record_feels_moves_no_level_that_is_held():
     assert abs(found[0]) < 0.7
 
 
+def test_a_level_that_is_set_to_zero_has_the_average_effect_of_all():
+    """What all levels have in common is the intercept's: 0 would be an effect of 3 below the average."""
+    held = hold([3.1, 2.9, 0.0, -2.9], [0.55, 0.45, 0.0])
+    assert held[2] + held[-1] == pytest.approx(0.55 * 3.1 + 0.45 * 2.9 - 2.9)
+    told = hold([3.1, 2.9, 0.0, -2.9], [0.5, 0.4, 0.1])  # one that is seen
+    np.testing.assert_allclose(told[:3] + told[-1], [0.2, 0.0, -2.9], atol=1e-12)
+
+
 def test_rare_levels_keep_effects_where_shares_are_unlike_and_none_where_they_are_alike():
     """A third level of which 1.5 of 0.01 is seen beside shares of 0.985 alone, of 0.9 and 0.06, and of 0.5 and 0.485, whose least are 4 σ and more."""
     kept = [

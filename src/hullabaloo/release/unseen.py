@@ -75,14 +75,12 @@ def _hold(
     (1 − (noise/r)²)₊, the variance of r that is not noise's (James and Stein 1961).
     """
 
-    def hold(
-        columns: list[int], far: float, average: float = 0.0, occurs: float = 1.0, alike: float = math.inf
-    ) -> None:
-        reach = min(far * farthest, alike) * np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
-        real = (
-            occurs if counts or far > 1.0 else np.maximum(1.0 - (noise / np.maximum(shares[columns], noise)) ** 2, 0.0)
-        )
-        near = average + real * np.clip(theta[columns] - average, -math.inf if counts else -reach, reach)
+    def hold(columns: list[int], reach: float, average: float = 0.0, occurs: float | None = None) -> None:
+        shown = np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
+        real = 1.0 if counts else 1.0 - shown**-2.0 if occurs is None else occurs
+        moved = np.clip(theta[columns] - average, -math.inf if counts else -reach * shown, reach * shown)
+        # A step that knows no blocks sets what it cannot tell to 0: no effect is none from the average.
+        near = average + real * moved * (counts | (theta[columns] != 0.0))
         theta[columns] = np.where(shares[columns] < SEEN * noise, near, theta[columns])
 
     for block in layout.onehot:
@@ -91,22 +89,22 @@ def _hold(
         least = 1.0 if len(columns) < len(block.all_levels) else 1e-300  # a record without a column is one of effect 0
         average = float(likely @ theta[columns]) / max(float(likely.sum()), least)
         told = shares[columns] >= max(SEEN * noise, 1e-300)
-        seen, occurs, alike = shares[columns][told], 1.0, math.inf
+        seen, occurs, reach = shares[columns][told], 1.0, FAR * farthest
         if len(seen) > 1:
             above = len(seen) - 1
             spread = math.sqrt(float(np.sum((theta[columns][told] - average) ** 2)) * (1.0 + 1.0 / len(seen)) / above)
-            alike = float(stdtrit(above, ndtr(SEEN))) * spread
-            power = 0.0 if counts else above / max(float(np.log(seen.max() / seen).sum()), 1e-9)
+            reach = min(reach, float(stdtrit(above, ndtr(SEEN))) * spread)
+            power = above / max(float(np.log(seen.max() / seen).sum()), 1e-9)
             occurs = min(2.0 * SEEN * noise / float(seen.min()), 1.0) ** power
-        hold(columns, FAR, average, occurs, alike)
+        hold(columns, reach, average, occurs)
         unknown = [block.missing] * (block.missing >= 0)
-        hold(unknown, 1.0, average)
+        hold(unknown, farthest, average)
         rest = 1.0 - float(shares[columns + unknown].sum())
         if once and free and least < 1.0 and rest < ALL * noise * math.sqrt(len(columns + unknown)):
             theta[columns + unknown] -= average
             theta[-1] += average
     for number in layout.numeric:
-        hold([number.indicator] * (number.indicator >= 0), 1.0)
+        hold([number.indicator] * (number.indicator >= 0), farthest)
         if once and number.indicator >= 0 and shares[number.indicator] > 1.0 - ALL * noise:
             for column, beyond in ((number.column, 0.0), (number.indicator, 1.0)):
                 near = min(max(theta[column], -farthest), farthest)
