@@ -155,14 +155,14 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
     return spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
 
 
-def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
+def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, step: Array) -> Array:
     """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: beyond the cut, of the tail that noise hides, and what a step that moves their predictions leaves."""
     length = float(np.linalg.norm(way))
     cut = found.weight * found.score_noise / model.release.plan["settings"]["score_noise"]
     missed = one.share * lost(model, found, one.record, length, cut)
     missed += drowned * one.part
     if isinstance(model.loss, Logistic | Poisson):
-        missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
+        missed += one.share * left_of(model.loss, float(one.record @ found.point), float(way @ step)) * length
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
 
 
@@ -233,20 +233,22 @@ class FromScore:
         one_signed = isinstance(model.loss, Squared) and 3.0 * (1.0 - abs(ends[0] @ found.point)) ** 2 < found.residual
         squares = 0.0 if one_signed else found.residual * float(np.trace(found.curvature))
         self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
-        for one, way in lengthy:
-            sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), float(way @ step.step))
+        allowed = sum(
+            (hidden(model, found, one, way, taken * (one[:2] not in rare), step.step) for one, way in lengthy),
+            np.zeros((q, q)),
+        )
         unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
         self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
-        sampling += undone(found, model.loss, step.step, self.moved, self.intercept)
+        sampling += allowed + undone(found, model.loss, step.step, self.moved, self.intercept)
         lost_sight = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted and unlike(found)
         self.away = math.inf if lost_sight else max(self.moved, unseen)
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
-        seen, nowhere = (found.curvature, found.score, found.curvature_noise, found.score_noise), np.zeros(q)
-        plain = Equations(*seen, sampling, self.basis, origin=nowhere, anchor=nowhere)
-        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
+        seen = found.curvature, found.score, found.curvature_noise, found.score_noise
+        plain = Equations(*seen, sampling, self.basis, scale=found.scale, allowed=allowed)
+        self.law = Debiased(replace(plain, inverse=step.inverse, left=LEFT * step.left))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
@@ -277,7 +279,7 @@ class FromScore:
             return None
         other, rows = copy(self), self.found.matrix[held]
         along = H @ rows.T @ np.linalg.pinv(rows @ H @ rows.T)
-        off, apart = rows @ self.law.moved, np.eye(len(H)) - along @ rows
+        off, apart = rows @ self.law.theta, np.eye(len(H)) - along @ rows
         wrong = np.outer(off, off) + rows @ self.law.covariance @ rows.T + np.diag(self.hidden_at_ends(eye[held]))
         other.law = Debiased(replace(self.law.equations, inverse=apart @ H, left=apart @ self.law.left @ apart.T))
         other.held, other.beside_held = held, self.map @ along @ wrong @ along.T @ self.map.T
@@ -338,7 +340,7 @@ class FromScore:
     @property
     def theta(self) -> Array:
         """The estimate, (p,)."""
-        return np.asarray(self.project @ self.found.point + self.map @ self.law.moved, dtype=np.float64)
+        return np.asarray(self.project @ self.found.point + self.map @ self.law.theta, dtype=np.float64)
 
     @property
     def covariance(self) -> Array:
