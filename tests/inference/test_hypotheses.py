@@ -160,7 +160,7 @@ def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
         upper = np.triu(rng.normal(size=(p, p)) * s / math.sqrt(2.0), 1)
         noisy = gram + upper + upper.T + np.diag(rng.normal(size=p) * s)
         cross = gram @ theta + t * rng.normal(size=p) + half @ rng.normal(size=p)
-        one = Debiased(Equations(noisy, cross, s, t, sampling, np.eye(p), np.zeros(p), np.zeros(p)))
+        one = Debiased(Equations(noisy, cross, s, t, sampling, np.eye(p)))
         found.append(wald(model, TargetInference(one, np.eye(p), math.nan), R, R @ theta, ("y", "")).p_value)
     assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=5.0 * math.sqrt(0.05 * 0.95 / draws))
     assert np.mean(np.array(found) < 0.5) == pytest.approx(0.5, abs=5.0 * math.sqrt(0.25 / draws))

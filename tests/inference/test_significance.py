@@ -14,8 +14,7 @@ def estimator(seed: int, noise: float, exact: bool = False) -> Debiased:
     root = rng.normal(size=(4, 4))
     gram = 0.1 * root @ root.T + 0.2 * np.eye(4)
     sampling = 1e-4 * gram
-    places = (np.eye(4), np.zeros(4), np.zeros(4), exact)
-    return Debiased(Equations(gram, rng.normal(size=4), noise, noise, sampling, *places))
+    return Debiased(Equations(gram, rng.normal(size=4), noise, noise, sampling, np.eye(4), exact))
 
 
 @pytest.mark.parametrize(("noise", "exact"), [(0.0, False), (0.01, False), (0.01, True)])

@@ -34,20 +34,20 @@ Chosen on California, diamonds, law school, wine and rare levels at ε = 1 (`ben
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equations:
-    """Noisy equations `cross = gram · (θ − origin)` in a subspace of θ, with all that is known of their errors.
+    """Noisy equations `cross = gram · θ` in a subspace of θ, with all that is known of their errors.
 
     Attributes:
         gram: G̃, (p, p), symmetric, ridge included where a ridge belongs to the question.
         cross: b̃, (p,).
         gram_noise, cross_noise: s and t.
         sampling: covariance of the residual at the true θ by sampling, (p, p).
-        basis: orthonormal columns (p, r) of the subspace in which θ − origin lies.
-        origin: (p,).
-        anchor: (p,); the Gram's noise comes in as E(θ − anchor).
+        basis: orthonormal columns (p, r) of the subspace in which θ lies; the Gram's noise comes in as Eθ.
         exact_corner: whether the last diagonal entry of the Gram carries no noise.
         scale: (p,); the Gram's noise is S E S with this diagonal S; None for 1.
         inverse: H in place of the pseudo-inverse, (p, p), and
         left: the covariance of what it leaves undone, (p, p).
+        allowed: part of `sampling` that bounds what few records may hide, (p, p). It is no law of θ's errors, along which an interval would look for its ends: the Gram's noise times
+            what it may have moved is a part of the variance.
     """
 
     gram: Array
@@ -56,12 +56,11 @@ class Equations:
     cross_noise: float
     sampling: Array
     basis: Array
-    origin: Array
-    anchor: Array
     exact_corner: bool = False
     scale: Array | None = None
     inverse: Array | None = None
     left: Array | None = None
+    allowed: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,32 +81,30 @@ class Debiased:
         self.equations = equations
         self.scale: Array = np.ones(equations.cross.size) if equations.scale is None else equations.scale
         self.inverse: Array = _inverse(equations)
-        self.moved: Array = self.inverse @ equations.cross
-        self.far: Array = self.theta - equations.anchor
-        s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.far
-        spoiled = 0.5 * s2 * (float(far @ far) * np.eye(far.size) + np.outer(far, far))
+        self.theta: Array = self.inverse @ equations.cross
+        s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.theta
+        scales, allowed = np.outer(self.scale, self.scale), equations.allowed
+        self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse
+        squares = np.outer(far, far) + scales * self.allowed
+        spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
         if equations.exact_corner:
             spoiled[-1, -1] -= s2 * far[-1] ** 2
-        self.noise: Array = t2 * np.eye(far.size) + spoiled * np.outer(self.scale, self.scale)
+        self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
         self.left: Array = np.zeros_like(self.noise) if equations.left is None else equations.left
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
-
-    @property
-    def theta(self) -> Array:
-        """θ̃, (p,)."""
-        return self.equations.origin + self.moved
 
     def intervals(self, functions: Array, quantile: float, own: float | Array = 0.0) -> Intervals:
         """The intervals of `functions @ θ`, functions (m, p), at ± `quantile` standard errors where noise is small.
 
         With `own`, variances, of what deviates from them by a normal residual of that variance.
         """
-        s2, theta = self.equations.gram_noise**2, self.scale * self.far
+        s2, theta = self.equations.gram_noise**2, self.scale * self.theta
         u = functions @ self.inverse
         sampling, left = forms(u, self.equations.sampling), forms(functions, self.left)
         privacy = forms(u, self.noise) + left
         variance = privacy + sampling
-        w = (functions @ self.covariance) / np.where(variance > 0.0, variance, np.inf)[:, None] * self.scale
+        alone = variance - forms(functions, self.allowed)
+        w = (functions @ (self.covariance - self.allowed)) / np.where(alone > 0.0, alone, np.inf)[:, None] * self.scale
         u = u * self.scale
         uu, uw, ww = (u * u).sum(axis=1), (u * w).sum(axis=1), (w * w).sum(axis=1)
         slope = s2 * (uu * (w @ theta) + (u @ theta) * uw)

@@ -31,11 +31,10 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     n, ridge = moments.records, asked_ridge(model)
     gram, basis, exact = question(model, moments)
     cross = np.ascontiguousarray(moments.cross[:, target])
-    nowhere = np.zeros_like(cross)
 
     def solved(sampling: Array) -> Debiased:
         noise = (moments.gram_noise, moments.cross_noise)
-        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, nowhere, nowhere, exact))
+        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, exact))
 
     first = solved(np.zeros_like(gram))
     theta, square = first.theta, float(moments.square[target, target])

@@ -235,21 +235,26 @@ class FromScore:
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        for one, way in lengthy:
-            sampling += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
+        allowed = sum(
+            (
+                hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
+                for one, way in lengthy
+            ),
+            np.zeros((q, q)),
+        )
         unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
         self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
         kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
-        sampling += undone(found, model.loss, step.step, self.moved, self.intercept, kept)
+        sampling += allowed + undone(found, model.loss, step.step, self.moved, self.intercept, kept)
         lost_sight = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted and unlike(found)
         self.away = math.inf if lost_sight else max(self.moved, unseen)
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
-        seen, nowhere = (found.curvature, found.score, found.curvature_noise, found.score_noise), np.zeros(q)
-        plain = Equations(*seen, sampling, self.basis, origin=nowhere, anchor=nowhere)
-        self.law = Debiased(replace(plain, scale=found.scale, inverse=step.inverse, left=LEFT * step.left))
+        seen = found.curvature, found.score, found.curvature_noise, found.score_noise
+        plain = Equations(*seen, sampling, self.basis, scale=found.scale, allowed=allowed)
+        self.law = Debiased(replace(plain, inverse=step.inverse, left=LEFT * step.left))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
@@ -283,7 +288,7 @@ class FromScore:
             return None
         other, rows = copy(self), self.found.matrix[held]
         along = H @ rows.T @ np.linalg.pinv(rows @ H @ rows.T)
-        off, apart = rows @ self.law.moved, np.eye(len(H)) - along @ rows
+        off, apart = rows @ self.law.theta, np.eye(len(H)) - along @ rows
         wrong = np.outer(off, off) + rows @ self.law.covariance @ rows.T + np.diag(self.hidden_at_ends(eye[held]))
         other.law = Debiased(replace(self.law.equations, inverse=apart @ H, left=apart @ self.law.left @ apart.T))
         other.held, other.beside_held = held, self.map @ along @ wrong @ along.T @ self.map.T
@@ -344,7 +349,7 @@ class FromScore:
     @property
     def theta(self) -> Array:
         """The estimate, (p,)."""
-        return np.asarray(self.project @ self.found.point + self.map @ self.law.moved, dtype=np.float64)
+        return np.asarray(self.project @ self.found.point + self.map @ self.law.theta, dtype=np.float64)
 
     @property
     def covariance(self) -> Array:

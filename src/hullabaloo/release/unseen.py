@@ -8,12 +8,16 @@ a block of levels from their average effect `Σ r_k θ_k`, over Σ r_k where all
 Of levels the difference is shrunk, besides, by the chance that such a level occurs at all: a share that shows less than `SEEN` σ is below c = 2 `SEEN` σ, once
 in 44 not, and where the K shares that are seen, of m to M, have the power law `P(r < s) = (s/M)^α`, `α = (K − 1) / Σ log(M/r_k)` (Hill 1975), a level rarer
 than m is rarer than c with chance `(c/m)^α`. With less noise it falls to 0, but where shares are unlike, or one is seen alone, rare levels are no surprise.
+
+And effects of levels are of one kind (random effects, Robinson 1991): with s² = Σ e_k²/(K − 1) of the K ≥ 2 that are seen, e_k from the average, the next one is within
+`t s (1 + 1/K)^½`, t Student's quantile of K − 1 degrees of freedom that is as sure as `SEEN` deviations of a normal law. Nor does noise take one further than that.
 """
 
 import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from hullabaloo.data.layout import Layout
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty
@@ -71,12 +75,12 @@ def _hold(
     (1 − (noise/r)²)₊, the variance of r that is not noise's (James and Stein 1961).
     """
 
-    def hold(columns: list[int], far: float, average: float = 0.0, occurs: float = 1.0) -> None:
-        reach = far * farthest * np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
-        real = (
-            occurs if counts or far > 1.0 else np.maximum(1.0 - (noise / np.maximum(shares[columns], noise)) ** 2, 0.0)
-        )
-        near = average + real * np.clip(theta[columns] - average, -math.inf if counts else -reach, reach)
+    def hold(columns: list[int], reach: float, average: float = 0.0, occurs: float | None = None) -> None:
+        shown = np.maximum(shares[columns] / max(noise, 1e-300), 1.0)
+        real = 1.0 if counts else 1.0 - shown**-2.0 if occurs is None else occurs
+        moved = np.clip(theta[columns] - average, -math.inf if counts else -reach * shown, reach * shown)
+        # A step that knows no blocks sets what it cannot tell to 0: no effect is none from the average.
+        near = average + real * moved * (counts | (theta[columns] != 0.0))
         theta[columns] = np.where(shares[columns] < SEEN * noise, near, theta[columns])
 
     for block in layout.onehot:
@@ -84,17 +88,23 @@ def _hold(
         likely = np.maximum(shares[columns], 0.0)
         least = 1.0 if len(columns) < len(block.all_levels) else 1e-300  # a record without a column is one of effect 0
         average = float(likely @ theta[columns]) / max(float(likely.sum()), least)
-        seen = [share for share in shares[columns] if share >= SEEN * noise > 0.0]
-        alike = 0.0 if counts or len(seen) < 2 else (len(seen) - 1) / max(float(np.log(max(seen) / seen).sum()), 1e-9)
-        hold(columns, FAR, average, min(2.0 * SEEN * noise / min(seen, default=noise), 1.0) ** alike if alike else 1.0)
+        told = shares[columns] >= max(SEEN * noise, 1e-300)
+        seen, occurs, reach = shares[columns][told], 1.0, FAR * farthest
+        if len(seen) > 1:
+            above = len(seen) - 1
+            spread = math.sqrt(float(np.sum((theta[columns][told] - average) ** 2)) * (1.0 + 1.0 / len(seen)) / above)
+            reach = min(reach, float(stdtrit(above, ndtr(SEEN))) * spread)
+            power = above / max(float(np.log(seen.max() / seen).sum()), 1e-9)
+            occurs = min(2.0 * SEEN * noise / float(seen.min()), 1.0) ** power
+        hold(columns, reach, average, occurs)
         unknown = [block.missing] * (block.missing >= 0)
-        hold(unknown, 1.0, average)
+        hold(unknown, farthest, average)
         rest = 1.0 - float(shares[columns + unknown].sum())
         if once and free and least < 1.0 and rest < ALL * noise * math.sqrt(len(columns + unknown)):
             theta[columns + unknown] -= average
             theta[-1] += average
     for number in layout.numeric:
-        hold([number.indicator] * (number.indicator >= 0), 1.0)
+        hold([number.indicator] * (number.indicator >= 0), farthest)
         if once and number.indicator >= 0 and shares[number.indicator] > 1.0 - ALL * noise:
             for column, beyond in ((number.column, 0.0), (number.indicator, 1.0)):
                 near = min(max(theta[column], -farthest), farthest)
