@@ -163,6 +163,7 @@ class Descent:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
             smooth = schedule.is_residual(self.loss) and self.loss.kernel_code is not KernelCode.PINBALL
+            smooth &= not self.problem.earlier
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
