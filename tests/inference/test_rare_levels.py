@@ -30,7 +30,8 @@ def test_effects_of_rare_levels_are_covered_or_not_told(key: int) -> None:
     assert np.isfinite(z[:4]).all()
     assert (z.abs().dropna() <= 3.0).all()
     errors = table["std_error"].astype(float).to_numpy()
-    assert errors[4] > 2.0 * errors[3] > 0.0 or math.isnan(errors[4])
+    alone = 1.0 / np.sqrt(n * np.array([SHARES["c"], SHARES["d"]]) * ill.mean() * (1.0 - ill.mean()))
+    assert (errors[3:5] > alone).all() or math.isnan(errors[4])
 
 
 @pytest.mark.parametrize(("share", "seed"), [(0.003, 3), (0.003, 21), (0.01, 5), (0.01, 9)])

@@ -462,7 +462,7 @@ def test_a_price_that_promises_nothing_asks_for_more_than_there_is() -> None:
     domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target=(0, 1))
     for epsilon in (1e-3, 1e-4):
         said = (
-            hb.LinearRegression(budget=hb.Budget(epsilon, 1e-9), domain=domain, solver="gradient")
+            hb.LinearRegression(budget=hb.Budget(epsilon, 1e-9), domain=domain, solver=hb.GradientSolver())
             .price(n=5_000)
             .expectation
         )
