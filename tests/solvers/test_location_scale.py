@@ -48,13 +48,13 @@ def fitted(name: str, weight: float, *, inference: bool, relation: Neighbours = 
 def test_a_common_factor_of_all_weights_leaves_the_fit_as_it_is(
     name: str, inference: bool, relation: Neighbours
 ) -> None:
-    """Fixed key. Of the variance that least squares explain, and of the mean prediction, each weight keeps what noise leaves."""
+    """Fixed key. Of the variance that least squares explain, and of the mean prediction, each weight keeps what noise leaves (of the mean up to 0.004, standard deviation over 16 keys)."""
     data, best = skewed(), least_squares(skewed())[:, 0]
     explained = float(np.var(data.X @ best))
     for weight in (1.0, 3.0, 5.0):
         theta = fitted(name, weight, inference=inference, relation=relation)
         off = data.X @ (theta - best)
-        assert abs(off.mean()) < 0.01, weight
+        assert abs(off.mean()) < 0.02, weight
         assert np.var(off) < 0.06 * explained, weight
 
 
