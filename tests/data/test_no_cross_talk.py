@@ -108,7 +108,7 @@ def test_a_lazy_query_that_fails_quotes_no_value() -> None:
     with pytest.raises(SchemaError, match="could not be collected") as caught:
         open_table(query)
     assert "SECRET" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
 
 
 def test_no_limit_of_the_process_decides_about_a_long_cell(tmp_path: Path) -> None:
