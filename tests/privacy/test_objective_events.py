@@ -145,7 +145,10 @@ def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | 
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
-@pytest.mark.parametrize(("epsilon", "ratio"), [(0.03, 0.03), (0.3, 0.5), (3.0, 0.1), (20.0, 0.02)])
+@pytest.mark.parametrize(
+    ("epsilon", "ratio"),
+    [(0.03, 0.03), (0.3, 0.5), (3.0, 0.1), (20.0, 0.02), pytest.param(46.0, 0.5, marks=pytest.mark.slow)],
+)
 @pytest.mark.few(4)
 def test_where_a_search_looks_first_changes_no_bit(
     epsilon: float, ratio: float, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
@@ -167,6 +170,35 @@ def test_where_a_search_looks_first_changes_no_bit(
         assert found() == at_once
     monkeypatch.setattr(event_calibrate, "best_split", nowhere)
     assert found() == at_once
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("epsilon", [0.1, 6.0, 33.0, 46.0, 84.0, 157.0])
+@pytest.mark.few(4)
+def test_of_what_is_calibrated_both_sides_were_looked_at_in_full(
+    epsilon: float, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noise was itself seen to be taken, its neighbour below not, whatever was guessed; and no third look was needed, beyond what draws can use either."""
+    allowance, takes, seen = Allowance(Budget(epsilon, 1e-8), "basic"), Allowance.takes, dict[float, bool]()
+    faint = GaussianEvent(output_noise_multiplier(allowance), 50)
+
+    def looked_at(asked: Allowance, event: Event) -> bool:
+        noise = next(part.noise_multiplier for part, _ in event.parts if isinstance(part, ObjectivePerturbationEvent))
+        seen[noise] = takes(asked, event) and noise not in holes
+        return seen[noise]
+
+    monkeypatch.setattr(Allowance, "takes", looked_at)
+    holes = set[float]()
+    noise = objective_noise_multiplier.__wrapped__(allowance, 0.2 * epsilon, relation, output=faint)
+    below = min(seen)
+    assert seen == {noise: True, below: False}
+    assert noise * (1 - 1e-6) <= below < noise
+    if epsilon < 20.0:  # a bound that is not monotone: where it was guessed, and only there, nothing is taken
+        holes.add(noise)
+        other = objective_noise_multiplier.__wrapped__(allowance, 0.2 * epsilon, relation, output=faint)
+        assert other != noise
+        assert seen[other]
+        assert any(not fits and other * (1 - 1e-6) <= x < other for x, fits in seen.items())
 
 
 def test_of_a_budget_beyond_what_draws_can_use_the_minimiser_takes_little_too() -> None:

@@ -1,6 +1,7 @@
 """Calibration of what is not plain Gaussian: objective perturbation, as an allowance takes it and as papers print it, and runs of a tuned mechanism."""
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, refuse_pure
 from hullabaloo.privacy.composition import best_split, compose
-from hullabaloo.privacy.events import Event
+from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.filters import filter_named
 from hullabaloo.privacy.gaussian_dp import gdp_mu
 from hullabaloo.privacy.neighbours import Neighbours
@@ -31,9 +32,9 @@ def objective_noise_multiplier(
     class of a one-vs-rest fit). Raises CalibrationError, with the remedy, under Gaussian-DP and zCDP budgets and under the gdp filter.
 
     **Guarantee.** Claim: ``allowance.takes(compose(event, output, count=count))`` for the event of the result and up to 2^40 lattice
-    draws in all. Proof: evaluated with that many draws. The composition is valid for an approximate minimiser: for the neighbours'
-    noises that lead to the same exact θ̂ the two approximate ones are within 2r, so the release is an adaptive composition of
-    (the noise's preimage of) θ̂ and a Gaussian of sensitivity 2r.
+    draws in all. Proof: evaluated with that many draws; of a noise that was guessed (`_looked_for`), too, and the one below it was not taken, else
+    the plain search decides. The composition is valid for an approximate minimiser: for the neighbours' noises that lead to the same exact θ̂ the
+    two approximate ones are within 2r, so the release is an adaptive composition of (the noise's preimage of) θ̂ and a Gaussian of sensitivity 2r.
     """
     if not allowance.is_private:
         return 0.0
@@ -46,19 +47,35 @@ def objective_noise_multiplier(
     def holds(noise: float) -> bool:
         return allowance.takes(compose(alone(noise), *([] if output is None else [output]), count=uses))
 
-    epsilon, delta = allowance.budget.epsilon, allowance.budget.delta
-    start = 1.25 * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0) * math.sqrt(uses) / gdp_mu(epsilon, delta)
-    if output is not None and allowance.beside is None and allowance.filter != "renyi":
-        # Where to look, by one split of ε: the best at a noise near by, where the event looks for the best at each. It proves nothing,
-        # so both ends are looked at; between them bisection from this start ends, too, as more noise never costs more.
-        with suppress(CalibrationError):
-            near = _smallest(lambda noise: alone(noise).exact(epsilon) <= delta, start, 1e-3)
-            share, fits = best_split(alone(near), output, epsilon)[1], dict[float, bool]()
-            left = delta - output.exact(share)
-            found = _smallest(lambda x: fits.setdefault(x, alone(x).exact(epsilon - share) <= left), start, 1e-6)
-            if holds(found) and not holds(max(noise for noise in fits if not fits[noise])):
+    shift = 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
+    start = 1.25 * shift * math.sqrt(uses) / gdp_mu(allowance.budget.epsilon, allowance.budget.delta)
+    if output is not None and uses == 1 and allowance.beside is None and allowance.filter != "renyi":
+        # Where to look proves nothing, so both ends are looked at; between them bisection from this start ends, too, as more noise never costs more.
+        with suppress(CalibrationError, ValueError):
+            found, below = _looked_for(alone, output, allowance.budget, start)
+            if holds(found) and not holds(below):
                 return found
     return _smallest(holds, start, 1e-6 if allowance.beside is None else 1e-4)
+
+
+def _looked_for(alone: Callable[[float], Event], output: Event, budget: Budget, start: float) -> tuple[float, float]:
+    """Give the noise at which bisection from ``start`` likely ends, and the one below it: a guess.
+
+    By one ε' of the tail and one split of it, the best at a noise near by, where the event looks for the best at each noise. Where the
+    tail counts, ε' moves with the noise, so that it is done once more from where it led.
+    """
+    epsilon, delta, mass = budget.epsilon, budget.delta, compose(alone(start), output).delta0
+
+    def nearer(noise: float, share: float = 0.0, again: bool = True) -> tuple[float, float]:
+        near, met, fits = alone(noise), dict[float, float](), dict[float, bool]()
+        with_tail(lambda x: met.setdefault(x, near.exact(x - share)), mass, epsilon)
+        at = min(met, key=lambda x: met[x] + math.exp(x) * mass)
+        part = best_split(near, output, at)[1]
+        left = delta - output.exact(part) - (1.0 + math.exp(at)) * mass
+        found = _smallest(lambda x: fits.setdefault(x, alone(x).exact(at - part) <= left), start, 1e-6)
+        return nearer(found, part, False) if again and len(met) > 1 else (found, max(x for x in fits if not fits[x]))
+
+    return nearer(_smallest(lambda x: alone(x).profile(epsilon, delta) <= delta, start, 1e-3))
 
 
 @lru_cache(maxsize=1024)
@@ -132,10 +149,9 @@ def base_mu(budget: Budget, expected: float, shape: float | str, filter: str | N
             "parameter that is known. State the budget as Budget(epsilon, delta), and charge a dataset that was created with "
             "filter='basic' or filter='renyi'. Nothing was charged or read."
         )
-    allowance = Allowance(budget, filter)
 
     def fits(mu: float) -> bool:
-        return allowance.takes(TunedEvent(mu, expected, shape, DRAWS))
+        return Allowance(budget, filter).takes(TunedEvent(mu, expected, shape, DRAWS))
 
     good = 0.25
     while not fits(good):
