@@ -103,9 +103,8 @@ class SparkFrame(RemoteFrame):
         """See `RemoteFrame`."""
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        zone: Any = (
-            {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
-        )  # not in Spark 4.0
+        # Spark 4.0 knows no zone.
+        zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
         return unheard(lambda: to_arrow_schema(self._chosen(names).schema, **zone))
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
