@@ -84,9 +84,7 @@ def estimator(asked: options.ModelOptions, domain: "hb.Domain", **common: Any) -
 
 def of_classes(domain: "hb.Domain | None") -> bool:
     """Whether classes are declared."""
-    from hullabaloo.data import ClassTarget
-
-    return domain is not None and any(isinstance(one, ClassTarget) for one in domain.targets)
+    return domain is not None and "classes" in domain.to_dict()
 
 
 def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: str | None) -> None:
