@@ -314,6 +314,14 @@ def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> N
     assert done.json["plan"]["chosen"]
 
 
+@pytest.mark.parametrize(("kind", "loss"), [("logistic", "logistic"), ("svc", "logistic"), ("huber", "squared")])
+def test_a_plan_is_of_what_fit_takes_the_domain_to_mean(run: Run, tmp_path: Path, kind: str, loss: str) -> None:
+    prepared(tmp_path, TARGETS[kind][0])
+    done = run("plan", "--domain", "domain.toml", "--records", "2000", *BUDGET)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"{loss} loss")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

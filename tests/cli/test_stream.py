@@ -422,6 +422,7 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
     "no Redis": (("stream", "redis://me:hush@127.0.0.1:1/0", "--key", "events", *KEPT), 1, "127.0.0.1:1"),
     "continuing nothing": ((*STREAM, *MODELS, "--continues"), 1, "--state"),
     "a setting of another method": ((*STREAM, *MODELS, "--sketch-size", 3), 1, "--sketch-size"),
+    "classes of sums": ((*STREAM, *MODELS, "--domain", "classes.toml"), 1, "--method periodic"),
     "an estimator of no periodic": ((*STREAM, *MODELS, "--estimator", "lasso"), 1, "--estimator"),
     "neither horizon nor releases": (
         ("stream", "events.csv", "--domain", "domain.toml", *SMALL, *MODELS),
@@ -446,6 +447,7 @@ BAD: dict[str, tuple[tuple[object, ...], int, str]] = {
 def test_what_cannot_be_done_is_refused_in_a_sentence(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hullabaloo.data.sources.redis_stream.PATIENCE", (0.0,))
     (files / "other.toml").write_text(DOMAIN.replace("age", "dose"))
+    (files / "classes.toml").write_text('classes = { ward = ["surgery", "medicine"] }\n[features]\nage = [0, 95]\n')
     (files / "old7.json").write_text("{}")
     for words, code, said in BAD.values():
         done = run(*words)

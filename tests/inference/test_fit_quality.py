@@ -158,6 +158,29 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
     return made, float((x @ point).sum() / y.sum()), best, found
 
 
+@pytest.mark.parametrize("kind", [hb.PoissonRegressor, hb.LinearRegression, hb.LogisticRegression])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 50.0])
+def test_a_total_is_told_or_said_to_be_hidden(kind: Any, epsilon: float) -> None:
+    """A price lists a total, so a summary with errors has its line, whatever noise made of it; of losses and weights that tell none there is no line. Fixed key."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (8_000, 2))
+    y = np.minimum(rng.poisson(0.1 * np.exp(X[:, 0])), 1 if kind is hb.LogisticRegression else 5)
+    target: dict[str, Any] = {"classes": [0, 1]} if kind is hb.LogisticRegression else {"target": (0, 5)}
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, indicators=False, **target)
+    model = kind(domain=domain, budget=hb.Budget(epsilon, 1e-8), inference=True, test_key=KEY).fit(X, y)
+    said = dict(model.summary().header)["Predicted / observed total"]
+    told = total(model._fitted(), 0)
+    assert ("noise hides it" in said) == (told is None or 1.96 * told[1] > 0.25)
+
+
+def test_a_loss_that_tells_no_total_has_no_line() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (8_000, 2))
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-2, 2), indicators=False)
+    made = hb.HuberRegressor(domain=domain, budget=hb.Budget(4.0, 1e-8), inference=True, test_key=KEY)
+    assert not any("total" in name for name, _ in made.fit(X, X[:, 0]).summary().header)
+
+
 def test_errors_told_are_as_long_as_those_that_come() -> None:
     """Of estimates, gradients cut where that is best: the root mean square of what comes over what is told is from 0.8 to 1.15; of totals where all long residuals
     lie above 0, and less where some lie below, as their signs are not known. With other keys one of 25 such tests

@@ -36,6 +36,21 @@ def test_each_column_is_given_its_own_reason(solver: str) -> None:
     assert identified.TOGETHER not in {found[name] for name in hidden}
 
 
+def test_a_level_of_a_third_of_the_records_is_not_called_rare() -> None:
+    """Noise hides a level where its counts are small, too, however many records it has; fixed keys."""
+    rng, n = np.random.default_rng(2), 4_000
+    frame = pd.DataFrame({"time": rng.choice(["day", "evening", "night"], n), "a": rng.uniform(0.0, 1.0, n)})
+    frame["trips"] = rng.poisson(np.where(frame["time"] == "night", 1.0, 20.0) * np.exp(0.5 * frame["a"]))
+    times = hb.Categorical(["day", "evening", "night"], baseline="day")
+    domain = hb.Domain(features={"time": times, "a": (0, 1)}, target={"trips": (0, 60)}, indicators=False)
+    said = []
+    for key in (bytes(32), bytes([3]) * 32):
+        made = hb.PoissonRegressor(budget=hb.Budget(1.0, 1e-6), domain=domain, test_key=TestKey(key))
+        said += [row.reason for row in made.fit(frame).summary().rows if row.name == "time=night"]
+    assert identified.RARE in said
+    assert all("rare" not in why for why in said)
+
+
 def test_a_combination_blames_no_column() -> None:
     rng = np.random.default_rng(1)
     X = rng.uniform(-1.0, 1.0, (200, 2))

@@ -235,6 +235,15 @@ def test_remaining_is_a_budget_that_still_fits() -> None:
     assert gdp.fits(capacity, added(gdp, ((0.6, 0.0), 1), (rest.amounts, 1)))
 
 
+@pytest.mark.parametrize("spent", [(1.0, 1e-9), (1.0, 5e-10), (2.0, 1e-9), (0.5, 0.0)])
+def test_what_is_left_says_where_no_release_with_a_delta_fits(spent: tuple[float, float]) -> None:
+    """Of (2, 1e-9) the rest of epsilon is no use to whoever declares a delta again, and half of it looked free."""
+    rule, capacity = filter_named("basic"), (2.0, 1e-9)
+    totals = added(rule, (spent, 1))
+    with_delta, without = (rule.admits(capacity, totals, (0.1, delta)) for delta in (1e-12, 0.0))
+    assert ("only releases of delta 0 fit" in rule.remaining(capacity, totals).sentence) == (without and not with_delta)
+
+
 @settings(max_examples=60, derandomize=True, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1.7e308), st.floats(0, 1)), min_size=1, max_size=40), st.sampled_from(NAMES))
 def test_what_is_written_of_a_sum_does_not_grow_with_the_charges(costs: list[tuple[float, float]], name: str) -> None:

@@ -97,6 +97,15 @@ def test_auto_takes_it_where_slopes_would_drown() -> None:
     assert "constant" in str(model(C, 0.02, "auto").fit(X, C).summary())
 
 
+@pytest.mark.parametrize("inference", ["auto", False])
+@pytest.mark.parametrize(("y", "solver"), [(C, "auto"), (Y, "preconditioned_gradient")], ids=["auto", "named"])
+def test_a_model_without_slopes_says_why(y: np.ndarray, solver: str, inference: str | bool) -> None:
+    """Whoever named another solver, or asked for no errors, saw coefficients of 0 and no word about them."""
+    made = model(y, 0.02, solver).set_params(inference=inference).fit(X, y)
+    assert not np.any(made.coef_)
+    assert "noise would drown them" in made.summary().note
+
+
 def test_it_refuses_what_has_no_constant() -> None:
     for asked, data, why in (
         (problem(table(p=3)), table(p=3), "needs no data"),

@@ -66,11 +66,8 @@ def terms(spent: options.BudgetOptions, kept: options.LedgerOptions) -> dict[str
 
 def estimator(asked: options.ModelOptions, domain: "hb.Domain", **common: Any) -> "PrivateLinearModel":
     """The unfitted model that the options describe; `common` are parameters of every estimator: budget, ledger, dataset."""
-    from hullabaloo.data import ClassTarget
-
     given = {name: value for name, value in asked._asdict().items() if value not in (None, [])}
-    classes = any(isinstance(one, ClassTarget) for one in domain.targets)
-    kind = given.pop("estimator", "logistic" if classes else "linear")
+    kind = given.pop("estimator", "logistic" if of_classes(domain) else "linear")
     cls = getattr(hb, options.ESTIMATORS[kind])
     known = cls().get_params()
     if foreign := [options.flag(name) for name in given if options.PARAMETERS.get(name, name) not in known]:
@@ -83,6 +80,11 @@ def estimator(asked: options.ModelOptions, domain: "hb.Domain", **common: Any) -
         given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
     settings = {options.PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
     return cls(domain=domain, **common, **settings)  # type: ignore[no-any-return]
+
+
+def of_classes(domain: "hb.Domain | None") -> bool:
+    """Whether classes are declared."""
+    return domain is not None and "classes" in domain.to_dict()
 
 
 def refuse_two_shapes(structure: str | None, constraint: str | None, penalty: str | None) -> None:

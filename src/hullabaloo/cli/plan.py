@@ -31,7 +31,7 @@ def plan(
     records: int,
     domain: Path | None = None,
     columns: int | None = None,
-    loss: str = "squared",
+    loss: str | None = None,
     exposure: str | None = None,
     budget: BudgetOptions,
     neighbours: Relation = "replace-one",
@@ -54,7 +54,7 @@ def plan(
         picture FILE: Draw the table: a file ending in .svg, .png or .pdf.
 
     Model options:
-        loss LOSS: squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial.
+        loss LOSS: squared, logistic, huber:0.5, hinge:0.5, poisson, quantile:0.9 or multinomial; else logistic where the domain declares classes, squared where it does not.
         public FILE: A table of the same columns that nobody has to protect; forecasts are those of a wrong one.
     """
     from hullabaloo.planning.table import HEAD
@@ -75,6 +75,7 @@ def plan(
         cost = None if isinstance(cost, hb.NoPenalty) else cost
     asked: dict[str, Any] = {"n": records, "p": columns, "domain": declared, "neighbours": neighbours}
     asked |= {"set": body, "penalty": cost, "fit_intercept": intercept, "exposure": exposure, "public": public}
+    loss = loss or ("logistic" if build.of_classes(declared) else "squared")
     found = hb.plan(loss=loss_from_text(loss), budget=build.budget(budget), **asked)
     if picture is not None:
         found.plot().savefig(picture)

@@ -58,7 +58,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     names, score = model.encoding.facts.targets, model.release.score
     totals = [total(model, k) for k in range(len(model.release.scores))]
     for name, of in zip(names, totals, strict=False):
-        if any(totals):  # of several, one is not left out without a word
+        if any(totals) or (len(names) == 1 and _adds_up(model)):  # what noise hides is not left out without a word
             value, error = of or (math.nan, math.inf)
             title = "Predicted / observed total" + f" of {name}" * (len(names) > 1)
             yield title, _range(value, QUANTILE * error, WIDEST)
@@ -118,11 +118,16 @@ def _shortened(model: FittedModel, found: NoisyScore, target: int) -> float:
     return max(SHORTENED, 2.0 * clip * found.excess / max(float(np.trace(found.spread)), 1e-300))
 
 
+def _adds_up(model: FittedModel) -> bool:
+    """Whether a constant column makes sums of residuals part of the score, of records that count alike and whose number is known."""
+    facts, alike = model.encoding.facts, isinstance(model.loss, Squared | Logistic | Poisson)
+    return alike and facts.intercept and facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
+
+
 def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     """Predicted over observed total of the fit's own records, and its standard error; None where the release does not tell it."""
     facts, found = model.encoding.facts, model.release.scores[target]
-    known = facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
-    if not facts.intercept or not known or not isinstance(model.loss, Squared | Logistic | Poisson):
+    if not _adds_up(model):
         return None
     theta, a, G = model.release.theta[:, target], float(found.matrix[-1, -1]), found.curvature
     d: Array = np.linalg.solve(found.matrix, theta - found.point).astype(np.float64)
@@ -136,7 +141,7 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     unit = ((model.release.plan.get("settings") or {}).get("noises") or (0.0, math.inf))[1]  # of records of length 1
     within = min(len(d) * max(h, 1e-12) * unit / found.weight / max(found.curvature_noise, 1e-300), 1.0)
     error = math.hypot(error, found.shortened * far * math.sqrt(within))
-    if isinstance(model.loss, Squared):
+    if not isinstance(model.loss, Logistic | Poisson):
         mean = float(np.append(found.centre, 1.0) @ theta)
         mean += float(model.encoding.target_offset[target] / model.encoding.target_scale[target])
         seen = mean - off
@@ -170,9 +175,8 @@ def from_score(model: FittedModel, target: int) -> Explained | None:
 
     That takes an intercept, weights of 1, a known number of records and robust errors: of other kinds the spread is of units, or rests on lengths of records.
     """
-    facts, found = model.encoding.facts, model.release.scores[target]
-    counted = facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
-    if not facts.intercept or not counted or found.errors not in ("robust", "bound"):
+    found = model.release.scores[target]
+    if not _adds_up(model) or found.errors not in ("robust", "bound"):
         return None
     a2, G, b = float(found.matrix[-1, -1]) ** 2, found.curvature, found.score
     mean, beside = G[:-1, -1] / a2, float(b[-1]) / a2

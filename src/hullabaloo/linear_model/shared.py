@@ -112,7 +112,7 @@ class NumberTargets(MultiOutputMixin):
         if any(isinstance(target, ClassTarget) for target in self.domain.targets):
             raise DomainError(
                 f"{type(self).__name__} learns numbers, and the domain declares classes. Use hb.LogisticRegression or hb.LinearSVC, of a "
-                "stream inside hb.streaming.PeriodicERM; or declare target={'column': (0, 1)} where the column holds 0 and 1: "
+                "stream inside hb.streaming.PeriodicERM (in a shell --method periodic); or declare target={'column': (0, 1)} where the column holds 0 and 1: "
                 "predictions are then chances."
             )
         return TargetScale.SYMMETRIC, None

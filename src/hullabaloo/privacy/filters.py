@@ -196,6 +196,8 @@ class BasicFilter(Filter):
             0.0 if rest <= 2 * more else float_at_most(rest - more) for rest, more in zip(gross, rounding, strict=True)
         ]
         sentence = f"epsilon {net[0]:.6g} of {limits[0]:.6g} and delta {net[1]:.6g} of {limits[1]:.6g} remain."
+        if net[0] > 0.0 and net[1] == 0.0 and limits[1] > 0.0:
+            sentence += " As no delta is left, only releases of delta 0 fit."
         return Remaining(tuple(net), limits, sentence, Budget(net[0], net[1]) if net[0] > 0.0 else None)
 
 

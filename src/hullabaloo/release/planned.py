@@ -36,7 +36,7 @@ PAPERS = (
 )  # fmt: skip
 """Solvers whose paper prints how much noise they take."""
 OWN = {type(one) for one in SOLVERS.values()}
-SLOPELESS = "solver='constant' sets every slope to 0 without looking, so nothing is estimated that would have an error"
+SLOPELESS = "solver='constant' sets every slope to 0 without looking (it is taken where noise would drown them), so nothing is estimated that would have an error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
         tries = (replace(totals, mu=0.8**k * totals.mu) for k in range(20))
         totals = next((one for one in tries if whole.takes(compose(plan.event, one.event))), None)
         plan = plan if totals is None else replace(plan, queries=(*plan.queries, totals))
-    if solver.name == CONSTANT and task.inference is not False:
+    if solver.name == CONSTANT:
         without = f"No errors are told: {SLOPELESS}."
     bought = buy_plan(task, prices, plan, task.calibration)
     return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals)

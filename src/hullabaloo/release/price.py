@@ -192,7 +192,7 @@ def _expectation(prepared: PlannedFit) -> str:
     problem = prepared.problem
     table, constant = words(problem)
     if prepared.solver.name == CONSTANT:
-        return f"no slope is released, so what is not {constant} is lost: noise of this budget would drown every slope; a price for more records or a larger epsilon says what they bring"
+        return f"no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
     lost, shares, how = prospect(prepared, formula)
     where = f"{table.format(shares)} ({how})"
