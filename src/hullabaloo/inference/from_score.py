@@ -46,7 +46,7 @@ from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
-from hullabaloo.solvers.score.spread import steadied, unlike
+from hullabaloo.solvers.score.spread import TAIL_SPREAD, steadied, unlike
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, faint, left_of, moved, score_step, undone, variances
 
 NEAR = 1.0
@@ -168,18 +168,19 @@ def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drown
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
 
 
-def one_signed(found: NoisyScore, cut: float) -> Array:
-    """Covariance (q, q) of what shortening to `cut` takes where classes do not follow the model, as of a cluster of records that it takes for the other class, whose gradients all point one way.
+def one_signed(found: NoisyScore, unit_noise: float) -> Array:
+    """Covariance (q, q) of what shortening takes where classes do not follow the model, as of a cluster of records that it takes for the other class, whose gradients all point one way.
 
     Where the model holds gradients spread as the curvature says, `E φ'²vvᵀ = E φ''vvᵀ` (White 1982). The part D of the released difference that is above the spectral radius of its noise
-    is what misfit adds, and along it `‖E(1 − c/L)₊φ'v‖` is at most `E(L − c)₊`, and at most `tr D/4c`, as `L − c ≤ L²/4c`. It is taken to be the less of both, shared as D is. (Of an image's
-    colours, n = 20 000, ε = 3, all of E(L − c)₊ was lost along D, three times as much as `lean` allows for there; on eight other tables of classes D is next to nothing.)
+    is what misfit adds. For the spread gradients were shortened to a length w that `TAIL_SPREAD` of them exceed, with noise of w² `unit_noise`, so that of these a share of `tr D/(TAIL_SPREAD w²)` may lie along D; and
+    as large a share of E(L − c)₊ is taken as lost along it, shared as D is. Clusters of a smaller share than `TAIL_SPREAD` are shortened so much there that D is within noise. (Of an image's colours, n = 20 000, ε = 3,
+    all of E(L − c)₊ was lost along D, three times what `lean` allows for there; on eight other tables of classes D is next to nothing.)
     """
     noise = math.hypot(found.spread_noise, found.curvature_noise * float(np.mean(found.scale**2)))
     values, vectors = np.linalg.eigh(found.spread - found.curvature)
     beyond = np.maximum(values - noise * math.sqrt(2.0 * len(values)), 0.0)
     whole = max(float(beyond.sum()), 1e-300)
-    most = min(found.excess, whole / (4.0 * cut))
+    most = found.excess * min(1.0, unit_noise * whole / (TAIL_SPREAD * found.weight * found.spread_noise))
     return np.asarray(most**2 * ((vectors * (beyond / whole)) @ vectors.T), dtype=np.float64)
 
 
@@ -251,8 +252,8 @@ class FromScore:
         for one, way in lengthy:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
-        if classes and unit > 0.0 and found.errors != "unit":
-            sampling += one_signed(found, found.weight * found.score_noise / unit)
+        if classes and unit > 0.0 and found.spread_noise > 0.0 and found.errors != "unit":
+            sampling += one_signed(found, model.release.plan["settings"]["noises"][2])
         unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
         self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
