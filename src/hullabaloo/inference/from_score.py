@@ -217,7 +217,8 @@ class FromScore:
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
         self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
         marked, q = levels(model.encoding, found), found.score.size
-        unit = float((model.release.plan.get("settings") or {}).get("score_noise") or 0.0)
+        settings = model.release.plan.get("settings") or {}
+        unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
         lengthy = [(one, found.matrix.T @ one.record) for one in marked if unit > 0.0]
         rare = {one[:2] for one, way in lengthy if np.linalg.norm(way) > RAREST * math.sqrt(q)}
         self.too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
@@ -240,9 +241,8 @@ class FromScore:
         held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
         step = score_step(found, INFERENCE, DOUBT, self.basis)
-        sampling = steadied(found) / found.counted
-        if found.errors == "bound":  # records of a unit may be alike
-            sampling *= model.encoding.facts.records_per_unit
+        alike = model.encoding.facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
+        sampling = steadied(found) / found.counted * alike
         taken = DOUBT_SCORE * found.excess
         self.columns, ends = at_ends(found, marked, self.intercept)
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
@@ -252,8 +252,8 @@ class FromScore:
         for one, way in lengthy:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
-        if classes and unit > 0.0 and found.spread_noise > 0.0 and found.errors != "unit":
-            sampling += one_signed(found, model.release.plan["settings"]["noises"][2])
+        if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
+            sampling += one_signed(found, spread_noises[0])
         unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
         self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
