@@ -23,10 +23,10 @@ BUDGETS = [hb.Budget(1.0, 1e-6), hb.Budget(1e-4, 1e-9), hb.Budget.gdp(20.0), hb.
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("solver", ["moments", "gradient"])
+@pytest.mark.parametrize("solver", ["moments", "gradient", hb.GradientSolver()])
 @pytest.mark.parametrize("declared", [1, 1000, 100_000])
 @pytest.mark.few(16)
-def test_two_records_whatever_was_declared(shape: str, solver: str, declared: int) -> None:
+def test_two_records_whatever_was_declared(shape: str, solver: str | hb.GradientSolver, declared: int) -> None:
     """Far fewer records than declared leave sums of squares that noise makes negative."""
     domain = hb.Domain(features={"a": (-1, 1)}, target=(-1, 1), records=declared)
     X, y = np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
@@ -54,7 +54,7 @@ def test_few_records_and_many_equal_columns(n: int, intercept: bool) -> None:
         for p in (1, 2, 30):
             domain = hb.Domain(row_norm=("l1", 2.0), target=(-1, 1))
             for run, shape in enumerate(SHAPES.values()):
-                for solver in ("moments", "gradient"):
+                for solver in ("moments", "gradient", hb.GradientSolver()):
                     X = np.repeat(rng.choice([-1.0, 0.0, np.nan, 1e300], (n, 1)), p, axis=1)
                     model = hb.LinearRegression(
                         budget=BUDGETS[run % 4], domain=domain, solver=solver, fit_intercept=intercept, **shape
