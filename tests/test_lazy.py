@@ -4,10 +4,13 @@ import ast
 import inspect
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,6 +78,36 @@ def test_a_library_stands_back_until_something_of_it_is_asked_for(
     there = sys.modules["heavy_room"]
     later("heavy_room")  # what is imported stays
     assert sys.modules["heavy_room"] is there
+
+
+class Crossed:
+    """The modules, of which another thread asks for the library just after this one has found its stand-in."""
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        self.other = Thread(target=ask)
+
+    def get(self, name: str) -> object:
+        found = sys.modules.get(name)
+        if self.other.ident is None:
+            self.other.start()
+            self.other.join(0.2)
+        return found
+
+    def __delitem__(self, name: str) -> None:
+        del sys.modules[name]
+
+
+def test_threads_that_ask_at_once_get_one_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "crossed_room.py").write_text("ready = object()")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "crossed_room", raising=False)
+    later("crossed_room")
+    room, seen = import_module("crossed_room"), []
+    crossed = Crossed(lambda: seen.append(room.ready))
+    monkeypatch.setattr("hullabaloo.lazy.sys", SimpleNamespace(modules=crossed))
+    assert room.ready is sys.modules["crossed_room"].ready
+    crossed.other.join(10.0)
+    assert seen == [room.ready]
 
 
 COMMAND = """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import get_data
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -38,12 +39,16 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     return find, lambda: list(names), names
 
 
+_TURN = Lock()
+
+
 class Later(ModuleType):
     """What stands in a library's place until something of it is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
+        with _TURN:
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
         return getattr(import_module(self.__name__), name)
 
 

@@ -59,6 +59,31 @@ def test_effects_beside_a_rare_baseline_are_covered_or_not_told(share: float, se
     assert abs(rows["u"].estimate - 0.25) < 3.0 * rows["u"].std_error < 0.1
 
 
+@pytest.mark.parametrize("key", [22, 30, 37])
+def test_levels_beside_one_of_which_nothing_is_told_differ_from_each_other_alone(key: int) -> None:
+    """Noise hides a level of 0.8 %, though less than half of what it is: how far the others are from a constant only its records would tell. Fixed keys; |z| ≤ 3 of no effect."""
+    rng, n = np.random.default_rng(5), 20_000
+    level = np.where(rng.random(n) < 0.008, "r", np.where(rng.random(n) < 0.5, "s", "t"))
+    frame = pd.DataFrame(rng.uniform(-1, 1, (n, 2)), columns=["x", "z"])
+    frame["g"], frame["h"] = level, rng.choice(["a", "b"], n)
+    frame["y"] = (0.3 * frame["x"] + 0.1 * (frame["h"] == "a") + 0.2 * rng.normal(size=n)).clip(-1, 1)
+    features = {"x": (-1, 1), "z": (-1, 1), "g": list("rst"), "h": ["a", "b"]}
+    model = hb.LinearRegression(
+        budget=hb.Budget(1.0, 1e-8),
+        domain=hb.Domain(features, target={"y": (-1, 1)}, indicators=False),
+        solver="preconditioned_gradient",
+        test_key=bytes([key]) * 32,
+    ).fit(frame)
+    rows = {row.name: row for row in model.summary().rows}
+    assert math.isnan(rows["g=r"].low)
+    for name in ("g=s", "g=t", "(intercept)"):
+        assert math.isnan(rows[name].statistic)
+        assert math.isnan(rows[name].low) or "only differences" in rows[name].reason
+    (apart,) = model.contrast({"g=s": 1.0, "g=t": -1.0}).rows
+    assert abs(apart.statistic) <= 3.0
+    assert apart.std_error < 0.1
+
+
 @pytest.mark.parametrize("highest", [4.0, 5e3, 1e12])
 @pytest.mark.parametrize("share", [1e-3, 0.5])
 def test_what_is_lost_of_counts_is_that_of_simulated_ones(highest: float, share: float) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.intervals import inference
-from hullabaloo.inference.summary import Row, rows_of
+from hullabaloo.inference.summary import Row, Summary, rows_of
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -153,6 +154,15 @@ def test_narrow_intervals_far_from_zero_show_both_ends() -> None:
     row = Row("y", "x", 1.0, 1.0000021, 1e-7, 1e-7, 0.0, 21.0, 0.0, 1.000002, 1.0000022)
     assert len({f"{one:.{row.digits}g}" for one in (row.low, row.estimate, row.high)}) == 3
     assert replace(row, estimate=0.5, low=0.2, high=0.8).digits == 4 == replace(row, low=math.nan).digits
+
+
+def test_a_row_of_any_numbers_is_printed() -> None:
+    """Exponentials of what little is told of are infinite, or 0; of narrow ends the ratio is."""
+    any_of = (0.0, 1e-320, 1e-300, 1.0, 1e300, math.inf, math.nan)
+    for estimate, low, high in product(any_of, any_of[:-1], any_of):
+        row = Row("y", "x", 1.0, estimate, math.inf, math.inf, 0.0, 1.0, 0.5, low, high)
+        assert 4 <= row.digits <= 12
+        assert f"{estimate:.4g}"[:3] in str(Summary((row,), 0.95, "", "", exponentiated=True))
 
 
 def test_levels_without_a_baseline_are_said_to_mean_differences_alone() -> None:

@@ -311,6 +311,26 @@ def test_a_search_of_an_older_version_is_refused(tmp_path):
     assert (tmp_path / "search.state").read_bytes() == before
 
 
+def test_plans_of_another_version_are_not_called_other_settings(tmp_path, monkeypatch):
+    """Of what a search costs, how many numbers its runs draw is its plans' doing; how many runs there are is said by the user. Nothing is charged."""
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
+    ledger.create("clinic", BUDGET)
+    terms = {"ledger": ledger, "dataset": "clinic", "expected_candidates": 2}
+    search(tmp_path, **terms).fit(X, Y)
+    file = StateFile(tmp_path / "search.state", kind="search")
+    found = file.open()
+    assert found is not None
+    event = found.public["event"]
+    theirs = {**found.public, "plans": [], "event": {**event, "mu": 0.9 * event["mu"], "samples": 7}}
+    file.write(replace(found, fingerprint="theirs", public=theirs))
+    file.close()
+    with pytest.raises(StateError, match="of a version that under these settings asks other questions"):
+        search(tmp_path, **terms).fit(X, Y)
+    with pytest.raises(StateError, match=r"belongs to another search: expected is 2\.0 there and 3\.0 here\. What"):
+        search(tmp_path, **{**terms, "expected_candidates": 3}).fit(X, Y)
+    assert len(ledger.charges("clinic")) == 1
+
+
 def test_a_search_is_refused_in_words_of_its_own(tmp_path):
     small: dict[str, Any] = {"expected_candidates": 2}
     search(tmp_path, **small).fit(X, Y)

@@ -198,9 +198,9 @@ def _with_digest(data: bytes) -> bytes:
         b'{"fingerprint":"f","public":{},"stream":"s","position":1,"token":"t","previous":"p","dataset":null,"charge":null,'
         b'"numbers":{},"arrays":[]}\n12345678',
         *(b'{"fingerprint":"f","public":%s,"stream":"s","position":1,"token":"t","previous":"p","dataset":null,"charge":null,'
-        b'"numbers":{},"arrays":[]}\n' % public for public in (b"5", b"null", b'"ab"', b"[1]", b'{"solvers":5}', b'{"solvers":[["moments"]]}')),
+        b'"numbers":{},"arrays":[]}\n' % public for public in (b"5", b"null", b'"ab"', b"[1]", b'{"solvers":5}', b'{"solvers":[["moments"]]}', b'{"event":5}')),
     ],
-    ids=["empty", "line", "list", "nothing", "parts", "objects", "negative", "short", "long", "number", "null", "text", "facts", "solver", "solvers"],
+    ids=["empty", "line", "list", "nothing", "parts", "objects", "negative", "short", "long", "number", "null", "text", "facts", "solver", "solvers", "event"],
 )  # fmt: skip
 def test_content_with_a_right_checksum_is_not_believed_either(path: Path, body: bytes) -> None:
     data = write(path)

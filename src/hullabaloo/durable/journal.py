@@ -14,8 +14,8 @@ from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import HullabalooError, LedgerUnreachable, StateError
 from hullabaloo.ledger import Charge, Ledger, Stream
 
-PLANNED = frozenset({SETTINGS, SOLVERS, "plans"})
-"""Facts that a version works out from settings, or that sum them up."""
+PLANNED = frozenset({SETTINGS, SOLVERS, "plans", "mu", "samples"})
+"""Facts, and fields of an event, that a version works out from settings, or that sum them up."""
 HELD = (
     "settings of the same names differ in what they hold, such as the slopes of a custom loss or the vertices of a set"
 )
@@ -210,9 +210,9 @@ def require_own(
     """Refuse the state of another stream or search, saying what differs."""
     if (found.fingerprint, found.dataset, found.public.get("format")) == (fingerprint, dataset, public.get("format")):
         return
-    here, there = (dict(json.loads(json.dumps(dict(one)))) for one in (public, found.public))
-    if found.dataset != dataset:
-        here, there = here | {"ledger's dataset": dataset}, there | {"ledger's dataset": found.dataset}
+    both = {**public, "ledger's dataset": dataset}, {**found.public, "ledger's dataset": found.dataset}
+    # Of an event its fields, some of which are the user's.
+    here, there = ({**one, **one.get("event", {}), "event": None} for one in json.loads(json.dumps(both)))
     differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     named = [f"{one} is {there.get(one)!r} there and {here.get(one)!r} here" for one in differ if one not in PLANNED]
     what, known = "; ".join(named), SETTINGS in there

@@ -175,8 +175,9 @@ def _state(body: bytes, facts: Mapping[str, Any]) -> State:
         start += count * dtype.itemsize
     if start != len(body):
         raise ValueError("bytes are left over")
-    if any(type(one) is not str for one in dict(header["public"]).get(SOLVERS, ())):
-        raise ValueError("solvers without names")
+    public = dict(header["public"])
+    if any(type(one) is not str for one in public.get(SOLVERS, ())) or type(public.get("event", {})) is not dict:
+        raise ValueError("solvers without names, or an event without fields")
     if "source" in header:
         header["source"] = _source(json.loads(header["source"]))
     return State(**header, snapshot=None if numbers is None else Snapshot(numbers, arrays), library=facts["library"])

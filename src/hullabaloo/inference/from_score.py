@@ -111,20 +111,19 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
 
 def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_], rare: set[Any]) -> list[Array]:
     """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare; or whose baseline
-    is among the `rare`, columns and whether a baseline's (`Marked`).
+    is among the `rare`, columns and whether a baseline's (`Marked`); or of which all levels are columns.
 
     What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
-    Where all levels are columns the sum is what those left out leave of the constant, and noise may hide either.
+    Where all levels are columns the sum differs from the constant by those left out alone: how far it lies from it only a level would tell of which nothing is told.
     """
     sums, noise = [], found.curvature_noise * found.scale**2
     for block in encoding.layout.onehot if encoding.layout is not None else ():
         columns = [column for column in block.columns if kept[column]]
         if columns and len(columns) < len(block.all_levels):
             one = np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float)
-            without_baseline = len(block.columns) == len(block.all_levels)
-            left = np.isin(np.arange(len(kept)), block.columns) & ~kept if without_baseline else one
-            part, hides = variances(found.curvature, found.matrix, noise, True, np.stack([one, left]))
-            if np.any(part < SEEN * hides) or (block.columns[0], True) in rare:
+            part, hides = variances(found.curvature, found.matrix, noise, True, one[None])
+            full = len(block.columns) == len(block.all_levels)
+            if full or part[0] < SEEN * hides[0] or (block.columns[0], True) in rare:
                 sums.append(one)
     return sums
 

@@ -78,7 +78,8 @@ class Row:
     def digits(self) -> int:
         """So many that both ends of the interval differ in two of them, and four at least."""
         width, size = self.high - self.low, abs(self.estimate)
-        return min(max(4, 2 + math.ceil(math.log10(size / width))), 12) if width > 0.0 and size > 0.0 else 4
+        # Ends may be so far apart that the ratio is 0 or, as exponentials of both, no number: four then.
+        return 2 + math.ceil(math.log10(min(max(100.0, size / width), 1e10))) if width > 0.0 else 4
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -111,10 +111,8 @@ def choose(
         if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
             named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
         return named
-    public = problem, prices
-    return (
-        _chosen(*public, allowance, perform, kept, floor=floor, held=held) if allowance.is_private else exact(*public)
-    )
+    about = problem, prices, allowance, perform, kept
+    return _chosen(*about, floor=floor, held=held) if allowance.is_private else exact(problem, prices)
 
 
 def _chosen(

@@ -343,10 +343,10 @@ _WORDS = (
     ),
     Bug(
         "the reader's own words",
-        "The error of a damaged Parquet file quotes how it begins, as a reader's own may.",
+        "The error of a damaged Parquet file is PyArrow's own, which quotes the file.",
         "data.readers.parquet",
-        old='        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")',
-        new='        raise SchemaError(f"{where} cannot be read as Parquet: {path.is_dir() or path.read_bytes()!r}.")',
+        old="    with suppress(Exception):  # reason: the reader's own error may quote bytes of the file",
+        new="    with suppress(SchemaError):",
         caught_by=("tests/laws/test_texts.py::test_no_text_of_a_table_is_heard_by_who_passes_it",),
     ),
     Bug(
