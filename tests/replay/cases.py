@@ -14,7 +14,7 @@ from tests.linear_model import examples
 
 N = 60
 RELATIONS = ("replace-one", "add-or-remove")
-BUDGET = hb.Budget(4.0, 1e-6)
+BUDGET = hb.Budget(12.0, 1e-6)
 COLUMNS = ["age", "hours", "job", "cost", "ill", "visits"]
 OPTIONS: dict[str, Any] = {
     "coordinate_descent by Laplace": hb.CoordinateDescentSolver(constants="laplace"),

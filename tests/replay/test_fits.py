@@ -9,6 +9,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
+from hullabaloo.release.planned import prepare
 from tests.replay import cases
 from tests.replay.compare import Show, told_apart
 
@@ -39,6 +40,15 @@ QUICK = [
 def test_every_estimator_and_every_solver_is_compared() -> None:
     assert {name for name, _, _ in QUICK} == set(ESTIMATORS)
     assert {solver for _, solver, _ in QUICK} == set(cases.SOLVED)
+
+
+def test_the_solver_that_is_named_is_the_one_compared() -> None:
+    """At a smaller budget names give way to the constant, and all cells would compare that."""
+    for name, solver, relation in QUICK:
+        model = cases.model(name, solver, relation)
+        encoding = model._encoding(None, None)
+        plan = prepare(model._task(encoding), encoding, cases.N if relation == "replace-one" else None).plan
+        assert solver == "auto" or plan.solver == solver.partition(" ")[0], (name, solver, relation)
 
 
 def identical(show: Show, cell: tuple[str, str, str], tmp_path: Path, among: Container[str]) -> None:

@@ -50,7 +50,8 @@ class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         self.classes_ = labels(classes_of(self).ordered)
-        self.coef_, self.intercept_ = coef, intercept
+        self.coef_ = coef
+        self.intercept_ = intercept
 
     def _meaning(self) -> str:
         classes = classes_of(self).ordered
