@@ -1,5 +1,6 @@
 """Hostile input: an exit code, a sentence, no traceback, nothing spent; and no value of a record changes any of it."""
 
+import sys
 import warnings
 from pathlib import Path
 
@@ -209,13 +210,21 @@ def test_what_a_library_warns_of_is_not_shown(run: Run, files: Path, monkeypatch
 
 
 def test_a_missing_library_is_named_with_its_command(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
-
-    monkeypatch.setattr("hullabaloo.linear_model.base.fit", fail)
-    done = run(*FIT)
-    assert done.code == 4
-    assert 'pip install "hullabaloo[parquet]"' in done.err
+    """Of the demo, of clusters and of predictions in parts, which ask for it by the one door."""
+    assert run(*FIT).code == 0
+    (files / "table.parquet").touch()
+    far = ("predict", "model.json", "table.parquet", "--out", "x", "--engine")
+    for words, module, extra in (
+        (("demo", "--out", "shown"), "statsmodels.datasets.fair", "demo"),
+        ((*far, "dask", "--address", "tcp://a:1"), "dask.dataframe", "dask"),
+        ((*far, "spark"), "pyspark.sql", "spark"),
+        (("predict", "model.json", "patients.csv", "--in-parts", "--out", "x"), "pyarrow", "parquet"),
+    ):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, module, None)
+            done = run(*words)
+        assert done.code == 4
+        assert f'pip install "hullabaloo[{extra}]"' in done.err
 
 
 def test_a_release_that_cannot_be_saved_is_rescued(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,8 +258,6 @@ def test_an_interrupt_is_no_traceback(run: Run, files: Path, monkeypatch: pytest
 def test_without_typer_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import sys
-
     from hullabaloo import cli
 
     monkeypatch.setitem(sys.modules, "hullabaloo.cli.app", None)

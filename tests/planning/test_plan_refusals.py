@@ -81,7 +81,15 @@ def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:
         assert "n = 5,000," in hb.plan(n=5_000, budget=QUICK, **given).title
 
 
-@pytest.mark.parametrize(("text", "says"), [("quantile:2", "between 0 and 1"), ("huber:x", "no number")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("quantile:2", "between 0 and 1"),
+        ("huber:x", "cannot be read"),
+        ("squared:1", "takes 0"),
+        ("huger", "none of squared"),
+    ],
+)
 def test_a_loss_of_the_command_line_says_what_is_wrong_with_it(text: str, says: str) -> None:
     with pytest.raises(HullabalooError, match=says):
         loss_from_text(text)

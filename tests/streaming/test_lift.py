@@ -16,6 +16,7 @@ from hullabaloo.geometry import (
     L2Ball,
     Polytope,
     Simplex,
+    with_intercept,
 )
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.streaming import lift as module
@@ -137,3 +138,5 @@ def test_what_cannot_be_lifted_is_refused_in_a_sentence() -> None:
         lift(np.array([[1.0, 1.0, 2.0]]), [-1.0], Simplex(1.0))
     with pytest.raises(CapabilityError, match="does not hold 0"):
         lift(PHI, PHI @ point(0), Box(1.0, 2.0))
+    with pytest.raises(CapabilityError, match="lacks a gauge"):
+        lift(PHI, PHI @ point(0), with_intercept(L1Ball(1.0), -1.0, 1.0))

@@ -33,11 +33,6 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-EXTRAS = {
-    "dask": "dask", "distributed": "dask", "jinja2": "report", "matplotlib": "report", "pandas": "demo", "psycopg": "postgres", "pyarrow": "parquet", "redis": "stream",
-    "pyspark": "spark", "statsmodels": "demo",
-}  # fmt: skip
-"""The extra of pyproject.toml that brings a library."""
 STAYS = "A charge that was made stays."
 STOPPED = f"Interrupted. {STAYS}"
 DEBUG = "HULLABALOO_DEBUG"
@@ -102,10 +97,6 @@ def described(error: Exception, words: Sequence[str] = ()) -> tuple[str, ExitCod
 
 
 def _machine(error: Exception, words: Sequence[str]) -> tuple[str, ExitCode, str]:
-    library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
-    if library in EXTRAS:
-        command = f'pip install "hullabaloo[{EXTRAS[library]}]"'
-        return "MissingLibrary", ExitCode.MACHINE, f"This needs the library {library}. Install it with: {command}"
     if isinstance(error, OSError) and error.errno:
         place = _place(str(error.filename or ""), words)
         return "Machine", ExitCode.MACHINE, f"The machine refused: {os.strerror(error.errno)}{place}. {STAYS}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import hullabaloo as hb
 from hullabaloo.cli import options
-from hullabaloo.errors import BudgetError, InvalidParameter, passwords_in
+from hullabaloo.errors import BudgetError, InvalidParameter, library, passwords_in
 
 if TYPE_CHECKING:
     from hullabaloo.data.scan import ScannedTable
@@ -213,20 +213,16 @@ def table(
 
 
 def _frame(engine: str, place: str, address: str | None) -> Any:
+    module = library("dask.dataframe" if engine == "dask" else "pyspark.sql", f"hullabaloo[{engine}]", "A cluster")
     try:
         if engine == "dask":
-            from dask import dataframe
-
-            return dataframe.read_parquet(place, dtype_backend="pyarrow")
-        from pyspark.sql import SparkSession
-
+            return module.read_parquet(place, dtype_backend="pyarrow")
         if master := re.fullmatch(r"spark://([^,]+):(\d+)", address or ""):  # Spark itself tries for two minutes
             socket.create_connection((master[1], int(master[2])), timeout=10.0).close()
         name = "spark.remote" if address and address.startswith("sc://") else "spark.master"
-        builder = SparkSession.builder if address is None else SparkSession.builder.config(name, address)
+        builder = module.SparkSession.builder
+        builder = builder if address is None else builder.config(name, address)
         return builder.getOrCreate().read.parquet(place)
-    except ModuleNotFoundError:
-        raise
     except Exception as error:  # reason: it may quote the table
         failed = type(error).__name__
     raise InvalidParameter(

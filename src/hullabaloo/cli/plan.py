@@ -1,6 +1,7 @@
 """`hullabaloo plan`, `price` and `audit`: what can be said of a fit from public facts. Nobody's records are read and nothing is spent."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,12 +18,6 @@ from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.losses import AnyLoss
-
-LOSSES = {
-    "squared": ("Squared", None), "logistic": ("Logistic", None), "hinge": ("SmoothedHinge", "0.5"), "huber": ("Huber", "0.5"),
-    "poisson": ("Poisson", None), "quantile": ("Pinball", "0.5"), "multinomial": ("MultinomialLogistic", None),
-}  # fmt: skip
-"""The losses by their words; a number after a colon is their parameter, whose usual value stands here."""
 
 
 @command
@@ -194,17 +189,12 @@ def expected(when: str, head: list[str], lines: list[Any]) -> list[Any]:
 
 
 def loss_from_text(text: str) -> "AnyLoss":
-    """The loss of a command line, such as `squared` or `huber:0.5`."""
-    word, _, number = text.partition(":")
-    if word not in LOSSES:
-        raise InvalidParameter(f"{text!r} is no loss; write {', '.join(LOSSES)}, parameters after a colon (huber:0.5).")
-    name, usual = LOSSES[word]
-    if number and usual is None:
-        raise InvalidParameter(f"The loss {word!r} has no parameter, but {number!r} was given. Write {word!r} alone.")
-    try:
-        given = [] if usual is None else [float(number or usual)]
-    except ValueError:
-        raise InvalidParameter(
-            f"The loss {text!r} has {number!r} after the colon, which is no number. Write for example '{word}:0.5'."
-        ) from None
-    return getattr(hb, name)(*given)  # type: ignore[no-any-return]
+    """The loss of a command line, such as `squared` or `huber:0.5`; a parameter that is left out is 0.5."""
+    from hullabaloo.geometry.serialise import from_text, numbers
+
+    words: dict[str, Callable[[str], AnyLoss]] = {
+        "squared": numbers(hb.Squared, 0), "logistic": numbers(hb.Logistic, 0), "hinge": numbers(hb.SmoothedHinge, 0, 1),
+        "huber": lambda rest: numbers(hb.Huber, 1)(rest or "0.5"), "poisson": numbers(hb.Poisson, 0),
+        "quantile": numbers(hb.Pinball, 0, 1), "multinomial": numbers(hb.MultinomialLogistic, 0),
+    }  # fmt: skip
+    return from_text(words, text, "loss", "squared, quantile:0.5 or huber:0.5")

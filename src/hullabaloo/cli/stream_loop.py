@@ -21,7 +21,7 @@ from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from hullabaloo.cli.options import FileOptions
-    from hullabaloo.data.sources import Mark, StreamSource
+    from hullabaloo.data.sources import StreamSource
 
 _PASSING = {"library_version", "version", "made"}  # of a model file, what says when and by whom it was written
 POSITION = "{position}"
@@ -65,14 +65,11 @@ def feed(
     The stream is open. A batch ends where a model is released, so the model is written before the next record is read: a run that was
     killed in between finds the last release in its state and writes it first.
     """
-    released, start, older = stream.released_at_, stream.position_, older_place(files.state)
-    mark = stream._live().mark
-    if mark is None and older is not None:
-        mark = older_mark(older, start)
+    released, start, mark = stream.released_at_, stream.position_, stream._live().mark
     unproved = not files.continues if mark is None else mark.unproved
     if start and not source.can_wait and unproved:
         print(UNPROVED.format(start), file=sys.stderr, flush=True)
-    taken, schedule = False, stream._schedule
+    schedule = stream._schedule
 
     def cut(position: int) -> int:  # the next release, or the horizon after the last of them
         done = schedule.completed(position)
@@ -86,13 +83,10 @@ def feed(
         for batch in source.batches(start, mark, cut=cut, stop=stop, continues=files.continues):
             stream._live().reading(batch.mark)
             stream.partial_fit(batch.table, target)
-            taken = True
             if stream.released_at_ != released:
                 released = stream.released_at_
                 model = stream.model_at()
                 print(say(model, models.write(model), schedule.horizon), flush=True)
-    if taken and older is not None:
-        older.unlink()  # the state says it now
 
 
 def line(model: Any, path: Path | None, horizon: int | None) -> str:
@@ -225,21 +219,3 @@ def _lasting(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _lasting(one) for key, one in value.items() if key not in _PASSING}
     return [_lasting(one) for one in value] if isinstance(value, list) else value
-
-
-def older_place(state: Path | None) -> Path | None:
-    """The file in which versions before this one kept the place in the source, beside the state; None where there is none."""
-    path = None if state is None else state.with_name(f"{state.name}.place")
-    return path if path is not None and path.is_file() else None
-
-
-def older_mark(path: Path, position: int) -> "Mark | None":
-    """The furthest mark in such a file that is not beyond a position; None where there is none, or none that can be read."""
-    from hullabaloo.data.sources import Mark
-
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        marks = [Mark(int(one["position"]), dict(one["place"])) for one in found]
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return None
-    return max((one for one in marks if one.position <= position), key=lambda one: one.position, default=None)

@@ -188,10 +188,7 @@ def _read(arrays: Mapping[str, Array]) -> Any:
         return arrays["X"]
     from scipy.sparse import csr_array
 
-    if "cells" in arrays:
-        return csr_array(arrays["cells"])
-    rows, columns = map(int, arrays["shape"])  # as older versions wrote it
-    return csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(rows, columns))
+    return csr_array(arrays["cells"])
 
 
 def corrects(fit: PlannedFit) -> bool:

@@ -13,9 +13,10 @@ from hullabaloo.erm.optimise import Reach
 from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require, require_within
+from hullabaloo.geometry.intercept import without_free
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
 from hullabaloo.privacy import Neighbours
-from hullabaloo.quadratic.order_faces import elastic_weights, without_free
+from hullabaloo.quadratic.order_faces import elastic_weights
 
 MARGIN = 8
 """Where the number of rows is private, tables of up to this many times the declared number are reckoned with; statements say so."""

@@ -12,6 +12,7 @@ from hullabaloo.data.source import Rows
 from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
 from hullabaloo.erm.shape import Shape
 from hullabaloo.erm.smooth_kernels import along, slopes
+from hullabaloo.geometry.kernels import two_product
 from hullabaloo.losses import Loss, VectorLoss, clipped_at
 
 _BLOCK = 1 << 12
@@ -122,7 +123,7 @@ class ScalarObjective(Objective):
             else:
                 sparse_doubled(X.data, X.indices, X.indptr, *about, *tail)
             total, rest = doubled_sum(total, rest, block, block_rest)
-        total, rest = doubled_sum(total, rest, *doubled_product(self.squares, theta))
+        total, rest = doubled_sum(total, rest, *two_product(self.squares, theta))
         total, rest = doubled_sum(total, rest, self.squares * low, np.zeros_like(low))
         return doubled_sum(total, rest, self.linear, np.zeros_like(low))
 
@@ -208,19 +209,6 @@ def doubled_sum(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, 
     low = ((a - (s - t)) + (b - t)) + (a_low + b_low)
     high = s + low
     return high, low - (high - s)
-
-
-def doubled_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """The product of two arrays of doubles as doubled numbers."""
-
-    def halves(x: Array) -> tuple[Array, Array]:
-        c = 134217729.0 * x
-        high = c - (c - x)
-        return high, x - high
-
-    product = a * b
-    (a_high, a_rest), (b_high, b_rest) = halves(a), halves(b)
-    return product, a_rest * b_rest - (((product - a_high * b_high) - a_rest * b_high) - a_high * b_rest)
 
 
 def euclidean(v: Array) -> float:

@@ -198,6 +198,15 @@ class PenaltyWithFreeIntercept(Written, Penalty):
         return np.append(self.penalty.prox(head, step) if head.size else head, v[-self.columns :])
 
 
+def without_free(penalty: Penalty) -> tuple[Penalty, int]:
+    """The penalty of the coordinates that it is about, and how many last ones are free of it."""
+    free = 0
+    while isinstance(penalty, PenaltyWithFreeIntercept):
+        free += penalty.columns
+        penalty = penalty.penalty
+    return penalty, free
+
+
 def intercept_number(columns: int) -> int:
     """Give the number of intercepts, a whole number of at least 1."""
     said = f"The number of intercepts must be at least 1, but it is {columns!r}; give one a target."

@@ -11,7 +11,7 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet
 from hullabaloo.geometry.box import Box
 from hullabaloo.geometry.checks import Vector
-from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept
+from hullabaloo.geometry.intercept import WithIntercept, without_free
 from hullabaloo.geometry.penalty import HasElasticForm, Penalty
 
 
@@ -99,9 +99,7 @@ def separable_form(penalty: Penalty, constraint: ConvexSet | None, p: int) -> Se
         CapabilityError: the penalty or the set ties coordinates together.
         InvalidParameter: a box of another number of coordinates.
     """
-    free = 0
-    while isinstance(penalty, PenaltyWithFreeIntercept):
-        free, penalty = free + penalty.columns, penalty.penalty
+    penalty, free = without_free(penalty)
     own = None
     kinks, curvatures = np.zeros(p), np.zeros(p)
     if isinstance(penalty, HasElasticForm):

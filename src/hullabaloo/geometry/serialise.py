@@ -52,7 +52,7 @@ def set_function_from_text(text: str) -> SetFunction:
     >>> set_function_from_text("top;3")
     BoundedCardinality(bound=3)
     """
-    return _parsed(_WORDS, text, "set function", "intervals, cover;0-2;2,3, top;3 or grid;8,8", ";")
+    return from_text(_WORDS, text, "set function", "intervals, cover;0-2;2,3, top;3 or grid;8,8", ";")
 
 
 def columns_from_text(text: str) -> list[int]:
@@ -75,7 +75,7 @@ _ELASTIC = penalty.NoPenalty, penalty.L1Penalty, penalty.SquaredL2Penalty, penal
 PENALTIES = table(*_ELASTIC, penalty.GroupPenalty, penalty.NuclearPenalty, SubmodularPenalty)
 
 
-def _numbers(kind: type[T], *counts: int) -> Callable[[str], T]:
+def numbers(kind: type[T], *counts: int) -> Callable[[str], T]:
     """Read a comma-separated list of so many numbers, the arguments of `kind`; whole ones are given as such."""
 
     def read(rest: str) -> T:
@@ -132,24 +132,24 @@ class _Count(ValueError):
 
 
 _SET_WORDS: dict[str, Callable[[str], ConvexSet]] = {
-    "l1": _numbers(L1Ball, 1),
-    "l2": _numbers(L2Ball, 1),
-    "lp": _numbers(LpBall, 2),
-    "box": _numbers(Box, 2),
-    "simplex": _numbers(Simplex, 0, 1),
+    "l1": numbers(L1Ball, 1),
+    "l2": numbers(L2Ball, 1),
+    "lp": numbers(LpBall, 2),
+    "box": numbers(Box, 2),
+    "simplex": numbers(Simplex, 0, 1),
     "polytope": _points,
     "group": _sized(GroupBall, _groups),
-    "elastic": _numbers(ElasticBall, 2),
-    "nuclear": _numbers(NuclearBall, 2),
+    "elastic": numbers(ElasticBall, 2),
+    "nuclear": numbers(NuclearBall, 2),
     "structure": _sized(SubmodularBall, set_function_from_text),
 }
 _PENALTY_WORDS: dict[str, Callable[[str], penalty.Penalty]] = {
-    "none": _numbers(penalty.NoPenalty, 0),
-    "l1": _numbers(penalty.L1Penalty, 1),
-    "l2": _numbers(penalty.SquaredL2Penalty, 1),
-    "elastic": _numbers(penalty.ElasticNetPenalty, 2),
+    "none": numbers(penalty.NoPenalty, 0),
+    "l1": numbers(penalty.L1Penalty, 1),
+    "l2": numbers(penalty.SquaredL2Penalty, 1),
+    "elastic": numbers(penalty.ElasticNetPenalty, 2),
     "group": _sized(penalty.GroupPenalty, _groups),
-    "nuclear": _numbers(penalty.NuclearPenalty, 2),
+    "nuclear": numbers(penalty.NuclearPenalty, 2),
     "structure": _sized(SubmodularPenalty, set_function_from_text),
 }
 
@@ -183,7 +183,7 @@ def set_from_text(text: str) -> ConvexSet:
     >>> set_from_text("group:1.5;0-2;3,5;4")
     GroupBall(groups=((0, 1, 2), (3, 5), (4,)), radius=1.5)
     """
-    return _parsed(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1, simplex, group:1;0-2;3,4 or structure:1;intervals")
+    return from_text(_SET_WORDS, text, "set", "l1:2, l2:1, box:-1,1, simplex, group:1;0-2;3,4 or structure:1;intervals")
 
 
 def penalty_from_text(text: str) -> penalty.Penalty:
@@ -196,15 +196,16 @@ def penalty_from_text(text: str) -> penalty.Penalty:
     >>> penalty_from_text("l2:0.1")
     SquaredL2Penalty(strength=0.1)
     """
-    return _parsed(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1, elastic:0.1,0.5 or group:0.1;0-2;3,4")
+    return from_text(_PENALTY_WORDS, text, "penalty", "none, l1:0.1, l2:0.1, elastic:0.1,0.5 or group:0.1;0-2;3,4")
 
 
-def _parsed(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str, end: str = ":") -> T:
+def from_text(words: Mapping[str, Callable[[str], T]], text: str, what: str, examples: str, end: str = ":") -> T:
+    """What a word of a command line names, made of the text behind it by `words`; `InvalidParameter` says how it is written."""
     word, _, rest = text.strip().partition(end)
     if word not in words:
         known = ", ".join(words)
         raise InvalidParameter(f"{text!r} names no {what}, as {word!r} is none of {known}; write {examples}.")
-    examples = _EXAMPLES.get(word, f"{word}{end}2")
+    examples = _EXAMPLES.get(word, examples)
     try:
         return words[word](rest)
     except InvalidParameter:

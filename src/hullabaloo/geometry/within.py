@@ -9,7 +9,7 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry.base import ConvexSet, Projectable
 from hullabaloo.geometry.box import Box, Simplex
 from hullabaloo.geometry.checks import Vector
-from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept
+from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, without_free
 from hullabaloo.geometry.norm_balls import L1Ball, L2Ball
 from hullabaloo.geometry.penalty import GroupPenalty, HasElasticForm, NoPenalty, NuclearPenalty, Penalty
 from hullabaloo.geometry.separable import SeparablePenalty
@@ -24,11 +24,11 @@ def prox_within(penalty: Penalty, body: Any, v: Vector, step: float) -> Vector:
     norm, on an l2 ball: the multiplier adds a square, and the prox of a function that is homogeneous only scales with it. Of the l1 norm, on its own
     ball: the multiplier adds to the threshold; on the simplex the norm is constant.
     """
+    penalty, _ = without_free(penalty)
     if isinstance(body, WithIntercept):
         head, last = v[: -body.columns], v[-body.columns :]
         ends = np.clip(last, body.lower, body.upper)
-        return np.append(prox_within(_slopes(penalty), body.body, head, step) if head.size else head, ends)
-    penalty = _slopes(penalty)
+        return np.append(prox_within(penalty, body.body, head, step) if head.size else head, ends)
     if isinstance(body, Simplex) and isinstance(penalty, HasElasticForm):
         v = v / (1.0 + step * penalty.elastic_weights(v.size)[1])
     elif not isinstance(penalty, NoPenalty):
@@ -42,10 +42,11 @@ def require_within(penalty: Penalty, body: ConvexSet | Projectable | None, slope
     Raises:
         CapabilityError: as above.
     """
-    if body is None or not slopes or _known(_slopes(penalty), _slopes_of(body), slopes):
+    (penalty, _), inner = without_free(penalty), body.body if isinstance(body, WithIntercept) else body
+    if body is None or not slopes or _known(penalty, inner, slopes):
         return
     raise CapabilityError(
-        f"{who} was asked for the set {body!r} and the penalty {_slopes(penalty)!r} together, and how a step comes back to both is not known. A "
+        f"{who} was asked for the set {body!r} and the penalty {penalty!r} together, and how a step comes back to both is not known. A "
         "squared l2 penalty goes with every set, a penalty of single coefficients with a Box, a norm with an L2Ball, the l1 norm with an L1Ball. "
         "Use one of these, or keep one of the two."
     )
@@ -66,17 +67,6 @@ def beside(weights: Vector, body: Any) -> Penalty:
     if isinstance(body, WithIntercept):
         return PenaltyWithFreeIntercept(Kinks(weights[: -body.columns]), body.columns)
     return Kinks(weights)
-
-
-def _slopes_of(body: Any) -> Any:
-    return body.body if isinstance(body, WithIntercept) else body
-
-
-def _slopes(penalty: Penalty) -> Penalty:
-    """The penalty without its free intercepts."""
-    while isinstance(penalty, PenaltyWithFreeIntercept):
-        penalty = penalty.penalty
-    return penalty
 
 
 @dataclass(frozen=True, slots=True, eq=False)

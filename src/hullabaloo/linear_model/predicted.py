@@ -9,7 +9,7 @@ from typing import Any
 
 from hullabaloo.data import UNNAMED, feature_columns, names_of, role_columns, table_of
 from hullabaloo.data.scan import ScannedTable, scan
-from hullabaloo.errors import InvalidParameter, SchemaError
+from hullabaloo.errors import InvalidParameter, SchemaError, library
 from hullabaloo.release.parameters import found
 
 _KEPT = re.compile("(u?int(8|16|32|64)|float(32|64)?|double|bool|date32|string)", re.IGNORECASE)
@@ -99,8 +99,7 @@ def _batches(
     table: ScannedTable, work: Any, read: Sequence[str] | None, keep: Sequence[str], made: dict[str, Any]
 ) -> Any:
     """A reader of the kept columns and the predicted ones, a batch for each part."""
-    import pyarrow as pa
-
+    pa = library("pyarrow", "hullabaloo[parquet]", "Predictions in parts")
     words = [table.schema.types[table.schema.named(name)[0]].lower() for name in keep]
     types = [pa.type_for_alias(word) if _KEPT.fullmatch(word) else pa.string() for word in words]
     schema = pa.schema([*zip(keep, types, strict=True), *((name, pa.array(one).type) for name, one in made.items())])

@@ -55,8 +55,6 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
     if not isinstance(written.get("name"), str):
         raise InvalidParameter(f"A solver is written as its name, or name and options, but {dict(written)!r} was read.")
     options = {option: value for option, value in written.items() if option != "name"}
-    if written["name"] == "with_moments" and "solver" in options:  # of versions in which inference was a solver
-        return solver_from_dict(options["solver"])
     if options.get("curvatures") == "chosen":  # of versions in which greedy coordinate descent had another way, too
         del options["curvatures"]
     kind = type(solver_named(written["name"]))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from hullabaloo.codec import table
+from hullabaloo.codec import made, table
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import bounded_range, noise_events
 from hullabaloo.privacy._rounding import as_count, float_at_most, golden, padded, root_at_least, sum_at_least
@@ -165,9 +165,10 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
     """Read what `Event.to_dict` wrote; every float comes back bit for bit, also through JSON."""
     if not isinstance(state, Mapping):
         raise InvalidParameter(f"An event was read as {state!r}, no dictionary with a kind; it cannot be priced.")
-    if state.get("kind") != ComposedEvent.kind:
-        return _atom_from_dict(state)
-    parts = state.get("parts")
+    return made({**ATOMS, ComposedEvent.kind: _composed}, state, "privacy event")
+
+
+def _composed(parts: object) -> ComposedEvent:
     if not isinstance(parts, list) or not all(
         isinstance(part, Mapping) and {*part} == {"event", "count"} for part in parts
     ):
@@ -175,25 +176,10 @@ def event_from_dict(state: Mapping[str, Any]) -> Event:
     return ComposedEvent(tuple((event_from_dict(part["event"]), part["count"]) for part in parts))
 
 
-ATOMS: dict[str, type[Event]] = table(
+ATOMS: Mapping[str, Callable[..., Event]] = table(
     *(noise_events.GaussianEvent, noise_events.LaplaceEvent, noise_events.NotPrivateEvent),
     *(noise_events.SelectionEvent, noise_events.PermuteAndFlipEvent, ObjectivePerturbationEvent, TunedEvent),
 )
-
-
-def _atom_from_dict(state: Mapping[str, Any]) -> Event:
-    """Read an event that is not a composition; fail on an unknown kind or a wrong field."""
-    rest = {name: value for name, value in state.items() if name != "kind"}
-    cls = ATOMS.get(str(state.get("kind")))
-    if cls is None:
-        raise InvalidParameter(
-            f"An event of kind {state.get('kind')!r} was read, and this version of the library prices only {sorted(ATOMS)} and "
-            "'composed'. An unknown event cannot be priced, so it is not skipped: read it with the version that wrote it."
-        )
-    try:
-        return cls(**rest)
-    except TypeError:
-        raise InvalidParameter(f"An event of kind {cls.kind!r} was read with the fields {sorted(rest)}.") from None
 
 
 def _atoms(event: Event) -> tuple[tuple[Event, int], ...]:

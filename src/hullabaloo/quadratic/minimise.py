@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.intercept import without_free
 from hullabaloo.geometry.within import beside
 from hullabaloo.quadratic.active_faces import minimise
 from hullabaloo.quadratic.linear_system import Array, Quadratic, Spectrum, cholesky, factorise, solve, solve_on_ball
-from hullabaloo.quadratic.order_faces import OnOrders, elastic_weights, plainer, without_free
+from hullabaloo.quadratic.order_faces import OnOrders, elastic_weights, plainer
 from hullabaloo.quadratic.shapes import OnSet, Shape, WithPenalty, WithWeights
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo import geometry
+from hullabaloo.geometry.intercept import without_free
 from hullabaloo.quadratic.linear_system import Array, FaceSystem, Quadratic
 from hullabaloo.quadratic.shapes import Shape, accelerated, search
 
@@ -143,15 +144,6 @@ def plainer(added: Any) -> Any:
     if isinstance(added, geometry.SubmodularPenalty) and isinstance(added.function, geometry.Cardinality):
         return geometry.L1Penalty(added.strength)
     return added
-
-
-def without_free(penalty: geometry.Penalty) -> tuple[geometry.Penalty, int]:
-    """The penalty of the coordinates that it is about, and how many last ones are free of it."""
-    free = 0
-    while isinstance(penalty, geometry.PenaltyWithFreeIntercept):
-        free += penalty.columns
-        penalty = penalty.penalty
-    return penalty, free
 
 
 def elastic_weights(penalty: geometry.Penalty, p: int) -> tuple[Array, Array] | None:

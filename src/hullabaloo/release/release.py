@@ -61,15 +61,6 @@ TIERS = {
     2: "exact sums with noise, and beyond them choices, certified minimisers, scores, searches or streams",
 }
 """What the proof of a release rests on, by tier."""
-FORMERLY = {
-    "scales": "norm_histogram",
-    "spread": "covariance",
-    "step": "centred_gradient",
-    "partial": "coordinate_gradient",
-    "minimizer": "output_perturbation",
-    "perturbed_minimizer": "objective_perturbation",
-}
-"""Names of queries in releases of versions before 0.1, and what they are called now."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -371,7 +362,8 @@ class Release:
 
 
 def _renamed(query: Any) -> Any:
-    """A query as it was written down, by its name of today."""
-    if isinstance(query, Mapping) and query.get("name") in FORMERLY:
-        return {**query, "name": FORMERLY[query["name"]]}
+    """A query as it was written down, by its name of today; versions before 0.1 wrote the label of its key."""
+    today = {kind.key_label: name for name, kind in QUERIES.items()}
+    if isinstance(query, Mapping) and query.get("name") in today:
+        return {**query, "name": today[query["name"]]}
     return query

@@ -52,7 +52,7 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
 
     Raises:
         InvalidParameter: no multiple of C reaches ϑ.
-        CapabilityError: C can neither be listed by vertices nor projected onto, or does not hold 0.
+        CapabilityError: C has no gauge, can neither be listed by vertices nor projected onto, or does not hold 0.
 
     Example:
         >>> lift([[1.0, 2.0]], [2.0], L1Ball(1.0)).theta
@@ -64,9 +64,11 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
     m, p = phi.shape
     if not aim.any():
         return Lifted(np.zeros(p), 0.0, 0.0)
+    require(body, [HasGauge], "Lifting a sketched model")
+    assert isinstance(body, HasGauge)
     if m >= p or isinstance(body, L2Ball):
         theta = _nearest(phi, aim) if m >= p else phi.T @ np.linalg.solve(phi @ phi.T, aim)
-        gauge = _gauge(body, theta)
+        gauge = body.gauge(theta)
         return Lifted(theta, gauge, gauge if m >= p else gauge * (1.0 - 1e-9))
     if isinstance(body, Polytope):
         weights, least = _least_weights(phi @ body.vertices.T, aim)
@@ -119,19 +121,6 @@ def _nearest(matrix: Array, aim: Array) -> Array:
     return np.asarray(np.linalg.lstsq(matrix, aim, rcond=None)[0], dtype=np.float64)
 
 
-def _gauge(body: ConvexSet, theta: Array) -> float:
-    """‖θ‖_C, by bisection where the set has no closed form; C holds 0."""
-    if isinstance(body, HasGauge):
-        return body.gauge(theta)
-    low, high = 0.0, 1.0
-    while not body.contains(theta / high, 0.0) and high < 1e12:
-        low, high = high, 2.0 * high
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if middle > 0.0 and body.contains(theta / middle, 0.0) else (middle, high)
-    return high
-
-
 def _least_weights(images: Array, aim: Array) -> tuple[Array, float]:
     """argmin Σw over w ≥ 0 with Σ w_i images_i = ϑ, by linear programming, and a lower bound of Σw from its dual."""
     from scipy.optimize import linprog
@@ -175,7 +164,7 @@ def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
     theta = theta + phi.T @ np.linalg.solve(phi @ phi.T, rho)
     if float(np.linalg.norm(aim - phi @ theta)) > 1e-6 * size or not least > 0.0:
         raise InvalidParameter(_OUT_OF_REACH)
-    return Lifted(theta, _gauge(body, theta), least)
+    return Lifted(theta, body.gauge(theta), least)
 
 
 def _accelerated(

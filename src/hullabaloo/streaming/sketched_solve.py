@@ -140,7 +140,7 @@ def _slopes(sketch: Sketch, gram: Array, cross: Array, body: ConvexSet, share: f
     if not is_least(matrix, theta, cross - gram @ seen, body):
         try:
             lifted = lift(matrix, seen, body)
-        except CapabilityError:  # a set without 0 has no gauge: any minimiser is as good
+        except CapabilityError:  # no gauge, as of a set without 0: any minimiser in C is as good
             return theta
         theta = lifted.theta if lifted.gauge <= 1.0 + 1e-9 else theta
     return share * theta

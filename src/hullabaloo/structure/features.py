@@ -39,10 +39,7 @@ class Features:
             numbers = tuple(range(width))
             return Features(names if names is not None else numbers, tuple((j,) for j in numbers), width, numbers)
         assert names is not None
-        made: list[tuple[str, tuple[int, ...]]] = [
-            (n.feature, (n.column, n.indicator) if n.indicator >= 0 else (n.column,)) for n in layout.numeric
-        ]
-        made += [(g.feature, (*g.columns, g.missing) if g.missing >= 0 else g.columns) for g in layout.onehot]
+        made = [(one.feature, one.places) for one in layout.features]
         kept = sorted(((name, block) for name, block in made if block), key=lambda pair: pair[1])
         crossed = [("*".join(products.features), products.columns) for products in layout.products]
         both = [*kept, *((name, block) for name, block in crossed if block)]

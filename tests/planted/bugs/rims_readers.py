@@ -202,16 +202,6 @@ READERS = (
         ),
     ),
     Bug(
-        "blocks beyond the last",
-        "The number of a block is multiplied without a look at it, so that one far outside wraps around into the table.",
-        "data.readers.sparse",
-        old="        left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside",
-        new="        left = block * width",
-        caught_by=(
-            "tests/data/test_sparse_indices.py::test_blocks_and_diagonals_outside_the_table_are_absent[bsr_array]",
-        ),
-    ),
-    Bug(
         "pointers believed",
         "The pointers of a sparse table may end beyond its last entry, and what lies in memory there becomes a record.",
         "data.readers.sparse",

@@ -17,6 +17,7 @@ import numpy as np
 
 import hullabaloo as hb
 from hullabaloo.data.saving import write_whole
+from hullabaloo.errors import library
 
 if TYPE_CHECKING:
     from hullabaloo.linear_model.base import PrivateLinearModel
@@ -47,9 +48,7 @@ def domain() -> str:
 
 def load() -> Any:
     """The survey as a pandas dataframe: the eight features, and whether there was an affair."""
-    from statsmodels.datasets import fair
-
-    raw = fair.load_pandas().data
+    raw = library("statsmodels.datasets.fair", "hullabaloo[demo]", "The demo").load_pandas().data
     survey = raw[list(LABELS)].copy()
     survey[TARGET] = (raw["affairs"] > 0).astype(int)
     return survey

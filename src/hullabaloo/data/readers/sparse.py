@@ -13,17 +13,16 @@ are records: a row number, a column number, a value. They never raise.
 - Entries of one cell are summed, in the order in which the container stores those of this record.
 - An entry whose value sums to 0 is as good as none, so that how a container stores zeros cannot be seen.
 
-The formats are a closed list: what each stores is told as entries by row.
+The formats are a closed list, those that consist of flat arrays: what each stores is told as entries by row.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.data.numbers import number_of
 from hullabaloo.data.table import NUMBER, REFUSED, Table, TableSchema
 from hullabaloo.errors import SchemaError
 
@@ -35,9 +34,6 @@ Entries = tuple[Values, NDArray[Any], Whole]
 Opened = tuple[np.dtype[Any], Callable[[], Entries]]
 """The declared type, and what reads the entries: not before a charge, and never raising."""
 
-_ITEMS: type[Any] = type({}.items())
-_FORMATS = "csr, csc, coo, bsr, dia, lil or dok"
-
 
 def reader(matrix: Any) -> tuple[Shape, np.dtype[Any], Callable[[], Entries]]:
     """The shape and type of a sparse matrix, and what reads its entries.
@@ -47,12 +43,13 @@ def reader(matrix: Any) -> tuple[Shape, np.dtype[Any], Callable[[], Entries]]:
     """
     from scipy import sparse
 
-    openers = {"csr": _csr, "csc": _csc, "coo": _coo, "bsr": _bsr, "dia": _dia, "lil": _lil, "dok": _dok}
+    openers = {"csr": _csr, "csc": _csc, "coo": _coo}
     kinds = {getattr(sparse, f"{name}_{form}"): name for name in openers for form in ("array", "matrix")}
     name = kinds.get(type(matrix))  # exactly: a class of somebody's own may mean anything by its parts
     if name is None:
         raise SchemaError(
-            f"A table of type {type(matrix).__name__} was passed, which is no sparse matrix whose parts are known. Pass one of scipy.sparse in the format {_FORMATS}."
+            f"A table of type {type(matrix).__name__} was passed, which is no sparse matrix whose parts are known. Pass one of scipy.sparse in the format "
+            "csr, csc or coo, such as matrix.tocsr()."
         )
     shape = tuple(matrix.shape)
     if len(shape) != 2:
@@ -78,19 +75,18 @@ def _size(number: Any, name: str) -> int:
     return found
 
 
-def _array(value: Any, name: str, what: str, dimensions: int = 1, kinds: str = "") -> NDArray[Any]:
-    if not isinstance(value, np.ndarray) or value.ndim != dimensions or (kinds and value.dtype.kind not in kinds):
-        numbers = "whole numbers" if kinds == "iu" else "lists" if kinds == "O" else "values"
-        raise _broken(name, f"`{what}` is no array of {numbers} in {dimensions} dimension(s)")
+def _array(value: Any, name: str, what: str, kinds: str = "") -> NDArray[Any]:
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or (kinds and value.dtype.kind not in kinds):
+        raise _broken(name, f"`{what}` is no array of {'whole numbers' if kinds else 'values'} in one dimension")
     return np.asarray(value)
 
 
-def _compressed(matrix: Any, name: str, lines: int, dimensions: int = 1) -> tuple[NDArray[Any], NDArray[Any], Whole]:
+def _compressed(matrix: Any, name: str, lines: int) -> tuple[NDArray[Any], NDArray[Any], Whole]:
     """Values, their places, and where each line's begin: a copy, so that what was checked is what is used."""
-    data = _array(matrix.data, name, "data", dimensions)
-    indices = _array(matrix.indices, name, "indices", kinds="iu")
+    data = _array(matrix.data, name, "data")
+    indices = _array(matrix.indices, name, "indices", "iu")
     size = _paired(name, len(data), indices.size)
-    found = np.array(_array(matrix.indptr, name, "indptr", kinds="iu"), dtype=np.int64)
+    found = np.array(_array(matrix.indptr, name, "indptr", "iu"), dtype=np.int64)
     if found.size != lines + 1:
         raise _broken(name, "`indptr` has not one pointer for each line and one more")
     if found[0] != 0 or (np.diff(found) < 0).any():
@@ -116,19 +112,13 @@ def _wholes(places: NDArray[Any]) -> Whole:
     return np.ascontiguousarray(places.ravel(), dtype=np.int64)
 
 
-def _declared(matrix: Any, name: str) -> np.dtype[Any]:
-    if not isinstance(matrix.dtype, np.dtype):
-        raise _broken(name, "`dtype` is no type of NumPy's")
-    return matrix.dtype
-
-
 def _by_rows(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n: int) -> Entries:
-    """Entries of the values' shape that are told by row and column, by row, in their order; those of no row are absent."""
+    """Entries that are told by row and column, by row, in their order; those of no row are absent."""
     from hullabaloo.data.readers.sparse_kernels import by_rows
 
     numbers, starts = _floats(values), np.zeros(n + 1, dtype=np.int64)
     kept, places = np.empty_like(numbers), np.empty(numbers.size, dtype=np.int64)
-    of_row, of_column = (_wholes(np.broadcast_to(one, values.shape)) for one in (rows, columns))
+    of_row, of_column = _wholes(rows), _wholes(columns)
     by_rows(of_row, of_column, numbers, starts, kept, places)
     return kept, places, starts
 
@@ -153,86 +143,9 @@ def _coo(matrix: Any, n: int, p: int) -> Opened:
     data, coordinates = _array(matrix.data, "coo", "data"), matrix.coords
     if not isinstance(coordinates, tuple) or len(coordinates) != 2:
         raise _broken("coo", "`coords` is no pair of arrays")
-    rows, columns = (_array(part, "coo", "coords", kinds="iu") for part in coordinates)
+    rows, columns = (_array(part, "coo", "coords", "iu") for part in coordinates)
     _paired("coo", data.size, rows.size, columns.size)
     return data.dtype, lambda: _by_rows(rows, columns, data, n)
-
-
-def _bsr(matrix: Any, n: int, p: int) -> Opened:
-    _, height, width = _array(matrix.data, "bsr", "data", dimensions=3).shape
-    if not (height and width) or n % height or p % width:
-        raise _broken("bsr", "the table is not a whole number of blocks high and wide")
-    data, indices, starts = _compressed(matrix, "bsr", n // height, dimensions=3)
-
-    def read() -> Entries:
-        size = starts[-1]
-        block, line = _wholes(indices[:size]), np.repeat(np.arange(n // height), np.diff(starts))
-        left = np.where((block >= 0) & (block < p // width), block, -1) * width  # a block of no column is outside
-        rows = (line * height)[:, None, None] + np.arange(height)[None, :, None]
-        return _by_rows(rows, left[:, None, None] + np.arange(width)[None, None, :], data[:size], n)
-
-    return data.dtype, read
-
-
-def _dia(matrix: Any, n: int, p: int) -> Opened:
-    data = _array(matrix.data, "dia", "data", dimensions=2)
-    offsets = _array(matrix.offsets, "dia", "offsets", kinds="iu")
-    _paired("dia", data.shape[0], offsets.size)
-
-    def read() -> Entries:
-        columns = np.arange(data.shape[1])
-        return _by_rows(columns[None, :] - _wholes(offsets)[:, None], columns, data, n)
-
-    return data.dtype, read
-
-
-def _lil(matrix: Any, n: int, p: int) -> Opened:
-    places, values = (_array(part, "lil", "rows", kinds="O") for part in (matrix.rows, matrix.data))
-    _paired("lil", n, places.size, values.size)
-
-    def read() -> Entries:
-        lines = enumerate(zip(places.tolist(), values.tolist(), strict=True))
-        return _listed(((row, *one) for row, line in lines for one in _line(*line)), n)
-
-    return _declared(matrix, "lil"), read
-
-
-def _line(places: Any, values: Any) -> list[tuple[Any, Any]]:
-    """The entries of a record; those that lack a place or a value are absent, and all of one that is no list."""
-    if not (type(places) is list and type(values) is list):
-        return []
-    return list(zip(places, values, strict=False))
-
-
-def _dok(matrix: Any, n: int, p: int) -> Opened:
-    entries: Any = matrix.items()
-    if type(entries) is not _ITEMS:
-        raise _broken("dok", "the entries are no mapping")
-
-    def read() -> Entries:
-        return _listed(((*_pair(key), value) for key, value in list(entries)), n)
-
-    return _declared(matrix, "dok"), read
-
-
-def _pair(key: Any) -> tuple[Any, Any]:
-    return key if type(key) is tuple and len(key) == 2 else (-1, -1)
-
-
-def _listed(entries: Iterable[tuple[Any, Any, Any]], n: int) -> Entries:
-    """Entries that are Python objects."""
-    found = [(_index(row), _index(column), number_of(value)) for row, column, value in entries]
-    rows, columns = (np.array([one[at] for one in found], dtype=np.int64) for at in (0, 1))
-    return _by_rows(rows, columns, np.array([one[2] for one in found], dtype=np.float64), n)
-
-
-def _index(place: Any) -> int:
-    """The number of a row or column; −1, which is none, for what is no whole number."""
-    try:
-        found = operator.index(place)
-        return found if 0 <= found < 1 << 62 else -1
-    except Exception:  # reason: a hostile object's own methods may raise anything
-        return -1
 
 
 class SparseTable(Table):

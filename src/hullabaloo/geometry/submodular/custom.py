@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
 from itertools import combinations
 from typing import Any
 
@@ -81,8 +83,7 @@ def _pairs(p: int) -> Iterator[tuple[int, int, int]]:
             yield from ((m, i, j) for m in range(1 << p) if not m & (1 << i | 1 << j))
         return
     for draw in range(_SAMPLE):
-        keys = np.array([_public(draw, j) for j in range(p)], dtype=np.uint64)
-        i, j, *rest = np.argsort(keys).tolist()
+        i, j, *rest = sorted(range(p), key=partial(_public, draw))
         yield sum(1 << column for column in rest[: _public(draw, p) % (p - 1)]), i, j
 
 
@@ -108,12 +109,8 @@ def _set(columns: Sequence[int]) -> str:
 
 
 def _public(stream: int, counter: int) -> int:
-    """A number of 64 bits that depends on the two counters only (SplitMix64, Steele, Lea and Flood 2014)."""
-    mask = (1 << 64) - 1
-    z = ((stream << 32) + counter + 1) * 0x9E3779B97F4A7C15 & mask
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
-    return z ^ z >> 31
+    """A number of 64 bits that depends on the two counters only."""
+    return int.from_bytes(blake2b(f"{stream} {counter}".encode(), digest_size=8).digest())
 
 
 # A set function given as a callable of the user's, checked for what a norm needs.
