@@ -128,6 +128,15 @@ def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.
     return sums
 
 
+def as_seen(found: NoisyScore, columns: npt.NDArray[np.bool_]) -> Array:
+    """What a usual record is seen as that has the level of a column, (q, k): by the covariance C of records that their coordinates are round for it has `E(x | x_j = 1) = E x + (1 − p) C_j/C_jj`, p the level's share."""
+    of = np.linalg.inv(found.matrix)[:-1, columns]
+    along = found.scale[:-1, None] ** 2 * of
+    ways = np.repeat((found.matrix.T @ np.append(found.centre, 1.0))[:, None], of.shape[1], axis=1)
+    ways[:-1] += (1.0 - np.clip(found.centre[columns[:-1]], 0.0, 1.0)) * along / (of * along).sum(axis=0)
+    return ways
+
+
 MANY = 1000.0
 """Mean from which a Poisson law is as good as a normal one."""
 
@@ -237,7 +246,9 @@ class FromScore:
         moving = np.linalg.solve(found.matrix, null[:, : null.shape[1] - len(nearly)])
         # Predictions of records outside such sums stay, so that these, if there are any, have no influence.
         still = [found.matrix.T @ (np.append(found.centre, 1.0) * (1.0 - one)) for one in nearly]
-        held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
+        # Of levels that noise hides usual records' predictions stay, not the coefficients: what these are off by would move all others.
+        ways = as_seen(found, self.faint & ~numbers) if self.intercept else found.matrix[self.faint & ~numbers].T
+        held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[numbers].T, ways], axis=1)
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
         step = score_step(found, INFERENCE, DOUBT, self.basis)
         alike = model.encoding.facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
