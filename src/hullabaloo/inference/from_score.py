@@ -11,7 +11,8 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   or of what is lost the level's part of E‖v‖⁴, `share (length/√q)⁴` over its sum over the levels of the column, whose long gradients come to all there are, if that is more (both are of the same records). Records of a baseline point one way, too, and what is lost of theirs
   is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: what these could change is part of the errors (`hidden_at_ends`), and what one or two could decide (`decided_by`) is told, if at all, with the column
-  at whose end they are held where it was released, and what that is off by as part of the errors (`_holding`). Of classes that do not follow the model it points where gradients spread more than the curvature has it (`one_signed`);
+  at whose end they are held where it was released, and what that is off by as part of the errors (`_holding`). A level that noise hides is held where its usual record is
+  predicted (`levels`): where its own coefficient was held all others took a part of what that was off by. Of classes that do not follow the model it points where gradients spread more than the curvature has it (`one_signed`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
@@ -84,7 +85,7 @@ class Marked(NamedTuple):
 
 
 def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
-    """Of each level, value missing and baseline."""
+    """Of each level, value missing and baseline. A usual record of a level has other columns at what the covariance C of records, for which the coordinates are round, makes of them: `E x + (1 − p) C_j/C_jj`, p its share."""
     layout = encoding.layout
     if layout is None or not encoding.facts.intercept:
         return []
@@ -92,14 +93,19 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     groups = [((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0]
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
     seen: list[Marked] = []
+    back = np.linalg.inv(found.matrix)[:-1, :-1]
+    C = (back.T * found.scale[:-1] ** 2) @ back
     for group, columns, baseline in groups:
         first = len(seen)
         without = np.append(found.centre, 1.0)
         without[list(group)] = 0.0
         for column in columns:
-            record = without.copy()
+            share = max(float(found.centre[column]), 0.0)
+            apart = (1.0 - share) * C[column] / C[column, column]
+            apart[list(group)] = 0.0
+            record = np.clip(without + np.append(apart, 0.0), -1.0, 1.0)
             record[column] = 1.0
-            seen.append(Marked(column, False, max(float(found.centre[column]), 0.0), record))
+            seen.append(Marked(column, False, share, record))
         if baseline and columns:
             share = max(1.0 - float(found.centre[list(columns)].sum()), 0.0)
             seen.append(Marked(columns[0], True, share, without))
@@ -218,8 +224,8 @@ class FromScore:
         marked, q = levels(model.encoding, found), found.score.size
         settings = model.release.plan.get("settings") or {}
         unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
-        lengthy = [(one, found.matrix.T @ one.record) for one in marked if unit > 0.0]
-        rare = {one[:2] for one, way in lengthy if np.linalg.norm(way) > RAREST * math.sqrt(q)}
+        lengthy = [(one, found.matrix.T @ one.record) for one in marked]
+        rare = {one[:2] for one, way in lengthy if unit > 0.0 and np.linalg.norm(way) > RAREST * math.sqrt(q)}
         self.too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
         self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
         numbers = self.faint & ~np.isin(np.arange(p), [one.column for one in marked])
@@ -235,20 +241,21 @@ class FromScore:
         self.determined: Array = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
         self.project: Array = self.determined @ self.determined.T
         moving = np.linalg.solve(found.matrix, null[:, : null.shape[1] - len(nearly)])
-        # Predictions of records outside such sums stay, so that these, if there are any, have no influence.
+        # Predictions of records outside such sums stay, so that these, if there are any, have no influence; and those of usual records
+        # of levels that noise hides, not their coefficients: what these are off by would move all that goes with them.
         still = [found.matrix.T @ (np.append(found.centre, 1.0) * (1.0 - one)) for one in nearly]
-        held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
+        still.extend(way for one, way in lengthy if self.faint[one.column] and not one.baseline)
+        held = np.column_stack([moving, found.matrix[numbers].T, *still])
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
         step = score_step(found, INFERENCE, DOUBT, self.basis)
         alike = model.encoding.facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
-        sampling = steadied(found) / found.counted * alike
         taken = DOUBT_SCORE * found.excess
         self.columns, ends = at_ends(found, marked, self.intercept)
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
-        sampling += np.diag(self.lean)
+        sampling = steadied(found) / found.counted * alike + np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
         allowed = np.zeros((q, q))
-        for one, way in lengthy:
+        for one, way in lengthy if unit > 0.0 else []:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
         if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
@@ -342,8 +349,8 @@ class FromScore:
         """Whether the curvature shows that `functions @ θ`, (m,), goes with a number that noise hides, whose part it would have taken over unseen.
 
         Beside numbers h held where they were released the estimate is off by `uᵀGw_h(θ*_h − θ_h)`, `u = Ha`, where `⟨v, w_h⟩ = x_h` less its mean. A number without variance has
-        `uᵀGw_h = 0`, one that goes with what the function asks for has not; of noise alone `uᵀG̃w_h` has the deviation `s‖Su‖‖Sw_h‖/√2`. (Of levels nothing is asked: with one of a share
-        P one of a share p that noise hides has a squared correlation of p/P at most.)
+        `uᵀGw_h = 0`, one that goes with what the function asks for has not; of noise alone `uᵀG̃w_h` has the deviation `s‖Su‖‖Sw_h‖/√2`. (Of levels nothing is asked: usual
+        records of one that noise hides have no influence, `uᵀv = 0`, so that `uᵀGw = 0` but for how φ'' differs among them.)
 
         A covariance that noise hides itself can still take a coefficient off where the number's effect is huge (California, total_bedrooms within (0, 100 000), ε = 1: ocean_proximity=INLAND), and nothing else
         that is released shows it: the score along that number is within noise, too (−2.3 to 3.7 deviations, largest in draws that held). With the largest effect that the residuals allow one deviation of noise in the covariance moves
