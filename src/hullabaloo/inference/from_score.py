@@ -247,7 +247,7 @@ class FromScore:
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        allowed = np.zeros((q, q))
+        allowed = found.apart**2 * np.eye(q)
         for one, way in lengthy:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted

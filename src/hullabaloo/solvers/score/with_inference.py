@@ -201,7 +201,7 @@ class _Scores:
         first = self.settings["noises"][1] / self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.25)
+        (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.0, 0.25)
         calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
         self.R = min(self.ordinary.moment_clip(first, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
@@ -233,7 +233,9 @@ class _Scores:
         records, point = curator.projected(self.W), np.asarray(np.linalg.solve(self.W, theta), np.float64)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
-        gradients, heavier = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size), 0.5, math.sqrt(0.5))
+        usual = slope * self.ordinary.quantile(spread.TAIL_SPREAD)  # events of usual records are no cluster
+        longest = 16.0 * slope * math.sqrt(size)
+        gradients, heavier = self.lengths(records, point, scale, longest, usual, 0.5, math.sqrt(0.5))
         events, doubt = (0.0, 1.0), DOUBT_SCORE
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
@@ -277,6 +279,7 @@ class _Scores:
             shortened=self.shortened,
             weight=weight,
             level=level,
+            apart=gradients.apart_at(c, wide / heaviest, problem.records * counted) * heaviest * counted,
         )
 
     def events(self, theta: Array, lengths: Lengths, bent: float) -> tuple[tuple[float, float], float]:
@@ -305,13 +308,15 @@ class _Scores:
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=alone, clip_norm=c)
         return -float(g[-1]) * scale, noise * c, lost * self.problem.max_weight * self.found.counted
 
-    def lengths(self, of: Answers, point: Array | None, weights: Array, largest: float, *falls: float) -> list[Lengths]:
+    def lengths(
+        self, of: Answers, point: Array | None, weights: Array, largest: float, usual: float, *falls: float
+    ) -> list[Lengths]:
         """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail."""
         grid = edges(largest, FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
         shares = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
-        counted = self.found.counted
-        return [tail(shares / counted, grid, noise / counted, slowest) for slowest in falls]
+        counted, usual = self.found.counted, math.inf if self.problem.earlier else usual
+        return [tail(shares / counted, grid, noise / counted, slowest, usual) for slowest in falls]
 
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
