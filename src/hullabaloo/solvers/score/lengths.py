@@ -81,7 +81,9 @@ class Lengths:
     def apart_at(self, clip: float, wide: float, records: float) -> float:
         """How far a mean of gradients that are shortened to c may be off by second humps: what they lose, and their sampling, as far as a spread of gradients that are shortened to w does not show it: the root of `E(L − c)_+² + (E(L² − w²)_+ − E(L² − c²)_+)_+ / n`."""
         unseen, left = np.interp([wide, clip], self.ends, self.apart(2))
-        return math.sqrt(float(np.interp(clip, self.ends, self.apart())) ** 2 + max(float(unseen - left), 0.0) / records)
+        return math.sqrt(
+            float(np.interp(clip, self.ends, self.apart())) ** 2 + max(float(unseen - left), 0.0) / records
+        )
 
     def beyond(self, clip: float, power: int = 2) -> float:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""

@@ -61,7 +61,7 @@ class WithInference(Solver):
         solver: the solver of the coefficients; a name, or "auto", until the planner has looked it up.
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
-        earlier: as streams were planned that an earlier version began: the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
+        earlier: as streams were planned that an earlier version began: from 1 on no second hump of lengths is looked for, at 2 the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
 
     **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature, a gradient, where there is an intercept one more of which its place alone is meant,
     and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the allowance takes their adaptive composition.
@@ -70,7 +70,7 @@ class WithInference(Solver):
     solver: str | Solver
     share: float = SHARE
     errors: str = "auto"
-    earlier: bool = False
+    earlier: int = 0
 
     name: ClassVar[str] = "with_inference"
 
@@ -94,7 +94,7 @@ class WithInference(Solver):
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (self.earlier or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (self.earlier > 1 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -138,7 +138,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
         left = SPREAD - sum(spreads)
-        own_scores = [SCORE + left, LEVEL] if problem.intercept and not self.earlier else [SCORE + LEVEL + left]
+        own_scores = [SCORE + left, LEVEL] if problem.intercept and self.earlier < 2 else [SCORE + LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
@@ -159,7 +159,7 @@ class WithInference(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
         solution = self._resolved().run(problem, self._own(problem, plan), curator)
-        asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
+        asked, theta = _Scores(problem, plan, curator, solution.coordinates, self.earlier), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
@@ -192,9 +192,9 @@ class WithInference(Solver):
 class _Scores:
     """What is asked after the fit, of all targets."""
 
-    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
+    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.known = known
+        self.known, self.earlier = known, earlier
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
@@ -315,7 +315,7 @@ class _Scores:
         grid = edges(largest, FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
         shares = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
-        counted, usual = self.found.counted, math.inf if self.problem.earlier else usual
+        counted, usual = self.found.counted, math.inf if self.earlier else usual
         return [tail(shares / counted, grid, noise / counted, slowest, usual) for slowest in falls]
 
     def hidden(self, found: NoisyScore) -> Array:
