@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr
 
 from hullabaloo.privacy.answers import Array
 
@@ -44,46 +44,43 @@ SLOPES, BENDS = _GRID[0].reshape(-1, 1), _GRID[1].reshape(-1, 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lengths:
-    """Edges, further ones included (m,); likely shares of records above each (k, m), nonincreasing; and the weights of these (k,). The shares of the bins as they are seen, and the noise of each. Root mean square shares above the edges of those in
-    second humps, (h, m), none where tails alone are likelier."""
+    """Edges, further ones included (m,); likely shares of records above each (k, m), nonincreasing; and the weights of these (k,). The shares of the bins as they are seen, and the noise of each. Share above each edge of records
+    in a second hump (m,), 0 where tails alone are likelier."""
 
     ends: Array
     above: Array
     weights: Array
     bins: Array
     noise: float
-    humps: Array
+    hump: Array
 
     def excess(self, power: int = 1) -> Array:
         """Root mean square over the weights of `E (L^power − c^power)_+` for c at each end: areas under the shares beyond it."""
-        return np.asarray(np.sqrt(self.weights @ self._lost(self.above, power) ** 2), dtype=np.float64)
+        middles = np.sqrt(self.above[:, 1:] * self.above[:, :-1])
+        areas = np.append(middles * np.diff(self.ends**power), np.zeros((len(middles), 1)), axis=1)
+        lost = np.cumsum(areas[:, ::-1], axis=1)[:, ::-1]
+        return np.asarray(np.sqrt(self.weights @ lost**2), dtype=np.float64)
 
     def apart(self, power: int = 1) -> Array:
-        """The same of second humps, which lie at the lower edges of their bins."""
-        return np.asarray(np.sqrt(np.sum(self._lost(self.humps, power) ** 2, axis=0)), dtype=np.float64)
-
-    def _lost(self, above: Array, power: int) -> Array:
-        middles = np.sqrt(above[:, 1:] * above[:, :-1])
-        areas = np.append(middles * np.diff(self.ends**power), np.zeros((len(middles), 1)), axis=1)
-        return np.asarray(np.cumsum(areas[:, ::-1], axis=1)[:, ::-1], dtype=np.float64)
+        """The same of a second hump, whose records are as long as the lower edges of their bins."""
+        areas = self.hump[1:] * np.diff(self.ends**power)
+        return np.append(np.cumsum(areas[::-1])[::-1], 0.0)
 
     def gradient_clip(self, noise: float, size: int, doubt: float) -> tuple[float, float]:
-        """The c that is least of `(doubt · E(L − c)_+)² + size (noise c)²`, and `E(L − c)_+` there; of second humps, which may lie along any one direction, `E(L − c)_+` is weighed against its noise."""
+        """The c that is least of `(doubt · E(L − c)_+)² + size (noise c)²`, and `E(L − c)_+` there; of a second hump, which may lie along any one direction, `E(L − c)_+` is weighed against the noise there."""
         lost = self.excess()
         at = int(np.argmin((doubt * lost) ** 2 + size * (self.apart() ** 2 + (noise * self.ends) ** 2)))
         return float(self.ends[at]), float(lost[at])
 
     def moment_clip(self, noise: float, size: int, doubt: float) -> float:
-        """The R that is least of `(doubt · E(L² − R²)_+ / size)² + ½ size (noise R²)²`, and of second humps `E(L² − R²)_+²` besides, as along one direction."""
+        """The R that is least of `(doubt · E(L² − R²)_+ / size)² + ½ size (noise R²)²`, and of a second hump `E(L² − R²)_+²` besides, as along one direction."""
         lost = (doubt * self.excess(2) / size) ** 2 + self.apart(2) ** 2
         return float(self.ends[int(np.argmin(lost + 0.5 * size * (noise * self.ends**2) ** 2))])
 
-    def apart_at(self, clip: float, wide: float, records: float) -> float:
-        """How far a mean of gradients that are shortened to c may be off by second humps: what they lose, and their sampling, as far as a spread of gradients that are shortened to w does not show it: the root of `E(L − c)_+² + (E(L² − w²)_+ − E(L² − c²)_+)_+ / n`."""
-        unseen, left = np.interp([wide, clip], self.ends, self.apart(2))
-        return math.sqrt(
-            float(np.interp(clip, self.ends, self.apart())) ** 2 + max(float(unseen - left), 0.0) / records
-        )
+    def off(self, clip: float, wide: float, records: float) -> float:
+        """How far a mean of gradients that are shortened to c may be off by a second hump: what it loses, and its sampling beyond what a spread of gradients shortened to w shows, the root of `E(L − c)_+² + (E(L² − w²)_+ − E(L² − c²)_+)_+ / n`."""
+        lost, seen = np.interp(clip, self.ends, self.apart()), np.interp([wide, clip], self.ends, self.apart(2))
+        return math.sqrt(lost**2 + max(seen[0] - seen[1], 0.0) / records)
 
     def beyond(self, clip: float, power: int = 2) -> float:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""
@@ -133,30 +130,30 @@ def tail(shares: Array, edges: Array, noise: float, slowest: float, usual: float
     misses += (body - start) ** 2 / rest + np.log(precision)
     weights = SLOPES[:, 0] * np.exp(-0.5 * (misses - misses.min()))
     weights /= weights.sum()
-    from_usual = np.searchsorted(edges[first:], usual)
-    weights, apart = _humps(left, spread, weights, max(float(known[first]), 2.0 * noise), int(from_usual))
-    humps = np.zeros((len(apart), ends.size))
-    humps[:, first : edges.size] = apart
+    most, beyond = max(float(known[first]), 2.0 * noise), int(np.searchsorted(edges[first:], usual))
+    hump = np.zeros(ends.size)
+    weights, hump[first : edges.size] = _second_hump(left, spread, weights, most, beyond)
     before = np.maximum(known[:first], float(weights @ start))
     likely = np.append(np.tile(before, (len(tails), 1)), start[:, None] * tails, axis=1)
-    return Lengths(ends, likely, weights, shares, noise, humps)
+    return Lengths(ends, likely, weights, shares, noise, hump)
 
 
-def _humps(left: Array, variance: Array, weights: Array, most: float, beyond: int) -> tuple[Array, Array]:
-    """Weights of the tails (k,) beside second humps, and root mean square shares above the lower edges of the bins of each, (h, bins), by what tails leave of the shares of bins, (k, bins), whose variance that is; none where tails alone are likelier."""
+def _second_hump(left: Array, variance: Array, weights: Array, most: float, beyond: int) -> tuple[Array, Array]:
+    """Weights of the tails (k,) beside a second hump, and its share above the lower edge of each bin, by what tails leave of the shares of bins, (k, bins), of such variance. It is a run of bins from number `beyond` on, and its share `most` at most."""
     places = np.arange(left.shape[1])
     lowest, wide = (one.reshape(-1, 1) for one in np.meshgrid(places[beyond:], np.arange(1, RUN + 1)))
-    shapes = ((places >= lowest) & (places < lowest + wide)) / np.minimum(wide, places.size - lowest)
-    precision = (1.0 / variance) @ (shapes**2).T
-    found = (left / variance) @ shapes.T / precision
-    evidence = np.exp(np.minimum(0.5 * found**2 * precision, 600.0)) * ndtr(found * np.sqrt(precision))
-    odds = evidence * np.sqrt(2.0 * math.pi / precision) / (most * max(len(shapes), 1))
-    chances = weights[:, None] * odds
-    if chances.sum() <= 1.0:
-        return weights, shapes[:0]
-    squares = (chances * (np.maximum(found, 0.0) ** 2 + 1.0 / precision)).sum(axis=0) / (1.0 + chances.sum())
-    above = np.cumsum(shapes[:, ::-1], axis=1)[:, ::-1]
-    return (weights + chances.sum(axis=1)) / (1.0 + chances.sum()), np.sqrt(squares)[:, None] * above
+    runs = ((places >= lowest) & (places < lowest + wide)) / np.minimum(wide, places.size - lowest)
+    precision = (1.0 / variance) @ (runs**2).T
+    signs = (left / variance) @ runs.T / np.sqrt(precision)
+    odds = 0.5 * signs**2 + log_ndtr(signs) - np.log(np.sqrt(precision / (2.0 * math.pi)) * most * len(runs))
+    highest = np.max(odds, initial=0.0)
+    chances = weights[:, None] * np.exp(odds - highest)
+    if (whole := float(chances.sum())) <= math.exp(-highest):
+        return weights, np.zeros(places.size)
+    shares = np.asarray(
+        np.sum(chances * np.maximum(signs, 0.0) / np.sqrt(precision), axis=0) @ runs / whole, dtype=np.float64
+    )
+    return chances.sum(axis=1) / whole, np.cumsum(shares[::-1])[::-1]
 
 
 def _falls(ratios: Array, seen: int, slowest: float) -> Array:

@@ -23,26 +23,9 @@ from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
-from hullabaloo.solvers.score import spread
+from hullabaloo.solvers.score import shares, spread
 from hullabaloo.solvers.score.lengths import AROUND, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
 from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
-from hullabaloo.solvers.score.shares import (
-    COARSE,
-    CURVATURE,
-    FINE,
-    FIRST,
-    LENGTHS,
-    LEVEL,
-    MEANS,
-    SCORE,
-    SECOND,
-    SHARE,
-    SPREAD,
-    TAILS,
-    refusal,
-    refuse,
-    total,
-)
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
@@ -68,7 +51,7 @@ class WithInference(Solver):
     """
 
     solver: str | Solver
-    share: float = SHARE
+    share: float = shares.SHARE
     errors: str = "auto"
     earlier: int = 0
 
@@ -90,7 +73,7 @@ class WithInference(Solver):
             CapabilityError: the solver cannot do what is asked, or nothing valid would be told.
         """
         inner = self._resolved()
-        refuse(*refusal(problem, prices, allowance, self.share))
+        shares.refuse(*shares.refusal(problem, prices, allowance, self.share))
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
@@ -119,26 +102,27 @@ class WithInference(Solver):
         inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
         whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
-        bought = total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST
+        bought = shares.total(problem) - located * (shares.MEANS + shares.LENGTHS) - whitened * shares.FIRST
 
         def part(share: float) -> float:
             return mu * math.sqrt(share / bought)
 
         queries: list[PricedQuery] = []
         if not located:
-            queries += [prices.price("means", mu=part(MEANS))] if centred(problem) else []
-            queries.append(prices.price("norm_histogram", loss=loss, bins=COARSE, mu=part(LENGTHS)))
+            queries += [prices.price("means", mu=part(shares.MEANS))] if centred(problem) else []
+            queries.append(prices.price("norm_histogram", loss=loss, bins=shares.COARSE, mu=part(shares.LENGTHS)))
         mean_noise = queries[0].sigma * problem.norm_l2 / n if len(queries) > 1 else 0.0  # type: ignore[attr-defined]
-        first = prices.price("covariance", mu=part(FIRST))
+        first = prices.price("covariance", mu=part(shares.FIRST))
         queries += [] if whitened else [first]
-        spreads = [SPREAD * one for one in spread.shares(self.errors, loss)]
-        own_shares = [CURVATURE, *spreads]
-        shares = [SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
-        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
-        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
-        tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
-        left = SPREAD - sum(spreads)
-        own_scores = [SCORE + left, LEVEL] if problem.intercept and self.earlier < 2 else [SCORE + LEVEL + left]
+        spreads = [shares.SPREAD * one for one in spread.shares(self.errors, loss)]
+        own_shares = [shares.CURVATURE, *spreads]
+        asked = [shares.SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
+        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in asked]
+        fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
+        tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
+        left = shares.SPREAD - sum(spreads)
+        alone = problem.intercept and self.earlier < 2
+        own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
@@ -165,15 +149,9 @@ class WithInference(Solver):
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight, trace = asked.found.mean_weight, solution.trace
         trace = trace if problem.alike else (*trace, {"mean weight": weight})
-        return replace(
-            solution,
-            theta=theta,
-            scores=scores,
-            trace=trace,
-            mean_weight=weight,
-            privacy_covariance=None,  # covariances are those of the solver's own coefficients
-            sampling_covariance=None,
-        )
+        solution = replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
+        # Covariances are those of the solver's own coefficients.
+        return replace(solution, privacy_covariance=None, sampling_covariance=None)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
@@ -194,14 +172,15 @@ class _Scores:
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.known, self.earlier = known, earlier
+        self.known, self.beyond = known, math.inf if earlier else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
         first = self.settings["noises"][1] / self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
-        (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.0, 0.25)
+        (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.25)
+        self.beyond += self.ordinary.quantile(spread.TAIL_SPREAD)
         calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
         self.R = min(self.ordinary.moment_clip(first, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
@@ -233,9 +212,7 @@ class _Scores:
         records, point = curator.projected(self.W), np.asarray(np.linalg.solve(self.W, theta), np.float64)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
-        usual = slope * self.ordinary.quantile(spread.TAIL_SPREAD)  # events of usual records are no cluster
-        longest = 16.0 * slope * math.sqrt(size)
-        gradients, heavier = self.lengths(records, point, scale, longest, usual, 0.5, math.sqrt(0.5))
+        gradients, heavier = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size), 0.5, math.sqrt(0.5))
         events, doubt = (0.0, 1.0), DOUBT_SCORE
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
@@ -279,7 +256,7 @@ class _Scores:
             shortened=self.shortened,
             weight=weight,
             level=level,
-            apart=gradients.apart_at(c, wide / heaviest, problem.records * counted) * heaviest * counted,
+            apart=gradients.off(c, wide / heaviest, problem.records * counted) * heaviest * counted,
         )
 
     def events(self, theta: Array, lengths: Lengths, bent: float) -> tuple[tuple[float, float], float]:
@@ -308,15 +285,13 @@ class _Scores:
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=alone, clip_norm=c)
         return -float(g[-1]) * scale, noise * c, lost * self.problem.max_weight * self.found.counted
 
-    def lengths(
-        self, of: Answers, point: Array | None, weights: Array, largest: float, usual: float, *falls: float
-    ) -> list[Lengths]:
-        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail."""
-        grid = edges(largest, FINE - 1)
+    def lengths(self, of: Answers, point: Array | None, weights: Array, largest: float, *falls: float) -> list[Lengths]:
+        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail. Gradients of events of usual records are no second hump."""
+        grid = edges(largest, shares.FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
-        shares = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
-        counted, usual = self.found.counted, math.inf if self.earlier else usual
-        return [tail(shares / counted, grid, noise / counted, slowest, usual) for slowest in falls]
+        seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
+        counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
+        return [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
 
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
@@ -365,7 +340,7 @@ class _Scores:
         if known is None:
             bound = reach(problem)
             noise: dict[str, Any] = {name: settings[name] for name in ("mean_noise", "share_noise")}
-            about: dict[str, Any] = {"bins": COARSE, "bound": bound, "likely": 0.4 * bound}
+            about: dict[str, Any] = {"bins": shares.COARSE, "bound": bound, "likely": 0.4 * bound}
             seen = PrivateLocationScale.bought(problem, self.curator, **about, **noise)
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
