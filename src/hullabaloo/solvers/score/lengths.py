@@ -62,8 +62,8 @@ class Lengths:
         return np.asarray(np.sqrt(self.weights @ lost**2), dtype=np.float64)
 
     def apart(self, power: int = 1) -> Array:
-        """The same of a second hump, whose records are as long as the lower edges of their bins."""
-        areas = self.hump[1:] * np.diff(self.ends**power)
+        """The same of a second hump, whose records lie evenly within each bin."""
+        areas = 0.5 * (self.hump[1:] + self.hump[:-1]) * np.diff(self.ends**power)
         return np.append(np.cumsum(areas[::-1])[::-1], 0.0)
 
     def gradient_clip(self, noise: float, size: int, doubt: float) -> tuple[float, float]:
