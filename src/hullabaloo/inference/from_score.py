@@ -254,7 +254,7 @@ class FromScore:
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling = steadied(found) / found.counted * alike + np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        allowed = np.zeros((q, q))
+        allowed = found.apart**2 * np.eye(q)
         for one, way in lengthy if unit > 0.0 else []:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted

@@ -113,6 +113,7 @@ class NoisyScore(_Kept):
         weight: the mean weight of all `records`, as released; 1 where it is known to be.
         level: root mean square error of the score's last place, noise and what shortening may take of it, where a further gradient along the constant
             alone has a part in it; else 0.
+        apart: how far the score may be off, along one direction, by records in a second hump of the lengths of gradients; 0 where none is seen.
     """
 
     point: Array
@@ -131,6 +132,7 @@ class NoisyScore(_Kept):
     shortened: float = 0.0
     weight: float = 1.0
     level: float = 0.0
+    apart: float = 0.0
 
     def check(self, records: float, stream: bool = False) -> None:
         """That a file was not changed after it was written; of a `stream` that of so many records at most.

@@ -23,26 +23,9 @@ from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import MomentsSolver
-from hullabaloo.solvers.score import spread
+from hullabaloo.solvers.score import shares, spread
 from hullabaloo.solvers.score.lengths import AROUND, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
 from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
-from hullabaloo.solvers.score.shares import (
-    COARSE,
-    CURVATURE,
-    FINE,
-    FIRST,
-    LENGTHS,
-    LEVEL,
-    MEANS,
-    SCORE,
-    SECOND,
-    SHARE,
-    SPREAD,
-    TAILS,
-    refusal,
-    refuse,
-    total,
-)
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
 
@@ -61,16 +44,16 @@ class WithInference(Solver):
         solver: the solver of the coefficients; a name, or "auto", until the planner has looked it up.
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
-        earlier: as streams were planned that an earlier version began: the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
+        earlier: as streams were planned that an earlier version began: from 1 on no second hump of lengths is looked for, at 2 the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
 
     **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature, a gradient, where there is an intercept one more of which its place alone is meant,
     and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the allowance takes their adaptive composition.
     """
 
     solver: str | Solver
-    share: float = SHARE
+    share: float = shares.SHARE
     errors: str = "auto"
-    earlier: bool = False
+    earlier: int = 0
 
     name: ClassVar[str] = "with_inference"
 
@@ -90,11 +73,11 @@ class WithInference(Solver):
             CapabilityError: the solver cannot do what is asked, or nothing valid would be told.
         """
         inner = self._resolved()
-        refuse(*refusal(problem, prices, allowance, self.share))
+        shares.refuse(*shares.refusal(problem, prices, allowance, self.share))
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (self.earlier or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (self.earlier > 1 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -119,26 +102,27 @@ class WithInference(Solver):
         inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
         whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
-        bought = total(problem) - located * (MEANS + LENGTHS) - whitened * FIRST
+        bought = shares.total(problem) - located * (shares.MEANS + shares.LENGTHS) - whitened * shares.FIRST
 
         def part(share: float) -> float:
             return mu * math.sqrt(share / bought)
 
         queries: list[PricedQuery] = []
         if not located:
-            queries += [prices.price("means", mu=part(MEANS))] if centred(problem) else []
-            queries.append(prices.price("norm_histogram", loss=loss, bins=COARSE, mu=part(LENGTHS)))
+            queries += [prices.price("means", mu=part(shares.MEANS))] if centred(problem) else []
+            queries.append(prices.price("norm_histogram", loss=loss, bins=shares.COARSE, mu=part(shares.LENGTHS)))
         mean_noise = queries[0].sigma * problem.norm_l2 / n if len(queries) > 1 else 0.0  # type: ignore[attr-defined]
-        first = prices.price("covariance", mu=part(FIRST))
+        first = prices.price("covariance", mu=part(shares.FIRST))
         queries += [] if whitened else [first]
-        spreads = [SPREAD * one for one in spread.shares(self.errors, loss)]
-        own_shares = [CURVATURE, *spreads]
-        shares = [SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
-        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in shares]
-        fine = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(LENGTHS))
-        tails = prices.price("norm_histogram", loss=loss, bins=FINE, mu=part(TAILS), count=k)
-        left = SPREAD - sum(spreads)
-        own_scores = [SCORE + left, LEVEL] if problem.intercept and not self.earlier else [SCORE + LEVEL + left]
+        spreads = [shares.SPREAD * one for one in spread.shares(self.errors, loss)]
+        own_shares = [shares.CURVATURE, *spreads]
+        asked = [shares.SECOND, *own_shares, *(spreads if isinstance(loss, Squared) else own_shares) * (k - 1)]
+        squares = [prices.price("gradient_moments", loss=loss, mu=part(one)) for one in asked]
+        fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
+        tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
+        left = shares.SPREAD - sum(spreads)
+        alone = problem.intercept and self.earlier < 2
+        own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
             "solver settings": dict(own.settings),
@@ -159,21 +143,15 @@ class WithInference(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
         solution = self._resolved().run(problem, self._own(problem, plan), curator)
-        asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
+        asked, theta = _Scores(problem, plan, curator, solution.coordinates, self.earlier), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight, trace = asked.found.mean_weight, solution.trace
         trace = trace if problem.alike else (*trace, {"mean weight": weight})
-        return replace(
-            solution,
-            theta=theta,
-            scores=scores,
-            trace=trace,
-            mean_weight=weight,
-            privacy_covariance=None,  # covariances are those of the solver's own coefficients
-            sampling_covariance=None,
-        )
+        solution = replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
+        # Covariances are those of the solver's own coefficients.
+        return replace(solution, privacy_covariance=None, sampling_covariance=None)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
@@ -192,9 +170,9 @@ class WithInference(Solver):
 class _Scores:
     """What is asked after the fit, of all targets."""
 
-    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
+    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.known = known
+        self.known, self.beyond = known, math.inf if earlier else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
@@ -202,6 +180,7 @@ class _Scores:
         if problem.intercept:
             self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
         (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.25)
+        self.beyond += self.ordinary.quantile(spread.TAIL_SPREAD)
         calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
         self.R = min(self.ordinary.moment_clip(first, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
@@ -277,6 +256,7 @@ class _Scores:
             shortened=self.shortened,
             weight=weight,
             level=level,
+            apart=gradients.off(c, wide / heaviest, problem.records * counted) * heaviest * counted,
         )
 
     def events(self, theta: Array, lengths: Lengths, bent: float) -> tuple[tuple[float, float], float]:
@@ -306,12 +286,12 @@ class _Scores:
         return -float(g[-1]) * scale, noise * c, lost * self.problem.max_weight * self.found.counted
 
     def lengths(self, of: Answers, point: Array | None, weights: Array, largest: float, *falls: float) -> list[Lengths]:
-        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail."""
-        grid = edges(largest, FINE - 1)
+        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail. Gradients of events of usual records are no second hump."""
+        grid = edges(largest, shares.FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
-        shares = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
-        counted = self.found.counted
-        return [tail(shares / counted, grid, noise / counted, slowest) for slowest in falls]
+        seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
+        counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
+        return [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
 
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
@@ -360,7 +340,7 @@ class _Scores:
         if known is None:
             bound = reach(problem)
             noise: dict[str, Any] = {name: settings[name] for name in ("mean_noise", "share_noise")}
-            about: dict[str, Any] = {"bins": COARSE, "bound": bound, "likely": 0.4 * bound}
+            about: dict[str, Any] = {"bins": shares.COARSE, "bound": bound, "likely": 0.4 * bound}
             seen = PrivateLocationScale.bought(problem, self.curator, **about, **noise)
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
