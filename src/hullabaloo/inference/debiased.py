@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hullabaloo.inference.fitted import Array
+from hullabaloo.inference.likely_curvature import LikelyCurvature
 
 LEFT, TOLD = 2.0, 0.5
 """What a regularised inverse leaves undone: its variance over the likely one, and the largest share of the variance with which an interval is told.
@@ -48,6 +49,7 @@ class Equations:
         left: the covariance of what it leaves undone, (p, p).
         allowed: part of `sampling` that bounds what few records may hide, (p, p). It is no law of θ's errors, along which an interval would look for its ends: the Gram's noise times
             what it may have moved is a part of the variance.
+        likely: of which S Ξ S is G̃, and what of its noise is left; None where G̃ is as released.
     """
 
     gram: Array
@@ -61,6 +63,7 @@ class Equations:
     inverse: Array | None = None
     left: Array | None = None
     allowed: Array | None = None
+    likely: LikelyCurvature | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +89,8 @@ class Debiased:
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
         self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse
         squares = np.outer(far, far) + scales * self.allowed
-        spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
+        self.likely = equations.likely or LikelyCurvature.of(equations.gram, 0.0)
+        spoiled = 0.5 * s2 * self.likely.spoiled(squares)
         if equations.exact_corner:
             spoiled[-1, -1] -= s2 * far[-1] ** 2
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
@@ -106,9 +110,8 @@ class Debiased:
         alone = variance - forms(functions, self.allowed)
         w = (functions @ (self.covariance - self.allowed)) / np.where(alone > 0.0, alone, np.inf)[:, None] * self.scale
         u = u * self.scale
-        uu, uw, ww = (u * u).sum(axis=1), (u * w).sum(axis=1), (w * w).sum(axis=1)
-        slope = s2 * (uu * (w @ theta) + (u @ theta) * uw)
-        bend = 0.5 * s2 * (uu * ww + uw**2)
+        slope = s2 * self.likely.together(u, w, theta)
+        bend = 0.5 * s2 * self.likely.together(u, w, w)
         if self.equations.exact_corner:
             slope -= 2.0 * s2 * theta[-1] * w[:, -1] * u[:, -1] ** 2
             bend -= s2 * (w[:, -1] * u[:, -1]) ** 2

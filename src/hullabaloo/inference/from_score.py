@@ -43,11 +43,12 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, forms
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
+from hullabaloo.inference.likely_curvature import LikelyCurvature
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.spread import TAIL_SPREAD, steadied, unlike
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, faint, left_of, moved, score_step, undone, variances
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, faint, left_of, score_step, undone, variances
 
 NEAR = 1.0
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square), and how far noise alone may move these, as a move that is less
@@ -208,6 +209,14 @@ def lean(far: Array, spread: Array, intercept: bool) -> Array:
     return np.asarray((1.0 - level) * shared + level * (np.arange(len(long)) == len(long) - 1), dtype=np.float64)
 
 
+def as_likely(found: NoisyScore) -> tuple[LikelyCurvature, NoisyScore]:
+    """What is likely of the curvature, in coordinates in which its noise points no way, and the score beside that, of as much noise as is left in the mean."""
+    scales = np.outer(found.scale, found.scale)
+    likely = LikelyCurvature.of(found.curvature / scales, found.curvature_noise)
+    left = found.curvature_noise * math.sqrt(float(np.mean(likely.shares)))
+    return likely, replace(found, curvature=likely.gram * scales, curvature_noise=left)
+
+
 class FromScore:
     """The estimate of one target's coefficients, of least norm where encoded columns always add up to the same."""
 
@@ -239,7 +248,9 @@ class FromScore:
         still = [found.matrix.T @ (np.append(found.centre, 1.0) * (1.0 - one)) for one in nearly]
         held = np.concatenate([moving, *(way[:, None] for way in still), found.matrix[self.faint].T], axis=1)
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
-        step = score_step(found, INFERENCE, DOUBT, self.basis)
+        released = score_step(found, INFERENCE, DOUBT, self.basis)
+        likely, shrunk = as_likely(found)
+        step = score_step(shrunk, INFERENCE, DOUBT, self.basis)
         alike = model.encoding.facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
         sampling = steadied(found) / found.counted * alike
         taken = DOUBT_SCORE * found.excess
@@ -253,17 +264,16 @@ class FromScore:
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
         if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
             sampling += one_signed(found, spread_noises[0])
-        unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
-        self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
+        (self.moved, _), (far, unseen) = step.far(found), released.far(found)
         kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
         sampling += allowed + undone(found, model.loss, step.step, self.moved, self.intercept, kept)
-        self.away = math.inf if classes and unlike(found) else max(self.moved, unseen)
+        self.away = math.inf if classes and unlike(found) else max(far, unseen)
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
-        seen = found.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
-        self.law = Debiased(Equations(*seen, False, found.scale, step.inverse, LEFT * step.left, allowed))
+        seen = shrunk.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
+        self.law = Debiased(Equations(*seen, False, found.scale, step.inverse, LEFT * step.left, allowed, likely))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
