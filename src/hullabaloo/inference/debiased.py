@@ -43,13 +43,12 @@ class Equations:
         gram_noise, cross_noise: s and t.
         sampling: covariance of the residual at the true θ by sampling, (p, p).
         basis: orthonormal columns (p, r) of the subspace in which θ lies; the Gram's noise comes in as Eθ.
-        exact_corner: whether the last diagonal entry of the Gram carries no noise.
         scale: (p,); the Gram's noise is S E S with this diagonal S; None for 1.
         inverse: H in place of the pseudo-inverse, (p, p), and
         left: the covariance of what it leaves undone, (p, p).
         allowed: part of `sampling` that bounds what few records may hide, (p, p). It is no law of θ's errors, along which an interval would look for its ends: the Gram's noise times
             what it may have moved is a part of the variance.
-        likely: of which S Ξ S is G̃, and what of its noise is left; None where G̃ is as released.
+        likely: what S⁻¹G̃S⁻¹ is of, and what of its noise is left, by entry; None where that is all of it.
     """
 
     gram: Array
@@ -58,7 +57,6 @@ class Equations:
     cross_noise: float
     sampling: Array
     basis: Array
-    exact_corner: bool = False
     scale: Array | None = None
     inverse: Array | None = None
     left: Array | None = None
@@ -91,8 +89,6 @@ class Debiased:
         squares = np.outer(far, far) + scales * self.allowed
         self.likely = equations.likely or LikelyCurvature.of(equations.gram, 0.0)
         spoiled = 0.5 * s2 * self.likely.spoiled(squares)
-        if equations.exact_corner:
-            spoiled[-1, -1] -= s2 * far[-1] ** 2
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
         self.left: Array = np.zeros_like(self.noise) if equations.left is None else equations.left
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
@@ -112,9 +108,6 @@ class Debiased:
         u = u * self.scale
         slope = s2 * self.likely.together(u, w, theta)
         bend = 0.5 * s2 * self.likely.together(u, w, w)
-        if self.equations.exact_corner:
-            slope -= 2.0 * s2 * theta[-1] * w[:, -1] * u[:, -1] ** 2
-            bend -= s2 * (w[:, -1] * u[:, -1]) ** 2
         rest = 1.0 - quantile**2 * bend
         ended = (rest > 0.0) & (variance > 0.0) | (variance == 0.0)
         if self.equations.left is not None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hullabaloo.data import Encoding
 from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.fitted import Array, FittedModel
+from hullabaloo.inference.likely_curvature import LikelyCurvature
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.solvers.moments.moments import quadratic_weights
@@ -30,11 +31,13 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
     n, ridge = moments.records, asked_ridge(model)
     gram, basis, exact = question(model, moments)
-    cross = np.ascontiguousarray(moments.cross[:, target])
+    cross, shares = np.ascontiguousarray(moments.cross[:, target]), np.ones_like(gram)
+    shares[-1, -1] -= exact
+    likely = LikelyCurvature(gram, np.eye(len(gram)), shares)
 
     def solved(sampling: Array) -> Debiased:
         noise = (moments.gram_noise, moments.cross_noise)
-        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, exact))
+        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, likely=likely))
 
     first = solved(np.zeros_like(gram))
     theta, square = first.theta, float(moments.square[target, target])

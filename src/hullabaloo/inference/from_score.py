@@ -229,8 +229,8 @@ class FromScore:
         unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
         lengthy = [(one, found.matrix.T @ one.record) for one in marked if unit > 0.0]
         rare = {one[:2] for one, way in lengthy if np.linalg.norm(way) > RAREST * math.sqrt(q)}
-        self.too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
-        self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
+        too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
+        self.faint = faint(found, self.intercept) | too_rare  # which noise alone may have made to vary
         numbers = self.faint & ~np.isin(np.arange(p), [one.column for one in marked])
         apart = np.eye(p)
         apart[-1, :-1] -= found.centre if self.intercept else 0.0
@@ -258,22 +258,23 @@ class FromScore:
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        allowed = np.zeros((q, q))
-        for one, way in lengthy:
-            allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
+        hides = [
+            hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way)) for one, way in lengthy
+        ]
+        allowed = sum(hides, np.zeros((q, q)))
         classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
         if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
             sampling += one_signed(found, spread_noises[0])
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
-        (self.moved, _), (far, unseen) = step.far(found), released.far(found)
+        (beyond, _), (far, unseen) = step.far(found), released.far(found)
         kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
-        sampling += allowed + undone(found, model.loss, step.step, self.moved, self.intercept, kept)
+        sampling += allowed + undone(found, model.loss, step.step, beyond, self.intercept, kept)
         self.away = math.inf if classes and unlike(found) else max(far, unseen)
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         seen = shrunk.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
-        self.law = Debiased(Equations(*seen, False, found.scale, step.inverse, LEFT * step.left, allowed, likely))
+        self.law = Debiased(Equations(*seen, found.scale, step.inverse, LEFT * step.left, allowed, likely))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
