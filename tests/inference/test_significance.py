@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.inference.debiased import Debiased, Equations, Intervals
-from hullabaloo.inference.likely_curvature import LikelyCurvature
+from hullabaloo.inference.debiased import Debiased, Equations, Intervals, LikelyCurvature
 from hullabaloo.inference.significance import adjusted, p_values, z_against
 
 

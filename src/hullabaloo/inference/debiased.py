@@ -16,6 +16,22 @@ the test of Anderson and Rubin (1949) with the other coefficients fitted, whose 
 at whatever strength. It is not symmetric around θ̃, which takes the second-order bias out; where noise may have made all of G in a
 direction the set has no end, and none is told.
 
+*What is likely of G.* Noise E that is symmetric Gaussian (variance s² on the diagonal, ½s² off it) points no way, so neither does it tell one: of all that is known of a curvature G before `G̃ = G + E` is seen, let its
+eigenvectors be of any direction alike. Then `E[G | G̃]` has the eigenvectors of G̃ (Bun, Allez, Bouchaud & Potters 2016, IEEE Trans. Inf. Theory 62, 7475–7490), and its eigenvalues are, as in Stein's (1975) estimator of a covariance,
+
+    ξ_k = λ_k − s² Σ_l (λ_k − λ_l)/((λ_k − λ_l)² + 2s²),
+
+as noise makes eigenvalues repel each other: those of a bulk are drawn together, to one value where noise alone has spread them, and those that stand apart stay. The sum is Hilbert's transform of the density of the λ, smoothed over √2 s, the deviation of the difference of
+two that stand apart. By Tweedie's formula (Robbins 1956; Efron 2011) the covariance of G given G̃ is that of the noise times the derivative of `E[G | G̃]`: in the directions of λ_k and λ_l the variance is a share
+
+    c_kl = (ξ_k − ξ_l)/(λ_k − λ_l)
+
+of the noise's, which is the derivative of a function of a symmetric matrix (Daleckii & Krein 1965); for k = l it is taken in full. So `(G − Ξ)δ` along u has the variance
+`½s² Σ_kl c_kl (u_k² δ_l² + u_k δ_k u_l δ_l)`, in place of `½s² (‖u‖² ‖δ‖² + (uᵀδ)²)`.
+
+That eigenvectors are of any direction alike no table says: for one table it is an approximation, as good as the eigenvalues of whitened records are, a bulk at one value and a few apart. Coverage with it is measured
+in `benchmarks/inference.py`.
+
 Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: `LEFT` times its likely variance
 (`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. Coverage is measured
 in `benchmarks/inference.py`.
@@ -26,11 +42,47 @@ from dataclasses import dataclass
 import numpy as np
 
 from hullabaloo.inference.fitted import Array
-from hullabaloo.inference.likely_curvature import LikelyCurvature
 
 LEFT, TOLD = 2.0, 0.5
 """What a regularised inverse leaves undone: its variance over the likely one, and the largest share of the variance with which an interval is told.
 Chosen on California, diamonds, law school, wine and rare levels at ε = 1 (`benchmarks/inference.py`): 4 and 0.3 tell half as much there and cover as much."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LikelyCurvature:
+    """What is likely of a symmetric matrix with Gaussian noise, and what shares of the noise are left of it.
+
+    Attributes:
+        gram: Ξ = E[G | G̃], (q, q).
+        vectors: its eigenvectors, (q, q).
+        shares: c, (q, q).
+    """
+
+    gram: Array
+    vectors: Array
+    shares: Array
+
+    @classmethod
+    def of(cls, gram: Array, noise: float) -> "LikelyCurvature":
+        """What is likely of a curvature that is released with this noise s; itself and all of the noise where s = 0."""
+        values, vectors = np.linalg.eigh(gram)
+        apart = values[:, None] - values
+        drawn = np.sum(noise**2 * apart / np.maximum(apart**2 + 2.0 * noise**2, 1e-300), axis=1)
+        slopes = np.divide(drawn[:, None] - drawn, apart, out=np.zeros_like(apart), where=apart != 0.0)
+        return cls((vectors * (values - drawn)) @ vectors.T, vectors, np.clip(1.0 - slopes, 0.0, 1.0))
+
+    def spoiled(self, squares: Array) -> Array:
+        """`E (G − Ξ) δδᵀ (G − Ξ)` over ½s², (q, q), of `squares` = E δδᵀ."""
+        inside = self.vectors.T @ squares @ self.vectors
+        within = np.diag(self.shares @ np.diag(inside)) + self.shares * inside
+        return np.asarray(self.vectors @ within @ self.vectors.T, dtype=np.float64)
+
+    def together(self, u: Array, v: Array, w: Array) -> Array:
+        """The covariance of `uᵀ(G − Ξ)v` and `uᵀ(G − Ξ)w` over ½s², of each row of u and v; w is one, (q,), or as many."""
+        u, v, w = u @ self.vectors, v @ self.vectors, w @ self.vectors
+        return np.asarray(
+            ((u**2 @ self.shares) * v * w + ((u * v) @ self.shares) * u * w).sum(axis=1), dtype=np.float64
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +133,9 @@ class Debiased:
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self.scale: Array = np.ones(equations.cross.size) if equations.scale is None else equations.scale
-        self.inverse: Array = _inverse(equations)
+        basis = equations.basis
+        inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True)
+        self.inverse: Array = basis @ inner @ basis.T if equations.inverse is None else equations.inverse
         self.theta: Array = self.inverse @ equations.cross
         s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.theta
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
@@ -118,14 +172,6 @@ class Debiased:
         estimate = functions @ self.theta
         low, high = (np.where(ended, estimate + middle + sign * half, np.nan) for sign in (-1.0, 1.0))
         return Intervals(estimate, np.sqrt(sampling), np.sqrt(privacy), low, high)
-
-
-def _inverse(equations: Equations) -> Array:
-    if equations.inverse is not None:
-        return equations.inverse
-    basis = equations.basis
-    inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True)
-    return np.asarray(basis @ inner @ basis.T, dtype=np.float64)
 
 
 def forms(vectors: Array, matrix: Array) -> Array:

@@ -40,10 +40,9 @@ from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, forms
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, LikelyCurvature, forms
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
-from hullabaloo.inference.likely_curvature import LikelyCurvature
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
@@ -224,7 +223,7 @@ class FromScore:
 
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
         self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
-        marked, q = levels(model.encoding, found), found.score.size
+        marked, q, facts = levels(model.encoding, found), found.score.size, model.encoding.facts
         settings = model.release.plan.get("settings") or {}
         unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
         lengthy = [(one, found.matrix.T @ one.record) for one in marked if unit > 0.0]
@@ -251,18 +250,17 @@ class FromScore:
         released = score_step(found, INFERENCE, DOUBT, self.basis)
         likely, shrunk = as_likely(found)
         step = score_step(shrunk, INFERENCE, DOUBT, self.basis)
-        alike = model.encoding.facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
-        sampling = steadied(found) / found.counted * alike
+        # Records of a unit may be alike.
+        sampling = steadied(found) / found.counted * (facts.records_per_unit if found.errors == "bound" else 1)
         taken = DOUBT_SCORE * found.excess
         self.columns, ends = at_ends(found, marked, self.intercept)
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
         sampling += np.diag(self.lean)
         sampling[-1, -1] += max(found.level**2 - found.score_noise**2, 0.0)
-        hides = [
-            hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way)) for one, way in lengthy
-        ]
-        allowed = sum(hides, np.zeros((q, q)))
-        classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
+        allowed = np.zeros((q, q))
+        for one, way in lengthy:
+            allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
+        classes = isinstance(model.loss, Logistic) and not facts.weighted
         if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
             sampling += one_signed(found, spread_noises[0])
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.

@@ -222,10 +222,8 @@ def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
     if isinstance(loss, Poisson):
         shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
     elif isinstance(loss, Logistic) and level_told(found):
-        before, there = (
-            NormalPredictions.of(found, found.point),
-            NormalPredictions.of(found, found.point + found.matrix @ step),
-        )
+        before = NormalPredictions.of(found, found.point)
+        there = NormalPredictions.of(found, found.point + found.matrix @ step)
         wanted, p = before.chance + before.linear(there)[0], before.chance
         shift = there.shift(min(max(wanted, 0.5 * p), 0.5 + 0.5 * p))
     else:
@@ -258,9 +256,4 @@ def variances(
         across = gram[:-1, -1]
         gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
         R = R[:, :-1]
-    return _diagonal(R, gram), R**2 @ noise[: R.shape[1]]
-
-
-def _diagonal(R: Array, matrix: Array) -> Array:
-    """Of R M Rᵀ."""
-    return np.asarray(((R @ matrix) * R).sum(axis=1), dtype=np.float64)
+    return ((R @ gram) * R).sum(axis=1), R**2 @ noise[: R.shape[1]]
