@@ -16,6 +16,22 @@ the test of Anderson and Rubin (1949) with the other coefficients fitted, whose 
 at whatever strength. It is not symmetric around θ̃, which takes the second-order bias out; where noise may have made all of G in a
 direction the set has no end, and none is told.
 
+*What is likely of G.* Noise E that is symmetric Gaussian (variance s² on the diagonal, ½s² off it) points no way, so neither does it tell one: of all that is known of a curvature G before `G̃ = G + E` is seen, let its
+eigenvectors be of any direction alike. Then `E[G | G̃]` has the eigenvectors of G̃ (Bun, Allez, Bouchaud & Potters 2016, IEEE Trans. Inf. Theory 62, 7475–7490), and its eigenvalues are, as in Stein's (1975) estimator of a covariance,
+
+    ξ_k = λ_k − s² Σ_l (λ_k − λ_l)/((λ_k − λ_l)² + 2s²),
+
+as noise makes eigenvalues repel each other: those of a bulk are drawn together, to one value where noise alone has spread them, and those that stand apart stay. The sum is Hilbert's transform of the density of the λ, smoothed over √2 s, the deviation of the difference of
+two that stand apart. By Tweedie's formula (Robbins 1956; Efron 2011) the covariance of G given G̃ is that of the noise times the derivative of `E[G | G̃]`: in the directions of λ_k and λ_l the variance is a share
+
+    c_kl = (ξ_k − ξ_l)/(λ_k − λ_l)
+
+of the noise's, which is the derivative of a function of a symmetric matrix (Daleckii & Krein 1965); for k = l it is taken in full. So `(G − Ξ)δ` along u has the variance
+`½s² Σ_kl c_kl (u_k² δ_l² + u_k δ_k u_l δ_l)`, in place of `½s² (‖u‖² ‖δ‖² + (uᵀδ)²)`.
+
+That eigenvectors are of any direction alike no table says: for one table it is an approximation, as good as the eigenvalues of whitened records are, a bulk at one value and a few apart. Coverage with it is measured
+in `benchmarks/inference.py`.
+
 Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: `LEFT` times its likely variance
 (`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. Coverage is measured
 in `benchmarks/inference.py`.
@@ -33,6 +49,43 @@ Chosen on California, diamonds, law school, wine and rare levels at ε = 1 (`ben
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LikelyCurvature:
+    """What is likely of a symmetric matrix with Gaussian noise, and what shares of the noise are left of it.
+
+    Attributes:
+        gram: Ξ = E[G | G̃], (q, q).
+        vectors: its eigenvectors, (q, q).
+        shares: c, (q, q).
+    """
+
+    gram: Array
+    vectors: Array
+    shares: Array
+
+    @classmethod
+    def of(cls, gram: Array, noise: float) -> "LikelyCurvature":
+        """What is likely of a curvature that is released with this noise s; itself and all of the noise where s = 0."""
+        values, vectors = np.linalg.eigh(gram)
+        apart = values[:, None] - values
+        drawn = np.sum(noise**2 * apart / np.maximum(apart**2 + 2.0 * noise**2, 1e-300), axis=1)
+        slopes = np.divide(drawn[:, None] - drawn, apart, out=np.zeros_like(apart), where=apart != 0.0)
+        return cls((vectors * (values - drawn)) @ vectors.T, vectors, np.clip(1.0 - slopes, 0.0, 1.0))
+
+    def spoiled(self, squares: Array) -> Array:
+        """`E (G − Ξ) δδᵀ (G − Ξ)` over ½s², (q, q), of `squares` = E δδᵀ."""
+        inside = self.vectors.T @ squares @ self.vectors
+        within = np.diag(self.shares @ np.diag(inside)) + self.shares * inside
+        return np.asarray(self.vectors @ within @ self.vectors.T, dtype=np.float64)
+
+    def together(self, u: Array, v: Array, w: Array) -> Array:
+        """The covariance of `uᵀ(G − Ξ)v` and `uᵀ(G − Ξ)w` over ½s², of each row of u and v; w is one, (q,), or as many."""
+        u, v, w = u @ self.vectors, v @ self.vectors, w @ self.vectors
+        return np.asarray(
+            ((u**2 @ self.shares) * v * w + ((u * v) @ self.shares) * u * w).sum(axis=1), dtype=np.float64
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Equations:
     """Noisy equations `cross = gram · θ` in a subspace of θ, with all that is known of their errors.
 
@@ -42,12 +95,12 @@ class Equations:
         gram_noise, cross_noise: s and t.
         sampling: covariance of the residual at the true θ by sampling, (p, p).
         basis: orthonormal columns (p, r) of the subspace in which θ lies; the Gram's noise comes in as Eθ.
-        exact_corner: whether the last diagonal entry of the Gram carries no noise.
         scale: (p,); the Gram's noise is S E S with this diagonal S; None for 1.
         inverse: H in place of the pseudo-inverse, (p, p), and
         left: the covariance of what it leaves undone, (p, p).
         allowed: part of `sampling` that bounds what few records may hide, (p, p). It is no law of θ's errors, along which an interval would look for its ends: the Gram's noise times
             what it may have moved is a part of the variance.
+        likely: what S⁻¹G̃S⁻¹ is of, and what of its noise is left, by entry; None where that is all of it.
     """
 
     gram: Array
@@ -56,11 +109,11 @@ class Equations:
     cross_noise: float
     sampling: Array
     basis: Array
-    exact_corner: bool = False
     scale: Array | None = None
     inverse: Array | None = None
     left: Array | None = None
     allowed: Array | None = None
+    likely: LikelyCurvature | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,15 +133,16 @@ class Debiased:
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self.scale: Array = np.ones(equations.cross.size) if equations.scale is None else equations.scale
-        self.inverse: Array = _inverse(equations)
+        basis = equations.basis
+        inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True)
+        self.inverse: Array = basis @ inner @ basis.T if equations.inverse is None else equations.inverse
         self.theta: Array = self.inverse @ equations.cross
         s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.theta
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
         self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse
         squares = np.outer(far, far) + scales * self.allowed
-        spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
-        if equations.exact_corner:
-            spoiled[-1, -1] -= s2 * far[-1] ** 2
+        self.likely = equations.likely or LikelyCurvature.of(equations.gram, 0.0)
+        spoiled = 0.5 * s2 * self.likely.spoiled(squares)
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
         self.left: Array = np.zeros_like(self.noise) if equations.left is None else equations.left
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
@@ -106,12 +160,8 @@ class Debiased:
         alone = variance - forms(functions, self.allowed)
         w = (functions @ (self.covariance - self.allowed)) / np.where(alone > 0.0, alone, np.inf)[:, None] * self.scale
         u = u * self.scale
-        uu, uw, ww = (u * u).sum(axis=1), (u * w).sum(axis=1), (w * w).sum(axis=1)
-        slope = s2 * (uu * (w @ theta) + (u @ theta) * uw)
-        bend = 0.5 * s2 * (uu * ww + uw**2)
-        if self.equations.exact_corner:
-            slope -= 2.0 * s2 * theta[-1] * w[:, -1] * u[:, -1] ** 2
-            bend -= s2 * (w[:, -1] * u[:, -1]) ** 2
+        slope = s2 * self.likely.together(u, w, theta)
+        bend = 0.5 * s2 * self.likely.together(u, w, w)
         rest = 1.0 - quantile**2 * bend
         ended = (rest > 0.0) & (variance > 0.0) | (variance == 0.0)
         if self.equations.left is not None:
@@ -122,14 +172,6 @@ class Debiased:
         estimate = functions @ self.theta
         low, high = (np.where(ended, estimate + middle + sign * half, np.nan) for sign in (-1.0, 1.0))
         return Intervals(estimate, np.sqrt(sampling), np.sqrt(privacy), low, high)
-
-
-def _inverse(equations: Equations) -> Array:
-    if equations.inverse is not None:
-        return equations.inverse
-    basis = equations.basis
-    inner = np.linalg.pinv(basis.T @ equations.gram @ basis, hermitian=True)
-    return np.asarray(basis @ inner @ basis.T, dtype=np.float64)
 
 
 def forms(vectors: Array, matrix: Array) -> Array:

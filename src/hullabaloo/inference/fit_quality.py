@@ -112,9 +112,8 @@ def _shortened(model: FittedModel, found: NoisyScore, target: int) -> float:
     deviation = math.sqrt(max(float(found.spread[-1, -1]), found.spread_noise)) / float(found.matrix[-1, -1])
     if 1.0 - abs(float(np.append(found.centre, 1.0) @ model.release.theta[:, target])) > NEAREST * deviation:
         return SHORTENED
-    clip = (
-        found.weight * found.score_noise / ((model.release.plan.get("settings") or {}).get("score_noise") or math.inf)
-    )
+    unit = (model.release.plan.get("settings") or {}).get("score_noise") or math.inf
+    clip = found.weight * found.score_noise / unit
     return max(SHORTENED, 2.0 * clip * found.excess / max(float(np.trace(found.spread)), 1e-300))
 
 
@@ -199,9 +198,8 @@ def from_score(model: FittedModel, target: int) -> Explained | None:
     sampling = 2.0 * math.sqrt(part / found.counted) * left * variance
     beside_noise = math.hypot(of_score, of_excess, of_curvature, sampling, cut * left * part * variance)
     known = 1.0 - (QUANTILE * noise / variance) ** 2  # Fieller's upper end
-    upper = (
-        math.hypot(part * noise, math.sqrt(max(known, 0.0)) * beside_noise) / variance + part * (1.0 - known) / QUANTILE
-    )
+    upper = math.hypot(part * noise, math.sqrt(max(known, 0.0)) * beside_noise) / variance
+    upper += part * (1.0 - known) / QUANTILE
     off = math.hypot(noise, 2.0 * found.score_noise * float(np.linalg.norm(d)))
     off = math.hypot(off, cut * residual if cut <= WIDEST else math.inf, math.sqrt(2.0 / found.counted) * residual)
     return Explained(1.0 - left, upper / known if known > 0.0 else math.inf, residual, variance, off)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
-from hullabaloo.inference.debiased import Debiased, Equations
+from hullabaloo.inference.debiased import Debiased, Equations, LikelyCurvature
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
@@ -30,11 +30,13 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
     n, ridge = moments.records, asked_ridge(model)
     gram, basis, exact = question(model, moments)
-    cross = np.ascontiguousarray(moments.cross[:, target])
+    cross, shares = np.ascontiguousarray(moments.cross[:, target]), np.ones_like(gram)
+    shares[-1, -1] -= exact
+    likely = LikelyCurvature(gram, np.eye(len(gram)), shares)
 
     def solved(sampling: Array) -> Debiased:
         noise = (moments.gram_noise, moments.cross_noise)
-        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, exact))
+        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, likely=likely))
 
     first = solved(np.zeros_like(gram))
     theta, square = first.theta, float(moments.square[target, target])
@@ -49,11 +51,8 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     values, vectors = np.linalg.eigh(gram)
     varied = (vectors * np.maximum(values, 0.0)) @ vectors.T  # no direction's errors vary by less than nothing
     found = solved(copies * (variance * varied / share + np.outer(pull, pull)) / n)
-    doubt = math.sqrt(
-        moments.square_noise**2
-        + 4.0 * moments.cross_noise**2 * theta @ theta
-        + (moments.gram_noise * theta @ theta) ** 2
-    )
+    of_cross = 2.0 * moments.cross_noise * math.sqrt(theta @ theta)
+    doubt = math.hypot(moments.square_noise, of_cross, moments.gram_noise * theta @ theta)
     return found, (variance + doubt) / share
 
 
@@ -119,9 +118,3 @@ def constants(encoding: Encoding, kept: npt.NDArray[np.bool_]) -> list[Array]:
             direction[[*block.columns, *([block.missing] if block.missing >= 0 else [])]] = 1.0
             found.append(direction)
     return found
-
-
-def outside(basis: Array, functions: Array) -> npt.NDArray[np.bool_]:
-    """Which of the functions (m, p) ask for a column that was left out of the question."""
-    absent = (basis**2).sum(axis=1) < 1e-12
-    return np.asarray(np.abs(functions[:, absent]).sum(axis=1) > 0.0)

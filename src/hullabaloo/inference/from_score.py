@@ -41,14 +41,14 @@ from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, forms
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, LikelyCurvature, forms
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.spread import TAIL_SPREAD, steadied, unlike
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, faint, left_of, moved, score_step, undone, variances
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, faint, left_of, score_step, undone, variances
 
 NEAR = 1.0
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square), and how far noise alone may move these, as a move that is less
@@ -214,6 +214,14 @@ def lean(far: Array, spread: Array, intercept: bool) -> Array:
     return np.asarray((1.0 - level) * shared + level * (np.arange(len(long)) == len(long) - 1), dtype=np.float64)
 
 
+def as_likely(found: NoisyScore) -> tuple[LikelyCurvature, NoisyScore]:
+    """What is likely of the curvature, in coordinates in which its noise points no way, and the score beside that, of as much noise as is left in the mean."""
+    scales = np.outer(found.scale, found.scale)
+    likely = LikelyCurvature.of(found.curvature / scales, found.curvature_noise)
+    left = found.curvature_noise * math.sqrt(float(np.mean(likely.shares)))
+    return likely, replace(found, curvature=likely.gram * scales, curvature_noise=left)
+
+
 class FromScore:
     """The estimate of one target's coefficients, of least norm where encoded columns always add up to the same."""
 
@@ -221,13 +229,13 @@ class FromScore:
 
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
         self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
-        marked, q = levels(model.encoding, found), found.score.size
+        marked, q, facts = levels(model.encoding, found), found.score.size, model.encoding.facts
         settings = model.release.plan.get("settings") or {}
         unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
         lengthy = [(one, found.matrix.T @ one.record) for one in marked]
         rare = {one[:2] for one, way in lengthy if unit > 0.0 and np.linalg.norm(way) > RAREST * math.sqrt(q)}
-        self.too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
-        self.faint = faint(found, self.intercept) | self.too_rare  # which noise alone may have made to vary
+        too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
+        self.faint = faint(found, self.intercept) | too_rare  # which noise alone may have made to vary
         numbers = self.faint & ~np.isin(np.arange(p), [one.column for one in marked])
         apart = np.eye(p)
         apart[-1, :-1] -= found.centre if self.intercept else 0.0
@@ -247,8 +255,10 @@ class FromScore:
         still.extend(way for one, way in lengthy if self.faint[one.column] and not one.baseline)
         held = np.column_stack([moving, found.matrix[numbers].T, *still])
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
-        step = score_step(found, INFERENCE, DOUBT, self.basis)
-        alike = model.encoding.facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
+        released = score_step(found, INFERENCE, DOUBT, self.basis)
+        likely, shrunk = as_likely(found)
+        step = score_step(shrunk, INFERENCE, DOUBT, self.basis)
+        alike = facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
         taken = DOUBT_SCORE * found.excess
         self.columns, ends = at_ends(found, marked, self.intercept)
         self.lean: Array = taken**2 * lean(ends @ found.matrix, found.spread, self.intercept)
@@ -257,20 +267,19 @@ class FromScore:
         allowed = found.apart**2 * np.eye(q)
         for one, way in lengthy if unit > 0.0 else []:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
-        classes = isinstance(model.loss, Logistic) and not model.encoding.facts.weighted
+        classes = isinstance(model.loss, Logistic) and not facts.weighted
         if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
             sampling += one_signed(found, spread_noises[0])
-        unseen = found.score_noise * float(np.linalg.norm(found.scale[:, None] * step.inverse))
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
-        self.moved = math.sqrt(max(moved(found, step.step) ** 2 - unseen**2, 0.0))
+        (beyond, _), (far, unseen) = step.far(found), released.far(found)
         kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
-        sampling += allowed + undone(found, model.loss, step.step, self.moved, self.intercept, kept)
-        self.away = math.inf if classes and unlike(found) else max(self.moved, unseen)
+        sampling += allowed + undone(found, model.loss, step.step, beyond, self.intercept, kept)
+        self.away = math.inf if classes and unlike(found) else max(far, unseen)
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
-        seen = found.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
-        self.law = Debiased(Equations(*seen, False, found.scale, step.inverse, LEFT * step.left, allowed))
+        seen = shrunk.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
+        self.law = Debiased(Equations(*seen, found.scale, step.inverse, LEFT * step.left, allowed, likely))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.from_moments import asked_ridge, debiased, outside
+from hullabaloo.inference.from_moments import asked_ridge, debiased
 from hullabaloo.inference.from_score import NEAR, FromScore
 from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.privacy import Neighbours
@@ -116,7 +116,7 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
     if math.isnan(at):
         return Intervals(*np.full((5, len(functions)), np.nan))
     found = told.estimator.intervals(functions, at, own)
-    absent = outside(told.basis, functions)
+    absent = functions[:, (told.basis**2).sum(axis=1) < 1e-12].any(axis=1)
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
         part[absent] = np.nan
     return found

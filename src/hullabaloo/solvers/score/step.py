@@ -58,6 +58,11 @@ class ScoreStep:
         far, noise = float(record @ self.step), found.score_noise * float(np.linalg.norm(self.inverse @ record))
         return math.copysign(math.sqrt(max(far**2 - noise**2, 0.0)), far)
 
+    def far(self, found: NoisyScore) -> tuple[float, float]:
+        """How far predictions move beyond noise, root mean square, and how far noise alone moves them."""
+        noise = found.score_noise * float(np.linalg.norm(found.scale[:, None] * self.inverse))
+        return math.sqrt(max(moved(found, self.step) ** 2 - noise**2, 0.0)), noise
+
 
 def moved(found: NoisyScore, step: Array) -> float:
     """How far predictions move, root mean square: in coordinates in which records are round."""
@@ -84,8 +89,9 @@ def score_step(
     seen = max(mean - (1.0 + math.sqrt(2.0 / size)) * noise, 0.0) if evident else max(mean, 2.0 * noise) - noise
     seen *= float(np.mean(positive)) / max(float(np.mean(positive**2)), 1e-300)
     energy = max(seen, doubt * found.residual / size, 1e-300)
-    edge = found.curvature_noise * float(np.mean(scales)) * math.sqrt(2.0 * size)
-    likely = energy / np.maximum(values - HIDDEN * edge, max(LEAST * float(np.mean(positive)), 1e-300))
+    deviations = HIDDEN * math.sqrt(2.0 * size) if evident else SEEN
+    edge = deviations * found.curvature_noise * float(np.mean(scales))
+    likely = energy / np.maximum(values - edge, max(LEAST * float(np.mean(positive)), 1e-300))
     spoiled = 0.5 * (found.curvature_noise * float(np.mean(scales))) ** 2 * float(np.sum(likely))
     inner = (vectors * (values / (values**2 + reg * (noise + spoiled) / likely))) @ vectors.T
     inverse = within @ inner @ within.T
@@ -216,10 +222,8 @@ def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
     if isinstance(loss, Poisson):
         shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
     elif isinstance(loss, Logistic) and level_told(found):
-        before, there = (
-            NormalPredictions.of(found, found.point),
-            NormalPredictions.of(found, found.point + found.matrix @ step),
-        )
+        before = NormalPredictions.of(found, found.point)
+        there = NormalPredictions.of(found, found.point + found.matrix @ step)
         wanted, p = before.chance + before.linear(there)[0], before.chance
         shift = there.shift(min(max(wanted, 0.5 * p), 0.5 + 0.5 * p))
     else:
@@ -252,9 +256,4 @@ def variances(
         across = gram[:-1, -1]
         gram = gram[:-1, :-1] - np.outer(across, across) / max(float(gram[-1, -1]), 1e-12)
         R = R[:, :-1]
-    return _diagonal(R, gram), R**2 @ noise[: R.shape[1]]
-
-
-def _diagonal(R: Array, matrix: Array) -> Array:
-    """Of R M Rᵀ."""
-    return np.asarray(((R @ matrix) * R).sum(axis=1), dtype=np.float64)
+    return ((R @ gram) * R).sum(axis=1), R**2 @ noise[: R.shape[1]]
