@@ -23,8 +23,8 @@ Array = npt.NDArray[Any]
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""
-TODAY = 1
-"""How solvers make use of answers. A change of that which asks the same questions raises it, and keeps the old way for `Problem.earlier`."""
+TODAY = 2
+"""How solvers make use of answers, 0 as they first did. A change of that which asks the same questions raises it, and keeps the old way for `Problem.earlier`."""
 CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
 """Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
 
@@ -71,8 +71,9 @@ class PrefixProcess(Process):
     @property
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
-        today = {} if self.refits.fits[0].problem.earlier else {"used": TODAY}
-        return self._digest(fits=[fit.bought.event.to_dict() for fit in self.refits.fits], **today)
+        used = TODAY - self.refits.fits[0].problem.earlier
+        fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
+        return self._digest(fits=fits, **({"used": used} if used else {}))
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem
