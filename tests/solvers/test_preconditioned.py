@@ -383,7 +383,7 @@ def test_a_released_curvature_of_classes_takes_half_the_passes_as_near_the_optim
         found = [share(data, solve(SOLVER, data, asked, 3.0, seed).theta[:, 0]) for seed in range(4)]
         return 1.0 - float(np.mean(found)), sum(one.count for one in plan.queries if one.name == "centred_gradient")
 
-    (few, passes), (many, more) = lost(asked), lost(replace(asked, earlier=True))
+    (few, passes), (many, more) = lost(asked), lost(replace(asked, earlier=2))
     assert passes < 0.6 * more
     assert few < many
     assert few < 2e-3
@@ -489,3 +489,25 @@ def test_newton_steps_of_the_level_have_the_noise_of_one_answer_of_their_budget(
     found = [Descent.intercept_alone(one, np.array([start]), steps, 1.0, 1.0, 0.0)[0] for start in [5.0, -5.0] * 1_000]  # type: ignore[arg-type]
     assert np.std(found) == pytest.approx(0.1 / math.sqrt(steps), rel=0.08)
     assert abs(np.mean(found[::2]) - np.mean(found[1::2])) < 0.02
+
+
+@pytest.mark.parametrize("steps", [5, 8])
+def test_the_second_phase_steps_to_the_level_with_the_noise_of_one_answer(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of 1.5 with a memory had 1.7 times as much. A deviation of 2 000 draws is 8 % off with chance below 1e-6."""
+    data, rng = table(intercept=True), np.random.default_rng(3)
+    asked = problem(data)
+    path = GradientSchedule(**SOLVER.plan(asked, prices(data, asked), Allowance.gdp(30.0)).settings)
+    path = replace(path, late=8, bend_noise=0.0)
+    noise = path.late_noise / math.sqrt(0.5 * path.late_shares[0] * steps / sum(path.late_levels(asked.loss)))
+    view = Coordinates(np.zeros(4), 1.0, 1.0, True, np.eye(4), np.ones(4))
+    monkeypatch.setattr(Descent, "level_clip", lambda *_: 1.0)
+    monkeypatch.setattr(
+        Descent, "gradient", lambda _, point, *__: point + noise * math.sqrt(steps) * rng.normal(size=5)
+    )
+    descent = Descent(asked, path, view, None, None)  # type: ignore[arg-type]
+    grid, start = np.ones(2), np.append(np.zeros(4), 100.0 * noise)
+    found = [descent.late_level(start, grid, grid, steps, 1.0)[-1] for _ in range(2_000)]
+    assert np.std(found) == pytest.approx(noise, rel=0.08)
+    assert abs(np.mean(found)) < noise

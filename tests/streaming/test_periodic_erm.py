@@ -219,6 +219,27 @@ def test_a_stream_of_classes_goes_on_with_the_plans_of_the_version_that_began_it
         assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, earlier)
 
 
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_a_stream_of_numbers_goes_on_with_the_steps_of_the_version_that_began_it(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Number for number, whatever the version; and earlier ones stepped to another level."""
+    path, frame = tmp_path / "one.state", records()
+    about = {"solver": "adaptive_gradient", "inference": False, "budget": hb.Budget.gdp(60.0)}
+    monkeypatch.setattr(
+        "hullabaloo.streaming.periodic_erm.planned",
+        lambda task, *about: planned(replace(task, earlier=max(task.earlier, version)), *about),
+    )
+    whole = [begun(tmp_path / "other.state", **about).partial_fit(frame).coef_]
+    with begun(path, **about) as stream:
+        stream.partial_fit(frame.iloc[:250])
+    monkeypatch.undo()
+    with begun(path, **about) as stream:
+        assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, whole[0])
+    today = begun(tmp_path / "third.state", **about).partial_fit(frame).coef_
+    assert np.array_equal(today, whole[0]) == (version == 0)
+
+
 def square(weight: float) -> Any:
     return hb.custom_loss(lambda t: weight * t * t, of="residual", name="mine")
 

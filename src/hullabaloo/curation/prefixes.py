@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""
 TODAY = 2
-"""How solvers make use of answers. A change of that which asks the same questions raises it, and keeps the old way for `Task.earlier`."""
+"""How solvers make use of answers, 0 as they first did. A change of that which asks the same questions raises it, and keeps the old way for `Task.earlier`."""
 CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
 """Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""
 
@@ -71,9 +71,9 @@ class PrefixProcess(Process):
     @property
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
-        first = self.refits.fits[0]
-        today = {} if first.problem.earlier else {"used": TODAY - first.task.earlier}
-        return self._digest(fits=[fit.bought.event.to_dict() for fit in self.refits.fits], **today)
+        used = max(TODAY - self.refits.fits[0].task.earlier, 0)
+        fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
+        return self._digest(fits=fits, **({"used": used} if used else {}))
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem

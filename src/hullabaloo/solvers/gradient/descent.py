@@ -78,6 +78,11 @@ class Descent:
         """Whether there are two: derivatives of a rare one are near 1, and a rate of which they are cut is off by that factor."""
         return self.loss.kernel_code is KernelCode.LOGISTIC
 
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss is one of residuals without a kink, whose curvature is near its bound."""
+        return schedule.is_residual(self.loss) and self.loss.kernel_code is not KernelCode.PINBALL
+
     def gradient(self, point: Array, clip_norm: float, weight: float | None = None) -> Array:
         """One noisy gradient over w̄, of records whose constant column weighs so much."""
         weight = self.view.intercept_weight if weight is None else weight
@@ -162,8 +167,7 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = schedule.is_residual(self.loss) and self.loss.kernel_code is not KernelCode.PINBALL
-            smooth &= not self.problem.earlier
+            smooth = self.smooth and self.problem.earlier < 2
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -265,14 +269,14 @@ class Descent:
         """The level by so many of its steps in the second phase, `beside` others so many times 1/h long: cut at `cut`, of smooth residuals where that biases less than noise."""
         if not self.view.intercept or not steps:
             return point
-        quantile = self.loss.kernel_code == KernelCode.PINBALL
         share = 0.5 * self.path.late_shares[0] * steps / sum(self.path.late_levels(self.loss))
         noise = self.path.late_noise / math.sqrt(share)
-        if schedule.is_residual(self.loss) and not quantile:
+        if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
-        step, memory = 0.5 if quantile else 1.5, 0.5  # a quantile's h is its residuals' density
-        if beside:
-            step, memory = beside, 0.0
+        # A quantile's h is its residuals' density.
+        step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
+        if beside or (self.smooth and not self.problem.earlier):
+            step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
 

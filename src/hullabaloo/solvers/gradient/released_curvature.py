@@ -61,7 +61,7 @@ def tells(problem: Problem, prices: QueryPrices, mu: float) -> bool:
     """Whether, bought at `mu`, its floor is at most `FAINT`, enough residuals are within h, and classes' plans are no earlier version's."""
     wide = not isinstance(problem.loss, Huber) or problem.loss.h >= PROBABLE * math.sqrt(TARGET_VARIANCE)
     noise = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
-    known = not (problem.earlier and isinstance(problem.loss, Logistic))
+    known = not (problem.earlier > 1 and isinstance(problem.loss, Logistic))
     return known and wide and floor(noise, problem.dimension) <= FAINT
 
 
