@@ -71,7 +71,7 @@ class PrefixProcess(Process):
     @property
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
-        today = {} if self.refits.fits[0].problem.earlier else {"used": TODAY}
+        today = {} if self.refits.fits[0].problem.earlier > 1 else {"used": TODAY}
         return self._digest(fits=[fit.bought.event.to_dict() for fit in self.refits.fits], **today)
 
     def _digest(self, **bought: Any) -> str:

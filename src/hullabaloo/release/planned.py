@@ -54,7 +54,7 @@ class Task(ReleaseRequest):
     inference: bool | float | str = False
     errors: str = "auto"
     earlier: int = 0
-    """How many versions ago the stream was begun whose plans are made again: from 1 on `Problem.earlier`, from 2 on `WithInference.earlier`, too."""
+    """How many versions ago the stream was begun whose plans are made again: `Problem.earlier`, and from 3 on `WithInference.earlier`, too."""
     public: PublicTable | None = None
     held: bool = True
     """Whether a solver by name may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
@@ -185,7 +185,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
         refuse(why, helps)
     if why:
         return asked, f"No errors are told: {why}. {helps}".strip()
-    return WithInference(asked, share, errors, task.earlier > 1), ""
+    return WithInference(asked, share, errors, task.earlier > 2), ""
 
 
 def _errors(task: Task, context: PlanContext) -> str:
@@ -247,7 +247,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         penalty=task.penalty,
         weighted=not facts.alike,
         public=getattr(task, "public", None),
-        earlier=getattr(task, "earlier", 0) > 0,
+        earlier=getattr(task, "earlier", 0),
     )
 
 

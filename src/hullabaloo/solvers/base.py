@@ -47,7 +47,7 @@ class Problem:
         weighted: whether records carry declared weights, or a 0 for being beyond their unit's share.
         public: records that the user declares public, or None; no sensitivity rests on them.
         before: coefficients of the released model whose predictions are the records' offsets, (p,); empty where there is none.
-        earlier: whether fits are planned as in streams that an earlier version began, which bought no curvature of classes, and fewer and other steps for the level alone.
+        earlier: how many versions ago the stream was begun as in which fits are planned: 1 bought no curvature where a set or a penalty holds, 2 none of classes either, and fewer and other steps for the level alone.
     """
 
     loss: AnyLoss
@@ -67,7 +67,7 @@ class Problem:
     weighted: bool = False
     public: PublicTable | None = None
     before: tuple[float, ...] = ()
-    earlier: bool = False
+    earlier: int = 0
 
     @property
     def alike(self) -> bool:
