@@ -1,9 +1,11 @@
 """Coordinates of noisy gradients: whitening, the way there and back, and intercepts that steps have driven out of their bounds."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from hullabaloo.geometry import Box, L1Ball
+from hullabaloo.geometry import Box, L1Ball, L1Penalty
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
@@ -67,6 +69,29 @@ def test_the_nearest_point_of_a_set_is_in_the_metric_of_the_coordinates() -> Non
     assert nearest is not None
     assert view.coefficients(nearest(view.inverse @ [1.0, -2.0])) == pytest.approx([0.0, -1.1], abs=1e-6)
     assert view.nearest(problem(table(p=2)), 1.0) is None
+
+
+@pytest.mark.parametrize("held", [{"constraint": L1Ball(0.4)}, {"penalty": L1Penalty(0.05)}])
+@pytest.mark.parametrize("step", [1.0, 1.5])
+def test_a_step_by_a_curvature_ends_at_its_least_point_within(held: dict[str, Any], step: float) -> None:
+    """No feasible point nearby, of another level or not, has less of `½(v − x)ᵀM(v − x)/step + ψ/w̄`; without a set or a penalty the point stays."""
+    rng, weight = np.random.default_rng(3), 0.7
+    root = rng.normal(size=(4, 6))
+    bend, point = root @ root.T / 6.0, np.append(rng.normal(size=3), 2.0)
+    seen = PrivateLocationScale(CENTRE, 1.0, mean_weight=weight)
+    view = Coordinates.whitened(weight * np.diag([1.0, 0.2, 0.04]), seen, 1e-3, intercept=True)
+    asked = problem(table(p=3, intercept=True), **held)
+    found = view.within(asked, point, step, bend)
+
+    def worth(v: np.ndarray) -> float:
+        return (v - point) @ bend @ (v - point) / (2.0 * step) + asked.penalty.value(view.coefficients(v)[:3]) / weight
+
+    for size in (1e-3, 1e-1, 1.0):
+        for _ in range(50):
+            slopes = view.coefficients(found)[:3] + size * rng.normal(size=3)
+            slopes = slopes if asked.constraint is None else asked.constraint.project(slopes)
+            assert worth(found) <= worth(np.append(view.inverse @ slopes, found[3] + size * rng.normal())) + 1e-9
+    assert np.array_equal(view.within(problem(table(p=3, intercept=True)), point, step, bend), point)
 
 
 @pytest.mark.parametrize("long", [True, False])

@@ -187,27 +187,29 @@ def begun(path: Path, **changes: Any) -> PeriodicERM:
 
 
 @pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "preconditioned_gradient"])
-def test_a_stream_of_classes_goes_on_with_the_plans_of_the_version_that_began_it(
-    solver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("version", "classes"), [(1, False), (2, True)])
+def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
+    solver: str, version: int, classes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An earlier one bought no curvature of classes: the fits that are left are its own, number for number; a new stream buys it."""
-    path, frame, schedule = tmp_path / "one.state", records(classes=True), Schedule(N, 200)
+    """Earlier ones bought no curvature within a set, or of classes: the fits that are left are their own, number for number; a new stream buys it."""
+    path, frame, schedule = tmp_path / "one.state", records(classes=classes), Schedule(N, 200)
+    about = {"budget": hb.Budget.gdp(60.0), "solver": solver, "inference": False}
+    encoding = (CLASSES if classes else NUMBERS).encoding()
 
     def begin(path: Path) -> PeriodicERM:
-        return PeriodicERM(
-            logistic(budget=hb.Budget.gdp(60.0), solver=solver, inference=False), N, every=200, state=path
-        )
+        kind = logistic(**about) if classes else linear(**about, constraint=hb.L1Ball(0.4))
+        return PeriodicERM(kind, N, every=200, state=path)
 
     def bought(earlier: int) -> list[list[str]]:
-        task = replace(begin(path).estimator._task(CLASSES.encoding()), earlier=earlier, inference=False)
-        fits = planned(task, CLASSES.encoding(), schedule, ["preconditioned_gradient"] * 3).fits
+        task = replace(begin(path).estimator._task(encoding), earlier=earlier, inference=False)
+        fits = planned(task, encoding, schedule, ["preconditioned_gradient"] * 3).fits
         return [[query.name for query in fit.plan.queries] for fit in fits]
 
-    assert all("gradient_moments" in names for names in bought(0))
-    assert not any("gradient_moments" in names for names in bought(2))
+    assert all("gradient_moments" in names for names in bought(version - 1))
+    assert not any("gradient_moments" in names for names in bought(version))
     monkeypatch.setattr(
         "hullabaloo.streaming.periodic_erm.planned",
-        lambda task, *about: planned(replace(task, earlier=max(task.earlier, 2)), *about),
+        lambda task, *about: planned(replace(task, earlier=max(task.earlier, version)), *about),
     )
     with begin(tmp_path / "other.state") as stream:
         stream.partial_fit(frame)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hullabaloo.curator.kernels import dense_turned, sparse_turned
 from hullabaloo.curator.known import Array, anything, numbers
 from hullabaloo.data import PartedRows, RowFacts, Rows
+from hullabaloo.data.threads import by_rows
 from hullabaloo.errors import InvalidParameter
 
 KEPT = 500_000_000
@@ -144,10 +145,15 @@ class TurnedCells:
             return self.kept[block]
         X = self.X[block]
         out = np.empty((X.shape[0], self.shape[1]))
-        if isinstance(X, np.ndarray):
-            dense_turned(X, self.matrix, out)
-        else:
-            sparse_turned(X.data, X.indices, X.indptr, self.matrix, out)
+
+        def turn(part: slice) -> None:
+            if isinstance(X, np.ndarray):
+                dense_turned(X[part], self.matrix, out[part])
+            else:
+                starts = X.indptr[part.start : part.stop + 1]
+                sparse_turned(X.data, X.indices, starts, self.matrix, out[part])
+
+        by_rows(turn, *out.shape)
         return out
 
 

@@ -13,6 +13,7 @@ from hullabaloo.data.layout import Layout, OneHot
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
+from hullabaloo.data.threads import by_rows
 
 Array = NDArray[np.float64]
 NORM_CODES = {"l1": 1, "l2": 2, "linf": 3}  # the codes of kernels.py
@@ -48,7 +49,7 @@ def _scale(layout: Layout, values: Array, X: Array) -> dict[int, Array]:
     given, kept = scaling_of(layout)
     filled = np.empty((X.shape[0], len(kept)))
     if layout.numeric:
-        scale_numeric(values, *given, X, filled)
+        by_rows(lambda part: scale_numeric(values[part], *given, X[part], filled[part]), *values.shape)
     return {column: filled[:, i] for column, i in kept.items()}
 
 

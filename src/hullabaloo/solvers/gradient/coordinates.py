@@ -171,15 +171,15 @@ class Coordinates:
             slopes = slopes if self.matrix is None else self.inverse @ slopes
         return np.append(slopes, [level] * self.intercept)
 
-    def nearest(self, problem: Problem, step: float) -> Callable[[Array], Array] | None:
-        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)/w̄` over θ in C, as coefficients of u; None without a set and a penalty."""
+    def nearest(self, problem: Problem, step: float, bend: Array | None = None) -> Callable[[Array], Array] | None:
+        """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)/w̄` over θ in C, as coefficients of u, the length `dᵀMd` where there is an M; None without a set and a penalty."""
         step /= self.mean_weight
         if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
             return None
         if self.matrix is None:
             return (lambda u: proximal(problem, u, step)) if self.slopes else None
         matrix, inverse = self.matrix, self.inverse
-        metric = inverse.T @ inverse / step
+        metric = inverse.T @ (inverse if bend is None else bend @ inverse) / step
         solver = QuadraticSolver(metric, feasible=problem.constraint, penalty=problem.penalty, tolerance=1e-9)
 
         def whitened(u: Array) -> Array:
@@ -187,6 +187,16 @@ class Coordinates:
             return inverse @ solver.minimise(metric @ theta, theta).theta
 
         return whitened
+
+    def within(self, problem: Problem, point: Array, step: float, bend: Array) -> Array:
+        """`argmin ½(v − x)ᵀM(v − x)/step + ψ/w̄` over points v of slopes in C, at whose level nothing is held; x itself without a set and a penalty."""
+        q, found = self.slopes, point.copy()
+        follows = np.linalg.solve(bend[q:, q:], bend[q:, :q])  # the level, for each slope that is held
+        nearest = self.nearest(problem, step, bend[:q, :q] - bend[:q, q:] @ follows)
+        if nearest is not None:
+            found[:q] = nearest(point[:q])
+            found[q:] -= follows @ (found[:q] - point[:q])
+        return found
 
     def feasible(self, problem: Problem, point: Array) -> Array:
         """θ, in the set to the last digit, its intercept within the loss's bounds where a set needs them.

@@ -222,6 +222,7 @@ class Descent:
             doubt = q * known
         evident = float(gradient[:q] @ gradient[:q]) - (q + EVIDENT * math.sqrt(2.0 * q)) * known
         weight = evident**2 / (evident**2 + doubt**2) if evident > 0.0 else 0.0
+        weight = weight if bend is None or swift(self.problem) else 1.0  # in a set a signal may move as little as noise
         found = start + weight * (mean - start)
         beside = 0.0 if bend is None else path.smoothness / float(bend[-1, -1]) if self.classes else 1.0
         found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, beside)
@@ -253,13 +254,13 @@ class Descent:
 
     def newton(self, start: Array, steps: int, clip_norm: float, bend: Array, last: bool) -> Array:
         """After steps `ω M⁻¹g`, ω = `LONGER` but for the walk's last one and 1 of classes: M bounds the curvature from above, so that none goes too far, and that of classes is `raised` where one did."""
-        point, q, before, slope = start, self.view.slopes, start, None
+        view, point, q, before, slope = self.view, start, self.view.slopes, start, None
         for t in range(steps):
             longer = 1.0 if self.classes or (last and t == steps - 1) else LONGER
             gradient = self.gradient(point, clip_norm)
             bend = raised(bend, point - before, gradient - slope) if self.classes and slope is not None else bend
             before, slope = point, gradient
-            point = point - longer * np.linalg.solve(bend, gradient)
+            point = view.within(self.problem, point - longer * np.linalg.solve(bend, gradient), longer, bend)
             point[q:] = np.clip(point[q:], *self.loss.intercept_bounds)
         return point
 

@@ -40,7 +40,7 @@ from hullabaloo.solvers.gradient import released_curvature as released
 from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import centred, led, reach
 from hullabaloo.solvers.gradient.public_start import Way
-from hullabaloo.solvers.gradient.travel import smooth_and_steep, swift
+from hullabaloo.solvers.gradient.travel import bounded, smooth_and_steep, swift
 
 FINE_BINS = 25
 """Of the histograms of the second phase; the first has `BINS`."""
@@ -262,7 +262,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
-    quiet = whitened and late >= 0.5 and swift(problem) and not problem.weighted
+    quiet = whitened and late >= 0.5 and bounded(problem) and not problem.weighted
     bend = released.BEND if quiet and released.tells(problem, prices, mu * math.sqrt(released.BEND)) else 0.0
     steps += lengths * bool(bend) - bend
     parts = means, lengths, covariance, steps * (1.0 - late), steps * late, check, look, bend

@@ -136,13 +136,17 @@ def _largest_step(problem: Problem, whole: float, mu: float, clip: float) -> flo
     return 2.0 / load if problem.neighbours is Neighbours.REPLACE_ONE else 1.0 / load
 
 
+def bounded(problem: Problem) -> bool:
+    """Whether L bounds the curvature, which that of counts and the density of residuals leave."""
+    return problem.loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.LOGISTIC)
+
+
 def swift(problem: Problem) -> bool:
-    """Whether the second phase's plans have longer and fewer steps: L bounds the curvature, which that of counts and the density of residuals leave, and nothing is projected.
+    """Whether the second phase's plans have longer and fewer steps: L bounds the curvature, and nothing is projected.
 
     They reach as far: travel grows as T² times `(1 + √m)²`, which is about 3.4.
     """
-    known = problem.loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.LOGISTIC)
-    return known and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
+    return bounded(problem) and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
 
 
 def boldness(gradient: Array, variance: float, doubt: float, careful: float, eager: float) -> float:
