@@ -1,6 +1,6 @@
 """A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -321,7 +321,7 @@ def fewer(planned: PlannedFit, times: float) -> PlannedFit:
     return replace(planned, problem=problem, plan=planned.solver.plan(problem, prices, planned.allowance))
 
 
-def tried_out(planned: PlannedFit, draws: int = 3, **known: float) -> tuple[Rehearsed, ...]:
+def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -> tuple[Rehearsed, ...]:
     """What the plan, or the same solver's of fewer columns, does on the synthetic tables with a signal; nothing where that would take long.
 
     `known` is what is publicly known of the table, by the attribute of a scenario; wide tables are tried out without it.

@@ -35,7 +35,7 @@ def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float])
 
     Source: 000, Equation (1); 002, Equation (1).
     """
-    if not (runs := tried_out(prepared, **_shape(prepared, known))):
+    if not (runs := tried_out(prepared, _shape(prepared, known))):
         return (2.0 * predicted / (TARGET_VARIANCE * EXPLAINED),), "a tenth", "by formula"
     lost = tuple(max(one.risk, 1e-12) / max(one.constant, 1e-12) for one in runs)
     if runs[0].scenario == WIDE[0].name:
@@ -49,7 +49,7 @@ def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]
     if more or name not in known or code not in (*TWO_CLASSES, KernelCode.POISSON):
         return {}
     if code == KernelCode.POISSON:
-        return {"rarity": max(float(prepared.encoding.target_scale[0]) / known[name] ** 2, 1.0)}
+        return {"rarity": max(prepared.encoding.targets[0].hi / known[name] ** 2, 1.0)}  # type: ignore[union-attr]
     variance = min(known[name], 0.5) ** 2  # s(1 − s)
     return {"rare": variance / (0.5 + math.sqrt(0.25 - variance))}
 
