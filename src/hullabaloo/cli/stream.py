@@ -176,8 +176,9 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
     else:
         places = _looked_at(stream._schedule)
         prices = [stream.price(position, n_features=columns) for position in places]
-        errors = zip(*(one.errors for one in prices), strict=True)
-        lines = [[each[0].name, *(one.range for one in each)] for each in errors]
+        names = dict.fromkeys(error.name for one in prices for error in one.errors)
+        told = [{error.name: error.range for error in one.errors} for one in prices]
+        lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
         cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
         said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
         said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
