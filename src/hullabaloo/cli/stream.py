@@ -167,10 +167,11 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
 def _price(output: Output, stream: Any, columns: int | None) -> None:
     """Print the plan of a stream that was not begun: its cost, its releases and, where it can be told, noise and gain at some of them."""
     build.width(stream.domain, columns)
-    if not hasattr(stream, "price"):  # planned without a ledger and a state, so that nothing is charged or kept
-        kept = ("ledger", "dataset", "state", "key_file")
-        names = [name for name in stream.get_params() if name.rpartition("__")[2] in kept]
-        stream.set_params(**dict.fromkeys(names)).begin(n_features=columns)
+    if not hasattr(
+        stream, "price"
+    ):  # a sketch: planned without a ledger and a state, so that nothing is charged or kept
+        kept = dict.fromkeys(("ledger", "dataset", "state", "key_file"))
+        stream.set_params(**kept).begin(n_features=columns)
         cost, said = stream.budget.describe(), []
         data: dict[str, Any] = {"budget": stream.budget.to_dict()}
     else:

@@ -49,16 +49,11 @@ class PricedStream(PrivateStream, ABC):
         process = stream._open(encoding)
         schedule, budget = process.schedule, stream.budget
         at = whole(position) if position is not None else schedule.horizon
-        if not is_whole(at, 0, schedule.position(schedule.steps)):
-            found = f"position={position!r} was asked" if position is not None else "none was asked"
-            raise InvalidParameter(
-                f"What a model can be expected to gain depends on how many records are in: pass position=..., at most the horizon ({found})."
-            )
-        step = schedule.completed(at)
+        step = schedule.completed(at) if is_whole(at, 0, schedule.position(schedule.steps)) else 0
         if step == 0:
             raise InvalidParameter(
-                f"A stream has released nothing after {at} records: its first release comes after {schedule.position(1)}. Ask for the "
-                "price at that position or a later one."
+                f"What a model can be expected to gain depends on how many records are in, and position={position!r} was asked: pass position=..., a "
+                f"whole number from {schedule.position(1):,}, where the first model is released, up to the horizon."
             )
         told, released = stream._priced(process, encoding, step, known), schedule.position(step)
         delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
