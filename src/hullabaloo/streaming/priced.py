@@ -55,7 +55,7 @@ class PricedStream(PrivateStream, ABC):
                 f"What a model can be expected to gain depends on how many records are in, and position={position!r} was asked: pass position=..., a "
                 f"whole number from {schedule.position(1):,}, where the first model is released, up to the horizon."
             )
-        told, released = stream._priced(process, encoding, step, known), schedule.position(step)
+        told, released = self._priced(process, encoding, step, known), schedule.position(step)
         delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
         late = large_delta(budget, schedule.horizon or at)
         span = f"the spend is that of all releases together; gain and noise are those of the model that is released after {released:,} records"
