@@ -126,7 +126,7 @@ def test_where_noise_may_have_made_everything_no_interval_is_told() -> None:
         in model.summary().note
     )
     assert "nan" not in text
-    with pytest.raises(NotReleased, match="predictions .* Not identified at this budget: x0, x1, x2, x3, because for"):
+    with pytest.raises(NotReleased, match=r"predictions .* Not identified at this budget: x0, x1, x2, x3, because for"):
         model.predict_interval(np.ones((1, 4)))
     assert model.predict_interval(np.ones((0, 4))).shape == (0, 2)
 
