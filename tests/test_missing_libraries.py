@@ -4,6 +4,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,25 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import MissingLibrary, library
+from hullabaloo.planning.table import PlanTable
 from hullabaloo.streaming import RedisSource
+from hullabaloo.streaming.planner import StreamPlan
 
 ROOT = Path(__file__).resolve().parents[1]
+BUDGET = hb.Budget(1.0, 1e-6)
 DOMAIN = hb.Domain({"a": (0, 1)}, target={"y": (0, 1)}, indicators=False)
 FRAME = pd.DataFrame({"a": [0.2, 0.4, 0.9], "y": [0.0, 1.0, 0.5]})
 
 
-def dataframe() -> Any:
-    model = hb.Ridge(domain=DOMAIN, budget=hb.Budget(1.0, 1e-6), solver="moments")
-    return model.fit(np.array([[0.2], [0.4], [0.9]]), np.array([0.0, 1.0, 0.5])).summary().to_dataframe()
+def fitted(**given: Any) -> Any:
+    model = hb.Ridge(domain=DOMAIN, budget=BUDGET, solver="moments", **given)
+    return model.fit(np.array([[0.2], [0.4], [0.9]]), np.array([0.0, 1.0, 0.5]))
+
+
+def budget_of_a_ledger() -> Any:
+    ledger = hb.Ledger("sqlite:///budgets.db")
+    ledger.create("taxi", BUDGET)
+    return hb.report.budget_plot(ledger, "taxi")
 
 
 DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
@@ -30,11 +40,7 @@ DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
     "parts": ("pyarrow", lambda: hb.scan(lambda: iter([]))),
     "an address": ("fsspec.core", lambda: hb.scan("memory://table.parquet")),
     "a Redis stream": ("redis", lambda: RedisSource("redis://localhost", "events", ["a"])),
-    "a plan's picture": (
-        "matplotlib.figure",
-        lambda: hb.plan(domain=DOMAIN, n=1_000, budget=hb.Budget(1.0, 1e-6)).plot(),
-    ),
-    "a dataframe": ("pandas", dataframe),
+    "a dataframe": ("pandas", lambda: fitted().summary().to_dataframe()),
 }
 
 
@@ -55,6 +61,41 @@ def test_a_missing_library_is_named_with_its_command(
     assert isinstance(said.value, hb.errors.InvalidParameter)
     assert isinstance(said.value, ModuleNotFoundError)
     assert said.value.name == name
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "PlanTable": lambda: PlanTable("", "", "", (), (), ()).plot(),
+    "StreamPlan": lambda: StreamPlan("", "", "", (), 0, ()).plot(),
+    "CoefficientDisplay": lambda: hb.report.CoefficientDisplay([]).plot(),
+    "CalibrationDisplay": lambda: hb.report.CalibrationDisplay([]).plot(),
+    "ResidualDisplay": lambda: hb.report.ResidualDisplay([]).plot(),
+    "privacy_profile_plot": lambda: hb.report.privacy_profile_plot(fitted().statement_),
+    "trade_off_plot": lambda: hb.report.trade_off_plot(fitted().statement_),
+    "budget_plot": budget_of_a_ledger,
+}
+
+
+def test_every_picture_is_looked_at() -> None:
+    """Classes with a `plot`, and public functions of a picture, are those of the table."""
+    files = [path for path in sorted((ROOT / "src").rglob("*.py")) if re.search(r"def plot\(", path.read_text())]
+    rooms = [import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts)) for path in files]
+    classes = {
+        name for room in rooms for name, one in vars(room).items() if isinstance(one, type) and hasattr(one, "plot")
+    }
+    functions = {name for name in hb.report.__all__ if name.endswith("_plot")}
+    assert {name for name in classes if not name.startswith("_")} | functions == set(PICTURES)
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_picture_without_matplotlib_says_what_to_install(
+    picture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingLibrary, match=r'^A picture needs the library matplotlib, .*"hullabaloo\[report\]"$'):
+        PICTURES[picture]()
 
 
 def test_a_library_that_is_there_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,9 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
     assert errors == sorted(errors, reverse=True)
     for method in (("sketched", "--set", "l1:1"), ("periodic", "--estimator", "lasso")):
         asked = ("--horizon", 100, "--method", *method, "--price")
-        assert "2 up to record 100" in run("stream", "-", *KEPT, *RECORDED, *asked).out
+        said = run("stream", "-", *KEPT, *RECORDED, *asked).out
+        assert "2 up to record 100" in said
+        assert ("After 50 records: for" in said) == ("periodic" in method)
     (files / "norm.toml").write_text("row_norm = 1.0\ntarget = [0, 1]\n")
     refused(run("stream", "-", *KEPT, "--domain", "norm.toml", "--price"), 1, "--columns")
     assert run("stream", "-", *KEPT, "--domain", "norm.toml", "--price", "--columns", 3).code == 0

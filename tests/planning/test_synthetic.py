@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
-from hullabaloo.losses import Poisson
-from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, _targets, normals, synthetic_table
+from hullabaloo.losses import Logistic, Poisson
+from hullabaloo.planning.synthetic import PRICED, SCENARIOS, SILENCE, WIDE, _targets, normals, synthetic_table
 from hullabaloo.solvers.public_numbers import uniforms
 from hullabaloo.solvers.reference import TARGET_VARIANCE
 from tests.solvers.tables import problem, table
@@ -47,6 +47,17 @@ def test_counts_are_as_rare_as_said_whatever_the_exposures(scenario) -> None:  #
         assert made.Y.mean() * scenario.rarity == pytest.approx(
             1.0, abs=6.0 * np.sqrt(scenario.rarity / 5.0 / 4_000) + 0.1
         )
+
+
+@pytest.mark.parametrize("rare", [0.003, 0.1, 0.5])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_classes_are_as_rare_as_said(rare: float, targets: int) -> None:
+    """Within five standard deviations of 20 000 records, fixed numbers; of several classes at most even shares."""
+    asked, share = replace(problem(table(30, 6, intercept=True)), loss=Logistic()), min(rare, 1.0 / max(targets, 2))
+    for scenario in PRICED:
+        made = synthetic_table(replace(asked, targets=targets), replace(scenario, rare=rare), 20_000)
+        found = np.mean(made.Y > 0.0, axis=0)
+        assert np.all(np.abs(found - share) <= 5.0 * np.sqrt(share * (1.0 - share) / 20_000))
 
 
 @pytest.mark.parametrize("norms", [(17.3, 1.0), (1.0, 1.0), (8.0, 1.0)], ids=["cells", "row norm", "sparse"])

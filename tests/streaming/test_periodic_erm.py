@@ -273,6 +273,33 @@ def test_a_version_that_buys_other_noise_refuses_and_says_why(
     assert ledger.remaining("clinic").charges == left
 
 
+def test_a_price_is_that_of_a_fit_at_its_share_and_touches_nothing(tmp_path: Path) -> None:
+    """Of a stream that is open, too: no file is opened, no charge is made, no record read."""
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.create("clinic", (budget := hb.Budget(60.0, 1e-6)))
+    about = {"budget": budget, "solver": "adaptive_gradient", "inference": True, "test_key": None}
+    positions = (200, 400, 600)
+    with begun(tmp_path / "one.state", **about, ledger=ledger, dataset="clinic") as stream:
+        stream.partial_fit(records().iloc[:250])
+        charges = ledger.charges("clinic")
+        told = [stream.price(position) for position in (*positions[:2], None)]
+        assert ledger.charges("clinic") == charges
+        event = stream.statement_.event
+    mu = allowance(linear(**about)._task(stream._encoding(None, None))).mu
+    for one, position, share in zip(told, positions, divided(positions), strict=True):
+        alone = linear(**{**about, "inference": "auto", "budget": hb.Budget.gdp(mu * math.sqrt(share))}).price(position)
+        assert (one.records, one.mu) == (position, event.gdp_mu())
+        assert (one.solver, one.expectation, one.errors) == (alone.solver, alone.expectation, alone.errors)
+        assert "all releases together" in one.notes[0]
+        assert ("from the model before" in str(one)) == (position > 200)
+    assert told[2].errors
+    assert told[2].errors[0].likely < told[0].errors[0].likely
+    assert not PeriodicERM(linear(budget=budget), N, every=200).price().errors  # as a stream tells none unasked
+    for wrong in (199, 601, True, 2.5):
+        with pytest.raises(InvalidParameter, match=r"released nothing|pass position"):
+            stream.price(wrong)
+
+
 def test_other_settings_are_not_called_another_version(tmp_path: Path) -> None:
     for name, first, second, said in (
         ("loss", {"loss": square(0.5)}, {"loss": square(0.25)}, "settings of the same names differ in what they hold"),

@@ -167,17 +167,19 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
 def _price(output: Output, stream: Any, columns: int | None) -> None:
     """Print the plan of a stream that was not begun: its cost, its releases and, where it can be told, noise and gain at some of them."""
     build.width(stream.domain, columns)
-    if not hasattr(stream, "price"):  # planned without a ledger and a state, so that nothing is charged or kept
-        kept = ("ledger", "dataset", "state", "key_file")
-        names = [name for name in stream.get_params() if name.rpartition("__")[2] in kept]
-        stream.set_params(**dict.fromkeys(names)).begin(n_features=columns)
+    if not hasattr(
+        stream, "price"
+    ):  # a sketch: planned without a ledger and a state, so that nothing is charged or kept
+        kept = dict.fromkeys(("ledger", "dataset", "state", "key_file"))
+        stream.set_params(**kept).begin(n_features=columns)
         cost, said = stream.budget.describe(), []
         data: dict[str, Any] = {"budget": stream.budget.to_dict()}
     else:
         places = _looked_at(stream._schedule)
         prices = [stream.price(position, n_features=columns) for position in places]
-        errors = zip(*(one.errors for one in prices), strict=True)
-        lines = [[each[0].name, *(one.range for one in each)] for each in errors]
+        names = dict.fromkeys(error.name for one in prices for error in one.errors)
+        told = [{error.name: error.range for error in one.errors} for one in prices]
+        lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
         cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
         said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
         said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]

@@ -280,10 +280,10 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
                 record's target (squared losses), by its residual variance, taken as normal.
 
-        NaN where noise leaves an interval without an end.
+        NaN where noise leaves an interval without an end: where a row asks for a column that is not identified (`summary` says which, and why).
 
         Raises:
-            NotReleased: the release tells no intervals; the message says what would.
+            NotReleased: the release tells no intervals, or no column is identified; the message says why.
         """
         return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 

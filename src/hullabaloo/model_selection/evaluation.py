@@ -36,7 +36,7 @@ class Evaluation(Saved, Printed):
     Attributes:
         model: the kind of model, by name.
         values: each metric by its name.
-        calibration, residuals: the rows of these tables; empty where they were not asked for.
+        calibration, residuals: the rows of these tables, each of a bin or of neighbouring ones; empty where they were not asked for.
         confidence: of all intervals.
         statement: the guarantee.
         notes: what intervals mean.
@@ -97,7 +97,7 @@ class Evaluation(Saved, Printed):
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
-        (head, body), *further = self.tables()
+        *further, (head, body) = self.tables()
         told = [", ".join(map(" ".join, zip(names, row, strict=True))) for names, rows in further for row in rows]
         table = {"head": head, "body": body}
         return {"title": f"Private evaluation of {self.model}", "lines": [*self.notes, *told], "table": table}
@@ -180,7 +180,7 @@ def evaluate(
             which noise grows (by its square for squares). None for hi − lo, beyond which there are none; of several targets a
             number for each by its name. An error that is a tenth of that at most takes a hundredth of the noise of squared errors.
         probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance.
-        bins: rows of the tables of calibration and residuals.
+        bins: equal bins of the tables of calibration and residuals; where noise hides whether some hold records, rows are fewer.
         test_key: for tests; the evaluation is marked *not private*.
 
     Raises:
@@ -293,6 +293,10 @@ def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     if any(table.name == catalogue.CALIBRATION for table in chosen.tables):
         notes.append(
             "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
+        )
+    if chosen.tables:
+        notes.append(
+            "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
         )
     if not public.encoding.facts.alike:
         notes.append(

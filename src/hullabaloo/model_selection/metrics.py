@@ -15,6 +15,8 @@ from hullabaloo.losses import scores
 
 SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
+SEEN = 3.0
+"""Standard errors of its noise that a count is above where it shows records. Of ten bins without records some are seen by chance in 3 of 100 tables."""
 Quadratic = tuple[float, float, float]
 """q0 + q1 x + q2 x², a variance as a function of the quotient."""
 
@@ -293,8 +295,8 @@ class Calibration:
 
     def measure(self, answer: ScoreAnswer, z: float) -> tuple[Bin, ...]:
         """The rows, from low predictions to high ones."""
-        (origin, span), sigma, rows = _units(self.tally), answer.noise.sigma, []
-        for about, number, (outcome,) in _bins(self.tally, answer):
+        (origin, span), rows = _units(self.tally), []
+        for about, number, (outcome,), sigma in _bins(self.tally, answer):
             room = answer.noise.inflation * max(number, 0.0)
             noise, sampling = (sigma**2, 0.0, 4.0 * sigma**2), (0.25 * room, 0.0, -room)
             share = quotient(outcome, number, noise, sampling, z, -0.5, 0.5, 0.0).scaled(0.5, 1.0)
@@ -324,9 +326,9 @@ class Residuals:
 
     def measure(self, answer: ScoreAnswer, z: float) -> tuple[ResidualBin, ...]:
         """The rows, from low predictions to high ones."""
-        var, rows = 4.0 * answer.noise.sigma**2, []
-        for about, number, (first, second) in _bins(self.tally, answer):
-            spread = _variance(first, second, number, answer.noise.sigma)
+        rows = []
+        for about, number, (first, second), sigma in _bins(self.tally, answer):
+            var, spread = 4.0 * sigma**2, _variance(first, second, number, sigma)
             sampling = (answer.noise.inflation * max(number, 0.0) * spread, 0.0, 0.0)
             mean = quotient(2.0 * first, number, (var, 0.0, var), sampling, z, -1.0, 1.0, 0.0)
             rows.append(ResidualBin(**about, residual=mean.scaled(0.0, self._size)))
@@ -343,18 +345,34 @@ def _units(tally: scores.Binned) -> tuple[float, float]:
     return (0.0, 1.0) if reading.reads.classes else (reading.origin[target], reading.span[target])
 
 
-def _bins(tally: scores.Binned, answer: ScoreAnswer) -> Iterator[tuple[dict[str, Any], float, list[float]]]:
-    """Of each bin what it is, its noisy number, and the sums of its values."""
+def _bins(tally: scores.Binned, answer: ScoreAnswer) -> Iterator[tuple[dict[str, Any], float, list[float], float]]:
+    """Of each row, a bin or several of `_seen`, what it is, its noisy number, the sums of its values, and their noise."""
     (origin, span), m = _units(tally), tally.bins
-    for b, (half, *values, moved) in enumerate(answer.sums[tally].reshape(m, -1).tolist()):
-        number = 2.0 * half
-        within = min(max(moved / number, -0.5 / m), 0.5 / m) if number > 0.0 else 0.0
+    sums = answer.sums[tally].reshape(m, -1)
+    middles = (np.arange(m) + 0.5) / m
+    for start, stop in _seen(2.0 * sums[:, 0], 2.0 * answer.noise.sigma):
+        half, *values, moved = sums[start:stop].sum(axis=0).tolist()
+        number, sigma = 2.0 * half, answer.noise.sigma * math.sqrt(stop - start)
+        place = 2.0 * float(middles[start:stop] @ sums[start:stop, 0]) + moved
+        place = place / number if number > 0.0 else 0.5 * (start + stop) / m
         about = {
             "target": tally.reading.names[tally.target],
-            "low": origin + span * b / m,
-            "high": origin + span * (b + 1) / m,
+            "low": origin + span * start / m,
+            "high": origin + span * stop / m,
             "count": max(number, 0.0),
-            "count_error": 2.0 * answer.noise.sigma,
-            "prediction": origin + span * ((b + 0.5) / m + within),
+            "count_error": 2.0 * sigma,
+            "prediction": origin + span * min(max(place, start / m), stop / m),
         }
-        yield about, number, values
+        yield about, number, values, sigma
+
+
+def _seen(counts: npt.NDArray[np.float64], error: float) -> list[tuple[int, int]]:
+    """Bins [start, stop) that show records, from noisy counts alone: those that noise hides are joined with the next until some are seen, and the
+    first of them left out where the others show more without them; all are one where none are seen."""
+    found, start = [], 0
+    for stop in range(1, len(counts) + 1):
+        strength = np.cumsum(counts[start:stop][::-1]) / np.sqrt(np.arange(1, stop - start + 1))
+        if np.max(strength) > SEEN * error:
+            found.append((stop - 1 - int(np.argmax(strength)), stop))
+            start = stop
+    return found or [(0, len(counts))]

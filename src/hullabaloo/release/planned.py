@@ -1,6 +1,6 @@
 """A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -19,6 +19,7 @@ from hullabaloo.planning.favours import CONSTANT, usual_share
 from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.narrowed import narrowed
+from hullabaloo.planning.synthetic import PRICED
 from hullabaloo.privacy import Allowance, Calibration, compose
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
@@ -320,8 +321,11 @@ def fewer(planned: PlannedFit, times: float) -> PlannedFit:
     return replace(planned, problem=problem, plan=planned.solver.plan(problem, prices, planned.allowance))
 
 
-def tried_out(planned: PlannedFit, draws: int = 3) -> tuple[Rehearsed, ...]:
-    """What the plan, or the same solver's of fewer columns, does on the synthetic tables with a signal; nothing where that would take long."""
+def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -> tuple[Rehearsed, ...]:
+    """What the plan, or the same solver's of fewer columns, does on the synthetic tables with a signal; nothing where that would take long.
+
+    `known` is what is publicly known of the table, by the attribute of a scenario; wide tables are tried out without it.
+    """
     problem, facts, one = planned.problem, planned.encoding.facts, Forecast(planned.solver, planned.plan)
     prices: QueryPrices = PricedQueries(facts, problem.neighbours, problem.records)
     wide = not can_rehearse(problem)
@@ -331,7 +335,9 @@ def tried_out(planned: PlannedFit, draws: int = 3) -> tuple[Rehearsed, ...]:
         return ()
     with remembered(planned.problem, facts, planned.allowance) as kept:
         rehearsals = Rehearsals(problem, exact(problem, prices), rehearsal(facts), kept, one.columns)
-        return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in rehearsals.scenarios[:-1])
+        priced = [replace(each, name=f"{each.name}, {known}", **known) for each in PRICED]  # type: ignore[arg-type]
+        scenarios = rehearsals.scenarios[:-1] if wide else priced
+        return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in scenarios)
 
 
 def allowance(task: Task) -> Allowance:

@@ -23,8 +23,11 @@ from hullabaloo.linear_model.shared import Around, offers
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Calibration, Schedule
 from hullabaloo.release import PrivacyStatement, Release, found, label_of, one_of, whole
-from hullabaloo.streaming.base import PrivateStream
+from hullabaloo.release.price import Price, price
+from hullabaloo.streaming.priced import PricedStream
 from hullabaloo.streaming.refits import RULES, planned, spacing
+
+AFRESH = "expected is what the fit's share of the budget gains by itself; where it can start from the model before it, it may gain more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +72,7 @@ def _table(estimator: PrivateLinearModel, x: Mapping[str, Any]) -> Any:
     return table_of([tuple(map(x.get, names))], names, len(names))
 
 
-class PeriodicERM(Around, PrivateStream):
+class PeriodicERM(Around, PricedStream):
     """An estimator fitted again on all records so far, at every release; in between the last model stays.
 
     Mechanism PrivIncERM of Kasiviswanathan, Nissim and Jin (2017), around any estimator. All fits up to the horizon share one budget,
@@ -178,6 +181,10 @@ class PeriodicERM(Around, PrivateStream):
                     before = PrefixProcess(task, planned(replace(task, earlier=version), encoding, schedule, taken))
                     process = before if before.fingerprint == begun.fingerprint else process
         return process
+
+    def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
+        told = price(process.refits.fits[step - 1], known)
+        return replace(told, notes=(AFRESH, *told.notes) if step > 1 else told.notes)
 
     @property
     def _telling(self) -> bool:

@@ -15,14 +15,15 @@ from hullabaloo.data import Encoding, RowFacts
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen
-from hullabaloo.privacy import Budget, Calibration, Neighbours, epsilon_of
-from hullabaloo.release import RegressorMixin, Release, label_of, large_delta, one_of, prepare, terms_of, whole
-from hullabaloo.release.price import NOTHING, Price, price
+from hullabaloo.privacy import Budget, Calibration, Neighbours
+from hullabaloo.release import RegressorMixin, Release, label_of, one_of, prepare, terms_of, whole
+from hullabaloo.release.price import Price, price
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.planned_bounds import of_sums
+from hullabaloo.streaming.priced import PricedStream
 from hullabaloo.streaming.sketched_solve import solve_sketched
 from hullabaloo.structure.structure import refuse_unknown
 
@@ -82,7 +83,7 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
         )
 
 
-class IncrementalRegression(StreamRegressor):
+class IncrementalRegression(StreamRegressor, PricedStream):
     """Private least squares over a stream: after every step, minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over the records so far.
 
     PrivIncReg1 of Kasiviswanathan, Nissim and Jin (2017): the running sums of `x xᵀ` and `x yᵀ` are released continually, as one
@@ -115,40 +116,8 @@ class IncrementalRegression(StreamRegressor):
 
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
 
-    def price(
-        self,
-        position: int | None = None,
-        *,
-        known: Mapping[str, float] = NOTHING,
-        n_features: int | None = None,
-        feature_names: list[str] | None = None,
-    ) -> Price:
-        """What the stream costs, and what its model can be expected to gain once `position` records are in; charges nothing.
-
-        A model of the stream is solved from noisy moments like one of a table, only that their noise is `sigma · ‖e_tᵀB‖`. So the
-        expectations are those of a fit on as many records under the μ that gives the same noise.
-
-        Args:
-            position: how many records are in; the horizon where it is left out.
-            known: standard deviations that are publicly known, by name; they narrow the errors to expect.
-            n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
-        """
-        encoding = self._encoding(feature_names, n_features)
-        process = self._open(encoding)
-        task = process.task
-        at = whole(position) if position is not None else task.schedule.horizon
-        if not is_whole(at, 0, task.records):
-            found = f"position={position!r} was asked" if position is not None else "none was asked"
-            raise InvalidParameter(
-                f"What a model can be expected to gain depends on how many records are in: pass position=..., at most the horizon ({found})."
-            )
-        step = task.schedule.completed(at)
-        if step == 0:
-            raise InvalidParameter(
-                f"A stream has released nothing after {at} records: its first release comes after {task.schedule.position(1)}. Ask for the "
-                "price at that position or a later one."
-            )
-        query = process.query
+    def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
+        task, query, schedule = process.task, process.query, process.schedule
         records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
         fit = replace(task, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
         fit = replace(fit, calibration=Calibration.EXACT, inference="auto")
@@ -156,21 +125,13 @@ class IncrementalRegression(StreamRegressor):
             once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
             fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
         prepared, private = prepare(fit, encoding, records), task.budget.is_private
-        told = price(prepared, known)
-        delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
-        late = large_delta(task.budget, task.schedule.horizon or at)
-        released = task.schedule.position(step)
-        sums = of_sums(type(self).__name__, prepared.problem, query, task.schedule, [released]) if private else []
-        span = f"the spend is that of all releases together; gain and noise are those of the model that is released after {released:,} records"
+        told, name, released = price(prepared, known), type(self).__name__, [schedule.position(step)]
+        sums = of_sums(name, prepared.problem, query, schedule, released) if private else []
         return replace(
             told,
             solver="continual_moments",
-            epsilon=epsilon_of(process.event, delta) if private else math.inf,
-            delta=delta,
-            mu=process.event.gdp_mu() if private else math.inf,
-            records=released,
             reason="one noisy running sum serves every model of the stream",
-            notes=(span, *(" ".join(one.cells()) for one in sums), *told.notes, *([late] if late else [])),
+            notes=(*(" ".join(one.cells()) for one in sums), *told.notes),
         )
 
     def _open(self, encoding: Encoding) -> MomentsProcess:

@@ -1,0 +1,89 @@
+"""The share of the gain that a price says is kept: a range, which a known class or mean count narrows, and fits within it."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.noise import TestKey
+
+N, COLUMNS = 20_000, [f"x{j}" for j in range(4)]
+FEATURES = dict.fromkeys(COLUMNS, (-3, 3))
+
+
+def kept(model: Any, **known: float) -> tuple[int, int, int]:
+    """The middle and the ends, in percent; nothing where the price says that the constant is not beaten."""
+    said = model.price(N, known=known).expectation
+    if "NOT expected" in said:
+        return 0, 0, 0
+    found = re.search(r"about (\d+) %(?: \((\d+) to (\d+) %)?", said)
+    assert found is not None, said
+    middle, low, high = (int(part or found[1]) for part in found.groups())
+    return middle, low, high
+
+
+def classifier(**more: Any) -> Any:
+    domain = hb.Domain(FEATURES, classes={"y": [0, 1]}, indicators=False, records=N)
+    return hb.LogisticRegression(budget=hb.Budget(0.3, 1e-8), domain=domain, solver="preconditioned_gradient", **more)
+
+
+def deviation(share: float) -> float:
+    return math.sqrt(share * (1.0 - share))
+
+
+def test_the_rarer_a_class_is_known_to_be_the_less_is_said_to_be_kept() -> None:
+    model = classifier()
+    found = [kept(model, y=deviation(share)) for share in (0.5, 0.2, 0.05, 0.01)]
+    assert all(low <= middle <= high for middle, low, high in found)
+    for ends in zip(*found, strict=True):
+        assert list(ends) == sorted(ends, reverse=True)
+    assert found[0][1] > found[-1][1] + 30
+    assert kept(model, y=deviation(0.8)) == kept(
+        model, y=deviation(0.2)
+    )  # which of the two is the rare one does not matter
+    assert kept(model, x0=1.0) == kept(model)  # a column's deviation says nothing of it
+
+
+def test_what_is_not_known_of_a_class_is_spanned() -> None:
+    """From the low end of a class of a tenth to the high end of even ones."""
+    model = classifier()
+    _, low, high = kept(model)
+    assert low == kept(model, y=deviation(0.1))[1]
+    assert high == kept(model, y=0.5)[2]
+
+
+def test_the_lower_a_mean_count_is_known_to_be_the_less_is_said_to_be_kept() -> None:
+    domain = hb.Domain(FEATURES, target={"y": (0, 20)}, indicators=False, records=N)
+    model = hb.PoissonRegressor(budget=hb.Budget(0.3, 1e-8), domain=domain, solver="preconditioned_gradient")
+    found = [kept(model, y=math.sqrt(mean)) for mean in (1.0, 0.2, 0.02)]
+    assert [low for _, low, _ in found] == sorted((low for _, low, _ in found), reverse=True)
+    assert found[0][1] > found[-1][1] + 30
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_fits_keep_what_prices_said(share: float) -> None:
+    """Of a rare class and an even one, whose log-odds vary as those of the strong signal: four draws of fixed keys, no chance in it."""
+    rng = np.random.default_rng(5)
+    X = np.clip(rng.normal(size=(N, 4)) * 0.8, -3, 3)
+    signal = X @ [1.2, -0.8, 1.0, 0.6]
+    level = np.median(signal) if share == 0.5 else np.quantile(signal, 1.0 - share) + 1.4
+    chance = 1.0 / (1.0 + np.exp(level - signal))
+    y = (rng.uniform(size=N) < chance).astype(int)
+    table = pd.DataFrame(X, columns=COLUMNS).assign(y=y)
+
+    def loss(z: np.ndarray) -> float:
+        return float(np.mean(np.logaddexp(0.0, np.where(y == 1, -z, z))))
+
+    constant, best = loss(np.full(N, math.log(y.mean() / (1.0 - y.mean())))), loss(signal - level)
+    came = [
+        (constant - loss(classifier(test_key=TestKey(bytes(32)).derive(str(draw))).fit(table).decision_function(X)))
+        / (constant - best)
+        for draw in range(4)
+    ]
+    for known in ({}, {"y": deviation(float(y.mean()))}):
+        _, low, high = kept(classifier(), **known)
+        assert low - 0.5 <= 100.0 * float(np.mean(came)) <= high + 0.5
