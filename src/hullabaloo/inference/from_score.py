@@ -234,8 +234,8 @@ class FromScore:
         unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
         lengthy = [(one, found.matrix.T @ one.record) for one in marked]
         rare = {one[:2] for one, way in lengthy if unit > 0.0 and np.linalg.norm(way) > RAREST * math.sqrt(q)}
-        too_rare = np.isin(np.arange(p), [column for column, baseline in rare if not baseline])
-        self.faint = faint(found, self.intercept) | too_rare  # which noise alone may have made to vary
+        # Which columns noise alone may have made to vary.
+        self.faint = faint(found, self.intercept) | np.isin(np.arange(p), [column for column, base in rare if not base])
         numbers = self.faint & ~np.isin(np.arange(p), [one.column for one in marked])
         apart = np.eye(p)
         apart[-1, :-1] -= found.centre if self.intercept else 0.0
