@@ -12,7 +12,8 @@ from scipy import sparse
 
 import hullabaloo as hb
 import hullabaloo.release.run as run_module
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import CalibrationError, HullabalooError, InvalidParameter
+from hullabaloo.release import price
 
 BUDGET = hb.Budget(1.0, 1e-8)
 DOMAIN = hb.Domain(features={"age": (18, 90), "sex": ["f", "m"]}, target={"stay": (0, 30)})
@@ -276,11 +277,16 @@ def test_what_cannot_be_meant_is_refused_with_a_remedy(model: hb.LinearRegressio
         model.set_params(budget=hb.Budget(1.0, 1e-6)).price(n=1000)
 
 
-@pytest.mark.slow
-def test_a_price_looks_for_a_remedy_no_further_than_sums_can_be_held() -> None:
-    features: dict[str, Any] = {**{f"x{j}": (-1, 1) for j in range(46)}, "years": (0.01, 1)}
-    domain = hb.Domain(features=features, target=(0, 25), indicators=False)
-    counts = hb.PoissonRegressor(
-        exposure="years", domain=domain, budget=hb.Budget(3.0, 1e-10), solver="greedy_selection"
-    )
-    assert "far more records" in counts.price(n=80_000).expectation  # 2^20 times as many would need a finer lattice
+def test_a_price_whose_remedy_is_out_of_reach_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more records need a finer lattice than there is, and more budget too."""
+
+    def refused(prepared: Any, records: int, spend: float) -> float:
+        if (records, spend) == (prepared.problem.records, 1.0):
+            return planned(prepared, records=records, spend=spend)
+        raise CalibrationError("no lattice is fine enough")
+
+    planned = price.replanned
+    monkeypatch.setattr(price, "replanned", refused)
+    domain = hb.Domain({f"x{j}": (-1, 1) for j in range(46)}, target=(0, 25), indicators=False)
+    counts = hb.PoissonRegressor(domain=domain, budget=hb.Budget(0.3, 1e-10), solver="greedy_selection")
+    assert "far more records" in counts.price(n=6_000).expectation
