@@ -10,7 +10,7 @@ Residuals' H bounds the curvature everywhere. That of classes, `E φ''vvᵀ`, is
 the way there ended 2 to 114 standard errors from the optimum on "rare class, mixed columns" of `benchmarks/consistency.py`. So it is released where a first walk comes to, and raised along each
 step that the next gradient shows to have gone too far (`raised`): 0.2 to 0.7 of them, as by 30 steps alike. Where classes nearly separate the optimum is far, and only the walk comes near it.
 
-Where a set or a penalty holds a number's coefficients, each step ends at the least point of `½(v − x)ᵀM(v − x) + ψ` within it (a proximal Newton step; Lee, Sun & Saunders 2014): 9 gradients in place of 70 to 106. Of classes none is bought there.
+Where a set or a penalty holds a number's coefficients, each step ends at the least point of `½(v − x)ᵀM(v − x) + ψ` within it (a proximal Newton step; Lee, Sun & Saunders 2014): 9 gradients in place of 70 to 117. Of classes none is bought there.
 
 Of Huber's loss it is bought where h is wide: its
 curvature is that of the share of residuals within h alone, where steps are counted for `FLAT` of H. With fewer than half of them within h, so few steps end far from the optimum: of a

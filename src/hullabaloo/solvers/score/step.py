@@ -232,7 +232,7 @@ def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
 
 
 def faint(found: NoisyScore, intercept: bool) -> npt.NDArray[np.bool_]:
-    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with.
+    """Columns that vary less than noise may have made of a constant, (p,): they keep the coefficient that they are released with; of levels intervals keep what usual records of theirs are predicted.
 
     Where any of k columns passes by chance a record at the end of its bounds could decide all others. So each has to show as many deviations as make the chance `Φ(−SEEN)/k`: of
     constant columns, whose parts are normal (`variances`), all k together then pass no more often than one alone would at `SEEN` (Bonferroni): 2.8 of 10 columns, 3.3 of 50.
