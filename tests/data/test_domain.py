@@ -156,3 +156,9 @@ def test_a_key_below_the_features_is_told_its_place() -> None:
     with pytest.raises(DomainError) as caught:
         Domain.from_toml('target = [0, 1]\n[features]\nage = "x"\n')
     assert "[features]" not in str(caught.value)
+
+
+def test_labels_for_bounds_are_told_apart() -> None:
+    for target in (["no", "yes"], {"ill": ("no", "yes")}):
+        with pytest.raises(DomainError, match=r"\['no', 'yes'\], which are no bounds. Labels of a class .* `classes`"):
+            Domain({"x": (-1, 1)}, target=target)  # type: ignore[arg-type]

@@ -135,6 +135,10 @@ def _fills(fill: object, names: list[str]) -> dict[str, object]:
 def _bounded(name: str | None, bounds: object, fill: object) -> BoundedTarget:
     what = "The target" if name is None else f"The target {name!r}"
     refuse_unfilled(name or UNNAMED, bounds)
+    if isinstance(bounds, list | tuple) and any(isinstance(one, str) for one in bounds):
+        raise DomainError(
+            f"{what} is declared by {list(bounds)}, which are no bounds. Labels of a class are declared as `classes`, in place of `target`."
+        )
     lo, hi = bounds_pair(bounds, what)
     value = None if fill is None else finite(fill, f"{what}'s fill")
     if value is not None and not lo <= value <= hi:
