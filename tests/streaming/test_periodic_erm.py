@@ -182,6 +182,18 @@ def test_other_shares_of_the_budget_are_another_stream(monkeypatch: pytest.Monke
     assert fingerprint() != before
 
 
+def test_fingerprints_tell_versions_apart_that_ask_the_same_and_use_answers_otherwise() -> None:
+    """Two fits of the same questions under one noise, cut at other lengths, would show what one of them does not; so a stream goes on as it began."""
+    encoding, schedule = NUMBERS.encoding(), Schedule(N, 200)
+    task = linear(budget=hb.Budget.gdp(80.0), solver="adaptive_gradient", inference=True)._task(encoding)
+    tasks = [replace(task, earlier=version) for version in range(4)]
+    fits = [planned(one, encoding, schedule) for one in tasks]
+    assert [one.fits[0].solver.earlier for one in fits] == [0, 1, 1, 2]  # type: ignore[attr-defined]
+    assert [one.fits[0].problem.earlier for one in fits] == [False, False, True, True]
+    assert fits[0].event == fits[1].event
+    assert len({PrefixProcess(task, one).fingerprint for one in fits}) == 4
+
+
 def begun(path: Path, **changes: Any) -> PeriodicERM:
     return PeriodicERM(linear(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
 

@@ -12,7 +12,8 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: what these could change is part of the errors (`hidden_at_ends`), and what one or two could decide (`decided_by`) is told, if at all, with the column
   at whose end they are held where it was released, and what that is off by as part of the errors (`_holding`). A level that noise hides is held where its usual record is
-  predicted (`levels`): where its own coefficient was held all others took a part of what that was off by. Of classes that do not follow the model it points where gradients spread more than the curvature has it (`one_signed`);
+  predicted (`levels`): where its own coefficient was held all others took a part of what that was off by. Of classes that do not follow the model it points where gradients spread more than the curvature has it (`one_signed`). A cluster of records far off that
+  the histogram of gradients shows as a second hump may point any one way: what it loses, and what its sampling adds that the shortened spread does not show, is taken as along every one (`NoisyScore.apart`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
   counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
   curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
@@ -27,7 +28,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
 Nothing is told of what goes with a number that noise hides (`goes_with_hidden`); of classes and counts nothing at all where the estimates are `NEAR` no more, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
 
 What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half
-at each edge (`solvers/score/lengths.py`). The spread's own noise is not reckoned with.
+at each edge but for a second hump that is likelier than none (`solvers/score/lengths.py`): a cluster of less than about five deviations of a share's noise mostly goes unseen. The spread's own noise is not reckoned with.
 """
 
 import math
