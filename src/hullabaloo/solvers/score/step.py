@@ -28,7 +28,7 @@ INFERENCE, PREDICTION = 0.3, 1.0
 DOUBT = 0.01
 """Share of the residual variance that all directions together may still explain, at least."""
 HIDDEN, LEAST = 0.5, 0.02
-"""What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, and at least this share of their mean."""
+"""What is sure of an eigenvalue is it less so many times the spectral radius of the curvature's noise, for predictions, less `SEEN` deviations of one direction's for errors, and at least this share of their mean."""
 SEEN = 2.0
 """Standard deviations of its noise from which a column that stands alone is taken to vary."""
 WILD = 1.0
