@@ -236,7 +236,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             n: the number of records; left out where it is private (then the domain declares `records`).
             n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
             known: standard deviations that are publicly known, by name: of columns, as they have coefficients (of a 0/1 column of share s, √(s(1 − s))), and by
-                the target's name of what a model leaves of it (of a class its √(s(1 − s)), of counts the root of their mean). They narrow the expected errors.
+                the target's name of what a model leaves of it (of a class its √(s(1 − s)), of counts the root of their mean). They narrow the expected errors, and those of a class or of counts the share of the gain that is kept.
         """
         encoding = self._encoding(feature_names, n_features)
         if isinstance(n, int) and n >= 2**63:

@@ -42,12 +42,14 @@ USUALLY = {
     "huber": (-1.95, 0.75),
     "logistic": (-1.2, 0.35),
     "poisson": (-0.6, 1.0),
-    "inflation of number": (0.25, 0.55),
+    "inflation of number": (0.25, 0.9),
     "inflation of level": (0.2, 0.4),
     "ratio": (0.0, 0.3),
 }
 """Means and deviations of logarithms: of a number's s over that of one spread evenly over its bounds, of a level's over that of levels all alike, of σ over half of the
-target's range, of counts over 1, of √VIF (of a number over log m) and of r. They and r are those of the development half of `benchmarks/inference.py`; the report half had no part in them."""
+target's range, of counts over 1, of √VIF (of a number over log m) and of r. They and r are those of the development half of `benchmarks/inference.py`; the report half had no part in them.
+But for the deviation of a number's √VIF, as that benchmark leaves collinear columns out, and many tables have such (abalone, elevators, diamonds: errors 4 to 10 times those of columns that explain one another usually): of
+half of 20 tables as they are (ε = 3) it takes 0.9 for nine tenths of the errors of numbers to be in range where standard deviations are known; 0.55 held 77 and, of the other half, 65 %, 0.9 holds 89 and 82 %."""
 MORE = {"squared": (-0.05, 0.55), "logistic": (-0.25, 0.55), "poisson": (0.5, 0.8)}
 RELATIVE = {"squared": (-1.05, 0.85), "logistic": (0.45, 0.9), "poisson": (0.6, 0.9)}
 COMMON, SHIFTED = (-0.25, 0.75), (0.2, 0.4)
