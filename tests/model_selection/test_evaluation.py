@@ -328,7 +328,7 @@ def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: st
         noise = Noise(sigma * (draw > 0), records, count_weight=0.0, inflation=1.0)
         sums = np.column_stack([0.5 * counts, rng.binomial(counts, chances) - 0.5 * counts, 0.0 * counts])
         sums += noise.sigma * rng.normal(size=sums.shape)
-        rows = asked.measure(ScoreAnswer({asked.tally: sums.ravel()}, records, noise), 1.96)
+        rows = list(asked.measure(ScoreAnswer({asked.tally: sums.ravel()}, records, noise), 1.96))
         spans = [slice(round(10 * row.low), round(10 * row.high)) for row in rows]
         assert all(one.stop <= other.start for one, other in pairwise(spans))
         if draw == 0:

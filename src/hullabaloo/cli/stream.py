@@ -174,14 +174,13 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
     names = dict.fromkeys(error.name for one in prices for error in one.errors)
     told = [{error.name: error.range for error in one.errors} for one in prices]
     lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
-    cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
     said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
     said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
     # The first note says of which release this is.
     said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:])]
-    about = facts({"spend": f"{cost}, once, for all releases together", "releases": _releases(schedule)})
+    about = facts({"spend": f"{spend(prices[-1])}, once, for all releases together", "releases": _releases(schedule)})
     steps = None if schedule.horizon is None else schedule.steps
-    output.result({"releases": steps, **data}, about, *said, NOTHING)
+    output.result({"releases": steps, "prices": [one.to_dict() for one in prices]}, about, *said, NOTHING)
 
 
 def _releases(schedule: "Schedule") -> str:

@@ -137,6 +137,11 @@ def _interval(one: Measured) -> str:
 
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
+JOINED = (
+    "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
+)
+WIDER = "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
+UNLIKE = "Records that do not count alike, by weights, missing targets or several of one person, are allowed for by the most that they can add to the sampling noise"
 MOST = 2**53 - 1
 """Records up to which a float counts them."""
 
@@ -291,17 +296,9 @@ def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
     if any(table.name == catalogue.CALIBRATION for table in chosen.tables):
-        notes.append(
-            "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
-        )
-    if chosen.tables:
-        notes.append(
-            "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
-        )
-    if not public.encoding.facts.alike:
-        notes.append(
-            "Weights and several records of one person are allowed for by the most that they can add to the sampling noise"
-        )
+        notes.append(WIDER)
+    notes += [JOINED] * bool(chosen.tables)
+    notes += [UNLIKE] * (not public.encoding.facts.alike)
     return tuple(notes)
 
 

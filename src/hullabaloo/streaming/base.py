@@ -20,9 +20,9 @@ from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours, Schedule, epsilon_of
+from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import Release, check_types, declared, large_delta, warn_of_column, whole
-from hullabaloo.release.price import NOTHING, Price
+from hullabaloo.release.price import NOTHING, Price, spent
 from hullabaloo.streaming.opening import EXISTS, check_stream, opened
 
 _OPENING = threading.RLock()  # two threads that begin a stream begin one, and it is charged once
@@ -268,17 +268,9 @@ class PrivateStream(DomainEstimator, ABC):
                 f"whole number from {schedule.position(1):,}, where the first model is released, up to the horizon."
             )
         told, released = self._priced(process, encoding, step, known), schedule.position(step)
-        delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
-        late = large_delta(budget, schedule.horizon or at)
         span = f"the spend is that of all releases together; gain and noise are those of the model that is released after {released:,} records"
-        return replace(
-            told,
-            epsilon=epsilon_of(process.event, delta) if budget.is_private else math.inf,
-            delta=delta,
-            mu=process.event.gdp_mu() if budget.is_private else math.inf,
-            records=released,
-            notes=(span, *told.notes, *([late] if late else [])),
-        )
+        notes = (span, *told.notes, *filter(None, [large_delta(budget, schedule.horizon or at)]))
+        return replace(told, **spent(budget, process.event), records=released, notes=notes)
 
     def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
         """The price of the model of one release, whose spend is left to `price`."""
