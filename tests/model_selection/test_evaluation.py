@@ -308,6 +308,15 @@ def test_the_table_of_residuals_is_that_of_the_records(reach: float | None) -> N
     )
 
 
+def test_rows_of_large_numbers_are_read_as_numbers() -> None:
+    X, y = table(800)
+    domain = hb.Domain(**FEATURES, target=(0, 30_000))
+    model = hb.LinearRegression(budget=FREE, domain=domain).fit(X, 1000.0 * y)
+    text = str(hb.evaluate(model, X, 1000.0 * y, budget=FREE, metrics="residuals", bins=3))
+    assert "10000 to 20000" in text
+    assert "e+0" not in text
+
+
 @pytest.mark.parametrize("sigma", [3.0, 15.0, 50.0])
 @pytest.mark.parametrize("shape", ["flat", "skewed", "empty", "scattered"])
 def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: str, sigma: float) -> None:

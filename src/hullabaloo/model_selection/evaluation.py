@@ -58,7 +58,7 @@ class Evaluation(Saved, Printed):
 
     def _metrics(self) -> tuple[list[str], list[list[str]]]:
         body = [
-            [name, f"{one.value:.4g}", _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
+            [name, _number(one.value), _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
             for name, one in self.values.items()
         ]
         return ["metric", "value", self._percent, "privacy s.e.", "sampling s.e."], body
@@ -69,10 +69,10 @@ class Evaluation(Saved, Printed):
         body = [
             [
                 *([row.target] if several else []),
-                f"{row.low:.4g} to {row.high:.4g}",
+                f"{_number(row.low)} to {_number(row.high)}",
                 f"{row.count:.0f} ± {row.count_error:.2g}",
-                f"{row.prediction:.4g}",
-                f"{getattr(row, what).value:.4g}",
+                _number(row.prediction),
+                _number(getattr(row, what).value),
                 _interval(getattr(row, what)),
             ]
             for row in rows
@@ -132,8 +132,11 @@ def _error(value: float) -> str:
 
 
 def _interval(one: Measured) -> str:
-    low = "-inf" if one.low == -math.inf else f"{one.low:.4g}"
-    return f"[{low}, {one.high:.4g}]"
+    return f"[{_number(one.low)}, {_number(one.high)}]"
+
+
+def _number(value: float) -> str:
+    return f"{float(f'{value:.4g}'):.10g}"
 
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
