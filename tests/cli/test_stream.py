@@ -189,6 +189,11 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path) -> None:
         said = run("stream", "-", *KEPT, *RECORDED, *asked).out
         assert "2 up to record 100" in said
         assert ("After 50 records: for" in said) == ("periodic" in method)
+        assert ("hb.streaming.plan says" in said) == ("sketched" in method)
+    asked = ("--horizon", 600, "--every", "auto", "--method", "periodic", "--estimator", "lasso", "--price")
+    found = run("stream", "-", *KEPT, *RECORDED, *asked, "--json").json
+    assert found["prices"][-1]["records"] == 600
+    assert found["prices"][0]["records"] * found["releases"] == pytest.approx(600, rel=0.1)  # by the paper's rule
     (files / "norm.toml").write_text("row_norm = 1.0\ntarget = [0, 1]\n")
     refused(run("stream", "-", *KEPT, "--domain", "norm.toml", "--price"), 1, "--columns")
     assert run("stream", "-", *KEPT, "--domain", "norm.toml", "--price", "--columns", 3).code == 0

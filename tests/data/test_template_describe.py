@@ -27,6 +27,14 @@ def test_template_reads_no_value(tmp_path) -> None:
             Domain.from_toml(text)
 
 
+def test_template_leaves_out_the_index_that_pandas_writes(tmp_path) -> None:
+    FRAME.set_index(pd.Index(["k", "m"])).to_parquet(tmp_path / "t.parquet")
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "t.parquet").names
+    assert "__index" not in domain_template(tmp_path / "t.parquet")
+    FRAME.to_parquet(tmp_path / "plain.parquet")
+    assert domain_template(tmp_path / "t.parquet") == domain_template(tmp_path / "plain.parquet")
+
+
 def test_template_of_csv_has_names_only_and_can_be_filled(tmp_path) -> None:
     path = tmp_path / "t.csv"
     FRAME.to_csv(path, index=False)

@@ -308,6 +308,15 @@ def test_the_table_of_residuals_is_that_of_the_records(reach: float | None) -> N
     )
 
 
+def test_rows_of_large_numbers_are_read_as_numbers() -> None:
+    X, y = table(800)
+    domain = hb.Domain(**FEATURES, target=(0, 30_000))
+    model = hb.LinearRegression(budget=FREE, domain=domain).fit(X, 1000.0 * y)
+    text = str(hb.evaluate(model, X, 1000.0 * y, budget=FREE, metrics="residuals", bins=3))
+    assert "10000 to 20000" in text
+    assert "e+0" not in text
+
+
 @pytest.mark.parametrize("sigma", [3.0, 15.0, 50.0])
 @pytest.mark.parametrize("shape", ["flat", "skewed", "empty", "scattered"])
 def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: str, sigma: float) -> None:
@@ -328,7 +337,7 @@ def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: st
         noise = Noise(sigma * (draw > 0), records, count_weight=0.0, inflation=1.0)
         sums = np.column_stack([0.5 * counts, rng.binomial(counts, chances) - 0.5 * counts, 0.0 * counts])
         sums += noise.sigma * rng.normal(size=sums.shape)
-        rows = asked.measure(ScoreAnswer({asked.tally: sums.ravel()}, records, noise), 1.96)
+        rows = list(asked.measure(ScoreAnswer({asked.tally: sums.ravel()}, records, noise), 1.96))
         spans = [slice(round(10 * row.low), round(10 * row.high)) for row in rows]
         assert all(one.stop <= other.start for one, other in pairwise(spans))
         if draw == 0:

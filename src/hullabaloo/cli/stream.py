@@ -165,30 +165,22 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
 
 
 def _price(output: Output, stream: Any, columns: int | None) -> None:
-    """Print the plan of a stream that was not begun: its cost, its releases and, where it can be told, noise and gain at some of them."""
+    """Print the plan of a stream that was not begun: its cost, its releases, and noise and gain at some of them."""
     build.width(stream.domain, columns)
-    if not hasattr(
-        stream, "price"
-    ):  # a sketch: planned without a ledger and a state, so that nothing is charged or kept
-        kept = dict.fromkeys(("ledger", "dataset", "state", "key_file"))
-        stream.set_params(**kept).begin(n_features=columns)
-        cost, said = stream.budget.describe(), []
-        data: dict[str, Any] = {"budget": stream.budget.to_dict()}
-    else:
-        places = _looked_at(stream._schedule)
-        prices = [stream.price(position, n_features=columns) for position in places]
-        names = dict.fromkeys(error.name for one in prices for error in one.errors)
-        told = [{error.name: error.range for error in one.errors} for one in prices]
-        lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
-        cost, data = spend(prices[-1]), {"prices": [one.to_dict() for one in prices]}
-        said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
-        said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
-        # The first note says of which release this is.
-        said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:])]
-    schedule = stream._schedule
-    about = facts({"spend": f"{cost}, once, for all releases together", "releases": _releases(schedule)})
+    encoding, process = stream._planned(None, columns)
+    schedule = process.schedule
+    places = _looked_at(schedule)
+    prices = [stream._price_at(position, {}, encoding, process) for position in places]
+    names = dict.fromkeys(error.name for one in prices for error in one.errors)
+    told = [{error.name: error.range for error in one.errors} for one in prices]
+    lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
+    said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
+    said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
+    # The first note says of which release this is.
+    said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:])]
+    about = facts({"spend": f"{spend(prices[-1])}, once, for all releases together", "releases": _releases(schedule)})
     steps = None if schedule.horizon is None else schedule.steps
-    output.result({"releases": steps, **data}, about, *said, NOTHING)
+    output.result({"releases": steps, "prices": [one.to_dict() for one in prices]}, about, *said, NOTHING)
 
 
 def _releases(schedule: "Schedule") -> str:

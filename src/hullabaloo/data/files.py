@@ -107,7 +107,9 @@ def domain_template(table: Any) -> str:
     if schema.width is None:
         raise SchemaError(NO_WIDTH)
     names = [name.revealed() for name in schema.names or ()] or [f"x{i}" for i in range(schema.width)]
-    lines = [_line(*column) for column in zip(names, schema.types, schema.kinds, strict=True)]
+    columns = zip(names, schema.types, schema.kinds, strict=True)
+    # a dataframe's index, as pandas writes it into a Parquet file, is a row's place or key, and no feature
+    lines = [_line(*column) for column in columns if not column[0].startswith("__index_level_")]
     return _HEAD + "\n".join(lines) + "\n"
 
 

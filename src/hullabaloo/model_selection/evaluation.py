@@ -58,7 +58,7 @@ class Evaluation(Saved, Printed):
 
     def _metrics(self) -> tuple[list[str], list[list[str]]]:
         body = [
-            [name, f"{one.value:.4g}", _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
+            [name, _number(one.value), _interval(one), _error(one.privacy_error), _error(one.sampling_error)]
             for name, one in self.values.items()
         ]
         return ["metric", "value", self._percent, "privacy s.e.", "sampling s.e."], body
@@ -69,10 +69,10 @@ class Evaluation(Saved, Printed):
         body = [
             [
                 *([row.target] if several else []),
-                f"{row.low:.4g} to {row.high:.4g}",
+                f"{_number(row.low)} to {_number(row.high)}",
                 f"{row.count:.0f} ± {row.count_error:.2g}",
-                f"{row.prediction:.4g}",
-                f"{getattr(row, what).value:.4g}",
+                _number(row.prediction),
+                _number(getattr(row, what).value),
                 _interval(getattr(row, what)),
             ]
             for row in rows
@@ -132,11 +132,19 @@ def _error(value: float) -> str:
 
 
 def _interval(one: Measured) -> str:
-    low = "-inf" if one.low == -math.inf else f"{one.low:.4g}"
-    return f"[{low}, {one.high:.4g}]"
+    return f"[{_number(one.low)}, {_number(one.high)}]"
+
+
+def _number(value: float) -> str:
+    return f"{float(f'{value:.4g}'):.10g}"
 
 
 __all__ = ["Evaluation", "evaluate", "price_evaluation"]
+JOINED = (
+    "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
+)
+WIDER = "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
+UNLIKE = "Records that do not count alike, by weights, missing targets or several of one person, are allowed for by the most that they can add to the sampling noise"
 MOST = 2**53 - 1
 """Records up to which a float counts them."""
 
@@ -291,17 +299,9 @@ def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
     if any(table.name == catalogue.CALIBRATION for table in chosen.tables):
-        notes.append(
-            "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
-        )
-    if chosen.tables:
-        notes.append(
-            "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
-        )
-    if not public.encoding.facts.alike:
-        notes.append(
-            "Weights and several records of one person are allowed for by the most that they can add to the sampling noise"
-        )
+        notes.append(WIDER)
+    notes += [JOINED] * bool(chosen.tables)
+    notes += [UNLIKE] * (not public.encoding.facts.alike)
     return tuple(notes)
 
 

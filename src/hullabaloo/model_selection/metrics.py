@@ -293,15 +293,14 @@ class Calibration:
 
     name: ClassVar[str] = "calibration"
 
-    def measure(self, answer: ScoreAnswer, z: float) -> tuple[Bin, ...]:
+    def measure(self, answer: ScoreAnswer, z: float) -> Iterator[Bin]:
         """The rows, from low predictions to high ones."""
-        (origin, span), rows = _units(self.tally), []
+        origin, span = _units(self.tally)
         for about, number, (outcome,), sigma in _bins(self.tally, answer):
             room = answer.noise.inflation * max(number, 0.0)
             noise, sampling = (sigma**2, 0.0, 4.0 * sigma**2), (0.25 * room, 0.0, -room)
             share = quotient(outcome, number, noise, sampling, z, -0.5, 0.5, 0.0).scaled(0.5, 1.0)
-            rows.append(Bin(**about, outcome=share.scaled(origin, span)))
-        return tuple(rows)
+            yield Bin(**about, outcome=share.scaled(origin, span))
 
     def foreseen(self, noise: Noise) -> float:
         """Of the outcome of a bin that holds its share of the records, at the end of the range, in the user's units."""
@@ -324,15 +323,13 @@ class Residuals:
         """The largest residual, in the user's units."""
         return self.tally.reach * _units(self.tally)[1]
 
-    def measure(self, answer: ScoreAnswer, z: float) -> tuple[ResidualBin, ...]:
+    def measure(self, answer: ScoreAnswer, z: float) -> Iterator[ResidualBin]:
         """The rows, from low predictions to high ones."""
-        rows = []
         for about, number, (first, second), sigma in _bins(self.tally, answer):
             var, spread = 4.0 * sigma**2, _variance(first, second, number, sigma)
             sampling = (answer.noise.inflation * max(number, 0.0) * spread, 0.0, 0.0)
             mean = quotient(2.0 * first, number, (var, 0.0, var), sampling, z, -1.0, 1.0, 0.0)
-            rows.append(ResidualBin(**about, residual=mean.scaled(0.0, self._size)))
-        return tuple(rows)
+            yield ResidualBin(**about, residual=mean.scaled(0.0, self._size))
 
     def foreseen(self, noise: Noise) -> float:
         """Of the mean residual of a bin that holds its share of the records, near 0, in the user's units."""

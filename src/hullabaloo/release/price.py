@@ -12,12 +12,13 @@ from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import Huber, KernelCode, Squared
 from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.named import name_of
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
 from hullabaloo.planning.table import UNCONFIRMED, asks_public, bound_lines
 from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
-from hullabaloo.privacy import epsilon_of
+from hullabaloo.privacy import Budget, Event, epsilon_of
 from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
 from hullabaloo.release.planned import PlannedFit, fewer, mean_weight, replanned, tried_out
 from hullabaloo.release.release import large_delta
@@ -25,6 +26,13 @@ from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
 from hullabaloo.tables import Printed, text_table
+
+
+def spent(budget: Budget, event: Event) -> dict[str, Any]:
+    """The fields of a price that say what an event costs."""
+    delta = budget.delta if budget.kind == "dp" and budget.delta > 0.0 else 1e-6
+    mu = event.gdp_mu() if budget.is_private else math.inf
+    return {"epsilon": epsilon_of(event, delta), "delta": delta, "mu": mu}
 
 
 def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float]) -> tuple[tuple[float, ...], str, str]:
@@ -74,7 +82,7 @@ HIDDEN = "the fit tells no error of a column that is too narrow in its bounds fo
 APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 LOUD = "it tells no total whose error is above 0.13"
-UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left"
+UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left; of columns that go together (the temperature and how it feels) noise may hide each, so that all of them go"
 # Passes over the table from which a price tells their time.
 LONG = 1_000
 NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -148,15 +156,12 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     """Read the price off a prepared fit; `known` are standard deviations that narrow the expected errors."""
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
-    delta = task.budget.delta if task.budget.kind == "dp" and task.budget.delta > 0.0 else 1e-6
     expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
     withheld = ((HIDDEN, expected), (APART, expected and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
-        epsilon=epsilon_of(plan.event, delta) if private else math.inf,
-        delta=delta,
-        mu=plan.event.gdp_mu() if private else math.inf,
+        **spent(task.budget, plan.event),
         records=prepared.problem.records,
         expectation=_expectation(prepared, known),
         reason=plan.reason,
@@ -207,7 +212,8 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     problem = prepared.problem
     table, constant, deciding = words(problem)
     if prepared.solver.name == CONSTANT:
-        return f"no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
+        asked = name_of(prepared.task.solver)
+        return f"{f'{asked!r} gives way to the constant: ' * (asked not in ('auto', CONSTANT))}no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
     lost, shares, how = prospect(prepared, formula, known)
     where = f"{table.format(shares)} ({how})"

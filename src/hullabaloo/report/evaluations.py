@@ -12,12 +12,9 @@ from hullabaloo.report.drawing import MUTED, WIDTH, Display, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SEEN = 2.0
-"""Standard errors of its noise that a bin's number of records is above, for the bin to be drawn."""
-
 
 class _BinnedDisplay(Display, ABC):
-    """A point with its error bar for each bin that noise leaves to be seen; made from an evaluation, drawn by `plot`.
+    """A point with its error bar for each row of the table; made from an evaluation, drawn by `plot`.
 
     Parameters:
         rows: of one target, from low predictions to high ones.
@@ -61,10 +58,9 @@ class _BinnedDisplay(Display, ABC):
         """Draw on `ax`, or on a figure of its own."""
         if ax is None:
             _, ax = new_figure(3.2, WIDTH)
-        seen = [row for row in self.rows if row.count > SEEN * row.count_error]
-        values = [getattr(row, self.drawn) for row in seen]
+        values = [getattr(row, self.drawn) for row in self.rows]
         ends = [[one.value - one.low for one in values], [one.high - one.value for one in values]]
-        self._errorbars(ax, [row.prediction for row in seen], [one.value for one in values], yerr=ends)
+        self._errorbars(ax, [row.prediction for row in self.rows], [one.value for one in values], yerr=ends)
         self._reference(ax)
         ax.set_xlabel(f"mean prediction; {100 * self.confidence:g} % intervals")
         ax.set_ylabel(f"mean {self.drawn}")

@@ -1,28 +1,32 @@
 """What every private stream shares: parameters, opening, taking records in tables or one by one, reading, copies."""
 
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from hullabaloo.curation.intake import StreamBuffer, encoded
 from hullabaloo.curation.process import Process
 from hullabaloo.data import BoundedTarget, Domain, Encoding, TargetScale
-from hullabaloo.errors import DomainError, InvalidParameter, NotReleased
+from hullabaloo.errors import DomainError, InvalidParameter, NotReleased, is_whole
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Schedule
-from hullabaloo.release import Release, check_types, declared, warn_of_column, whole
+from hullabaloo.release import Release, check_types, declared, large_delta, warn_of_column, whole
+from hullabaloo.release.price import NOTHING, Price, spent
 from hullabaloo.streaming.opening import EXISTS, check_stream, opened
 
 _OPENING = threading.RLock()  # two threads that begin a stream begin one, and it is charged once
+UNREHEARSED = "no gain is told of one way alone: hb.streaming.plan says what each way to learn from the stream keeps"
 _COPY = (
     "This is a copy of a stream (a pickle, a deepcopy, or what a worker process got). It holds what was released and predicts; it cannot "
     "learn, because the exact sums that a stream goes on from never leave it. Go on with the original, open it from its state file, "
@@ -223,6 +227,54 @@ class PrivateStream(DomainEstimator, ABC):
     intercept_ = _of_release("intercept_", "The intercept of the last release, in the user's units.")
     statement_ = _of_release("statement", "The privacy statement, of all releases up to the horizon together.")
     feature_names_out_ = _of_release("feature_names_out_", "Names of the encoded columns that coefficients belong to.")
+
+    # ---- before the first record ------------------------------------------------------------------------------------
+
+    def price(
+        self,
+        position: int | None = None,
+        *,
+        known: Mapping[str, float] = NOTHING,
+        n_features: int | None = None,
+        feature_names: list[str] | None = None,
+    ) -> Price:
+        """What the stream costs, and what its model can be expected to gain once `position` records are in; reads no record and charges nothing.
+
+        Running sums: their models are solved from noisy moments like one of a table, only that the noise is `sigma · ‖e_tᵀB‖`; so expected are the gain
+        and the errors of a fit on as many records under the μ that gives the same noise. `PeriodicERM`: those of a fit by itself, at its share of the budget.
+
+        Args:
+            position: how many records are in; the horizon where it is left out.
+            known: standard deviations that are publicly known, by name; they narrow the errors to expect.
+            n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
+
+        Raises:
+            InvalidParameter: a position before the first release or beyond the horizon, or what the stream itself refuses.
+        """
+        return self._price_at(position, known, *self._planned(feature_names, n_features))
+
+    def _planned(self, feature_names: list[str] | None, n_features: int | None) -> tuple[Encoding, Process]:
+        """The process of a stream like this that begins, planned from public facts: no file is opened, as another may hold it."""
+        encoding = self._encoding(feature_names, n_features)
+        return encoding, clone(self).set_params(state=None, key_file=None)._open(encoding)
+
+    def _price_at(self, position: Any, known: Mapping[str, float], encoding: Encoding, process: Process) -> Price:
+        schedule, budget = process.schedule, cast(Budget, self.budget)
+        at: Any = whole(position) if position is not None else schedule.horizon
+        step = schedule.completed(at) if is_whole(at, 0, schedule.position(schedule.steps)) else 0
+        if step == 0:
+            raise InvalidParameter(
+                f"What a model can be expected to gain depends on how many records are in, and position={position!r} was asked: pass position=..., a "
+                f"whole number from {schedule.position(1):,}, where the first model is released, up to the horizon."
+            )
+        told, released = self._priced(process, encoding, step, known), schedule.position(step)
+        span = f"the spend is that of all releases together; gain and noise are those of the model that is released after {released:,} records"
+        notes = (span, *told.notes, *filter(None, [large_delta(budget, schedule.horizon or at)]))
+        return replace(told, **spent(budget, process.event), records=released, notes=notes)
+
+    def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
+        """The price of the model of one release, whose spend is left to `price`."""
+        return Price(type(self).__name__, math.inf, 0.0, None, 0, UNREHEARSED, "")
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 

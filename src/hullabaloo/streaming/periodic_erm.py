@@ -24,7 +24,7 @@ from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Calibration, Schedule
 from hullabaloo.release import PrivacyStatement, Release, found, label_of, one_of, whole
 from hullabaloo.release.price import Price, price
-from hullabaloo.streaming.priced import PricedStream
+from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.refits import RULES, planned, spacing
 
 AFRESH = "expected is what the fit's share of the budget gains by itself; where it can start from the model before it, it may gain more"
@@ -72,7 +72,7 @@ def _table(estimator: PrivateLinearModel, x: Mapping[str, Any]) -> Any:
     return table_of([tuple(map(x.get, names))], names, len(names))
 
 
-class PeriodicERM(Around, PricedStream):
+class PeriodicERM(Around, PrivateStream):
     """An estimator fitted again on all records so far, at every release; in between the last model stays.
 
     Mechanism PrivIncERM of Kasiviswanathan, Nissim and Jin (2017), around any estimator. All fits up to the horizon share one budget,

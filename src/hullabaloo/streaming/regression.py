@@ -23,7 +23,6 @@ from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.planned_bounds import of_sums
-from hullabaloo.streaming.priced import PricedStream
 from hullabaloo.streaming.sketched_solve import solve_sketched
 from hullabaloo.structure.structure import refuse_unknown
 
@@ -83,7 +82,7 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
         )
 
 
-class IncrementalRegression(StreamRegressor, PricedStream):
+class IncrementalRegression(StreamRegressor):
     """Private least squares over a stream: after every step, minimise `(1/2n) Σ (⟨x_i, θ⟩ + b − y_i)²` over the records so far.
 
     PrivIncReg1 of Kasiviswanathan, Nissim and Jin (2017): the running sums of `x xᵀ` and `x yᵀ` are released continually, as one
