@@ -2,7 +2,7 @@
 
 The 26 tables of `share_tables.py`, at most 10 000 training rows each, at four budgets in one of the relations: 104 problems. Every solver that can
 is run `DRAWS` times; what is lost is the excess of the mean training loss over its minimum, as a share of the excess of the best constant. Forecast: the share kept that
-the chosen solver's line shows (`price` says the same from one draw more). *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
+the chosen solver's line shows (`price` says a wider range, of tables further apart). *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
 *Chosen over best*: what the chosen solver loses over the least that one by name loses, neither told apart below `LEAST`; the best of a dozen in hindsight on the same draws. Of classes
 also what `share_kept.py` says of calibration. Every second table, by name, is of the development half.
 """

@@ -72,7 +72,7 @@ PRICED = (
     Scenario("strong signal, priced", 0.5, 2.0, 0.6, 0.3, 2, 7.5, rare=0.5),
 )
 """What a price tells a range from: tables further apart than those that plans are compared on, as a plan that is taken may meet either. In many real tables few directions hold most of the
-columns' variance, the gain is a few hundredths, or a class is rare. Chosen on one half of 30 tables (docs/planning.md)."""
+columns' variance, the gain is a few hundredths, or a class is rare. Chosen on one half of 33 tables (docs/planning.md)."""
 
 
 WIDE = (

@@ -87,7 +87,7 @@ UNSELECTED = "the gain is that of the fit before selection: columns whose effect
 LONG = 1_000
 NOTHING: Mapping[str, float] = MappingProxyType({})
 FARTHER = 2.0
-"""How many times more or less of the gain than rehearsed a plan may lose: chosen so that nine tenths of a half of 30 real tables are within the range."""
+"""How many times more or less of the gain than rehearsed a plan may lose: chosen so that about nine tenths of the prices of one half of 33 real tables hold (docs/planning.md)."""
 # Nor is a larger multiple of what there is.
 FARTHEST = 2.0**20
 
