@@ -283,7 +283,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         NaN where noise leaves an interval without an end: where a row asks for a column that is not identified (`summary` says which, and why).
 
         Raises:
-            NotReleased: the release tells no intervals, or no column is identified; the message says why.
+            NotReleased: the release tells no intervals; the message says what would.
         """
         return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 

@@ -144,7 +144,7 @@ JOINED = (
     "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
 )
 WIDER = "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
-UNLIKE = "Records that do not count alike, by weights, missing targets or several of one person, are allowed for by the most that they can add to the sampling noise"
+UNLIKE = "Records that do not count alike (weights, missing targets, several records of one person) are allowed for by the most that they can add to the sampling noise"
 MOST = 2**53 - 1
 """Records up to which a float counts them."""
 
