@@ -36,6 +36,8 @@ BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
 RUN = 3
 """Bins over which a cluster spreads at most: so far as its longest records are twice as long as its shortest."""
+RESOLVED = 700.0
+"""Log odds of a hump beside any tail of the family above which none is reckoned with: noise is so low there that tails miss whole bins by 37 deviations, and what the best of them leaves is its own misfit, not a cluster's records."""
 _GRID = np.meshgrid(
     np.geomspace(0.03, 24.0, 34), [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0], indexing="ij"
 )
@@ -146,9 +148,9 @@ def _second_hump(left: Array, variance: Array, weights: Array, most: float, beyo
     precision = (1.0 / variance) @ (runs**2).T
     signs = (left / variance) @ runs.T / np.sqrt(precision)
     odds = 0.5 * signs**2 + log_ndtr(signs) - np.log(np.sqrt(precision / (2.0 * math.pi)) * most * len(runs))
-    highest = np.max(odds, initial=0.0)
-    chances = weights[:, None] * np.exp(odds - highest)
-    if (whole := float(chances.sum())) <= math.exp(-highest):
+    chances = weights[:, None] * np.exp(np.minimum(odds, RESOLVED))
+    whole = float(chances.sum())
+    if whole <= 1.0 or np.any(odds > RESOLVED):
         return weights, np.zeros(places.size)
     shares = np.asarray(
         np.sum(chances * np.maximum(signs, 0.0) / np.sqrt(precision), axis=0) @ runs / whole, dtype=np.float64

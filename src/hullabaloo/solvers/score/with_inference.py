@@ -172,7 +172,7 @@ class _Scores:
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.known, self.beyond = known, math.inf if earlier else 0.0
+        self.known, self.beyond = known, math.inf if earlier or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
@@ -286,7 +286,7 @@ class _Scores:
         return -float(g[-1]) * scale, noise * c, lost * self.problem.max_weight * self.found.counted
 
     def lengths(self, of: Answers, point: Array | None, weights: Array, largest: float, *falls: float) -> list[Lengths]:
-        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail. Gradients of events of usual records are no second hump."""
+        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail. Gradients of events of usual records are no second hump, nor are those of counts, which have no bound."""
         grid = edges(largest, shares.FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
         seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
