@@ -188,8 +188,8 @@ def test_fingerprints_tell_versions_apart_that_ask_the_same_and_use_answers_othe
     task = linear(budget=hb.Budget.gdp(80.0), solver="adaptive_gradient", inference=True)._task(encoding)
     tasks = [replace(task, earlier=version) for version in range(4)]
     fits = [planned(one, encoding, schedule) for one in tasks]
-    assert [one.fits[0].solver.earlier for one in fits] == [0, 1, 1, 2]  # type: ignore[attr-defined]
-    assert [one.fits[0].problem.earlier for one in fits] == [False, False, True, True]
+    assert [one.fits[0].solver.earlier for one in fits] == [0, 1, 2, 3]  # type: ignore[attr-defined]
+    assert [one.fits[0].problem.earlier for one in fits] == [0, 1, 2, 3]
     assert fits[0].event == fits[1].event
     assert len({PrefixProcess(task, one).fingerprint for one in fits}) == 4
 

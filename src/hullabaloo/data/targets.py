@@ -135,7 +135,8 @@ def _fills(fill: object, names: list[str]) -> dict[str, object]:
 def _bounded(name: str | None, bounds: object, fill: object) -> BoundedTarget:
     what = "The target" if name is None else f"The target {name!r}"
     refuse_unfilled(name or UNNAMED, bounds)
-    if isinstance(bounds, list | tuple) and any(isinstance(one, str) for one in bounds):
+    if isinstance(bounds, list | tuple) and all(isinstance(one, str) for one in bounds):
+        refuse_unfilled(name or UNNAMED, *bounds)
         raise DomainError(
             f"{what} is declared by {list(bounds)}, which are no bounds. Labels of a class are declared as `classes`, in place of `target`."
         )

@@ -37,11 +37,13 @@ Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a
 in `benchmarks/inference.py`.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hullabaloo.inference.fitted import Array
+from hullabaloo.privacy.answers import NoisyScore
 
 LEFT, TOLD = 2.0, 0.5
 """What a regularised inverse leaves undone: its variance over the likely one, and the largest share of the variance with which an interval is told.
@@ -83,6 +85,18 @@ class LikelyCurvature:
         return np.asarray(
             ((u**2 @ self.shares) * v * w + ((u * v) @ self.shares) * u * w).sum(axis=1), dtype=np.float64
         )
+
+
+def as_likely(found: NoisyScore) -> tuple[LikelyCurvature, NoisyScore]:
+    """What is likely of the curvature, in coordinates in which its noise points no way, and the score beside it, with as much of that noise as is left on average.
+
+    (Against the noisy curvature, same fits, n = 20 000, an expert's bounds, keys that nothing was chosen on, `benchmarks/inference.py`: median power 0.021 → 0.046 and 0.134 → 0.184 at ε = 1 and 3, width 3.9 → 3.6 and
+    2.3 → 2.1 robust errors, cover 97.9 → 97.5 and 97.2 → 96.4 %.) How far the released coefficients are, and thus whether anything is told, is still judged by the noisy one: the likely one follows a far estimate less.
+    """
+    scales = np.outer(found.scale, found.scale)
+    likely = LikelyCurvature.of(found.curvature / scales, found.curvature_noise)
+    left = found.curvature_noise * math.sqrt(float(np.mean(likely.shares)))
+    return likely, replace(found, curvature=likely.gram * scales, curvature_noise=left)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,7 +42,7 @@ from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, LikelyCurvature, forms
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -213,18 +213,6 @@ def lean(far: Array, spread: Array, intercept: bool) -> Array:
     shared = EVEN / len(long) + (1.0 - EVEN) * long / long.sum()
     level = CONSTANT * intercept
     return np.asarray((1.0 - level) * shared + level * (np.arange(len(long)) == len(long) - 1), dtype=np.float64)
-
-
-def as_likely(found: NoisyScore) -> tuple[LikelyCurvature, NoisyScore]:
-    """What is likely of the curvature, in coordinates in which its noise points no way, and the score beside it, with as much of that noise as is left on average.
-
-    (Against the noisy curvature, same fits, n = 20 000, an expert's bounds, keys that nothing was chosen on, `benchmarks/inference.py`: median power 0.021 → 0.046 and 0.134 → 0.184 at ε = 1 and 3, width 3.9 → 3.6 and
-    2.3 → 2.1 robust errors, cover 97.9 → 97.5 and 97.2 → 96.4 %.) How far the released coefficients are, and thus whether anything is told, is still judged by the noisy one: the likely one follows a far estimate less.
-    """
-    scales = np.outer(found.scale, found.scale)
-    likely = LikelyCurvature.of(found.curvature / scales, found.curvature_noise)
-    left = found.curvature_noise * math.sqrt(float(np.mean(likely.shares)))
-    return likely, replace(found, curvature=likely.gram * scales, curvature_noise=left)
 
 
 class FromScore:

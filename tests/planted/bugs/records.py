@@ -9,7 +9,7 @@ RECORDS = (
         "bounds from the data",
         "Features are scaled by the least and largest values found, not by the declared bounds.",
         "data.encode",
-        old="        scale_numeric(values, *given, X, filled)",
+        old="        by_rows(lambda part: scale_numeric(values[part], *given, X[part], filled[part]), *values.shape)",
         new=(
             "        found = np.array([(lo, hi, (lo + hi) / 2, (hi - lo) / 2 or 1.0, c.fill) for c, lo, hi in zip(\n"
             "            layout.numeric, np.nanmin(values, axis=0), np.nanmax(values, axis=0), strict=True)])\n"

@@ -267,14 +267,13 @@ class Descent:
     def late_level(
         self, point: Array, shares: Array, grid: Array, steps: int, cut: float, beside: float = 0.0
     ) -> Array:
-        """The level by so many of its steps in the second phase, `beside` others so many times 1/h long: cut at `cut`, of smooth residuals where that biases less than noise."""
+        """The level by so many of its steps in the second phase, `beside` others so many times 1/h long: cut at `cut`, of smooth residuals where that biases less than noise; of a quantile, whose h is the density of its residuals, by shorter ones."""
         if not self.view.intercept or not steps:
             return point
         share = 0.5 * self.path.late_shares[0] * steps / sum(self.path.late_levels(self.loss))
         noise = self.path.late_noise / math.sqrt(share)
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
-        # A quantile's h is its residuals' density.
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
         if beside or (self.smooth and not self.problem.earlier):
             step, memory = beside or 1.0, 0.0
@@ -303,9 +302,8 @@ class Descent:
         """The quantile c of gradients' lengths, or a longer one where more lies beyond it than a tail: residuals of few values, most of them alike.
 
         Beyond the quantile of a share a, lengths of an exponential law exceed it by `a c/ln(1/a)` in the mean over all records. Where they do by `APART` times as much,
-        or the quantile is beyond the last edge,
-        steps would look for the mode of the target, not for its mean, and the length is taken that minimises `(½E(L − c)₊)² + (1 + p/5)(sc/h)²`, h the share
-        of the curvature that travel reckons with.
+        or the quantile is beyond the last edge, steps would look for the mode of the target, not for its mean, and the length is taken that minimises
+        `(½E(L − c)₊)² + (1 + p/5)(sc/h)²`, h the share of the curvature that travel reckons with.
         """
         above, share = tail(shares, self.path.share_noise), self.path.cut
         trials = found * 2.0 ** np.arange(0.0, 10.0, 0.125)
