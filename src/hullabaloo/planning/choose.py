@@ -137,10 +137,10 @@ def _chosen(
     if perform is not None and (staged := _staged(problem, prices, allowance, found, 2)):
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
-        found = contested(found, *about, times, EQUAL)
+        found = contested(found, *about, times, EQUAL, dict.fromkeys(ADAPTIVE, sampled(problem)))
         if floor:
             found += rehearsed(_constant(problem, prices, allowance, found, staged, inference), *about)
-    best = best_of(found, times)
+    best = best_of(found, times, sampled(problem))
     assert best.plan is not None
     if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
         return best.solver, replace(best.solver.plan(problem, prices, allowance), reason=best.plan.reason)
@@ -346,8 +346,18 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 
 
-def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
-    """What "auto" takes, its plan's reason completed."""
+def sampled(problem: Problem) -> float:
+    """p/n: the share of the gain that sampling takes of a model whose features explain half of the target; at most `EQUAL`."""
+    return min(problem.dimension / problem.records, EQUAL)
+
+
+def answers(one: Forecast) -> int:
+    """How many its plan buys."""
+    return sum(query.count for query in one.plan.queries) if one.plan is not None else 0
+
+
+def best_of(found: list[Forecast], weights: Mapping[str, float], tied: float = 0.0) -> Forecast:
+    """What "auto" takes, its plan's reason completed; of the two adaptive solvers the one that asks less often, where they differ by no more than is `tied`."""
     able = [one for one in found if one.plan is not None]
     if not able:
         for one in found:
@@ -358,6 +368,11 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     expected = {one.name: one.expected / weights.get(one.name, 1.0) for one in able}
     equal = [one for one in able if expected[one.name] <= (1.0 + EQUAL) * min(expected.values())]
     best = min(equal, key=lambda one: (one.tier, expected[one.name]))
+    if best.name in ADAPTIVE:
+        most = (1.0 + EQUAL) * min(expected.values())
+        near = {name: most + tied / weights.get(name, 1.0) for name in ADAPTIVE}
+        alike = [one for one in able if expected[one.name] <= near.get(one.name, 0.0)]
+        best = min(alike, key=lambda one: (answers(one), expected[one.name]), default=best)
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"
@@ -369,24 +384,6 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     else:
         why = "the best by the formulas, as not rehearsed"
     return replace(best, plan=replace(best.plan, reason=f"{why}; {best.plan.reason}"))
-
-
-def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, float]) -> str:
-    """Why "auto" does not take the solver whose line promises most, after the reason for what it takes; "" where it does."""
-    leader = min((one for one in found if one.plan is not None), key=lambda one: one.expected)
-    if leader.name == best.name:
-        return ""
-    times = weights.get(best.name, 1.0) / weights.get(leader.name, 1.0)
-    if times == 1.0:
-        return f". {leader.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
-    why = "tables that wide mostly depend on few columns"
-    if best.rehearsed:
-        why = "no centre is looked for under a set or penalty without an intercept"
-        if best.name == CONSTANT:
-            why = "noise decides between them, and it promises nothing that it does not keep"
-        elif best.name in ADAPTIVE:
-            why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
-    return f". By its line {leader.name} does better, but {best.name} is counted as {times:.2g} times better: {why}"
 
 
 def _refuse_wide(problem: Problem, remedy: str) -> None:
