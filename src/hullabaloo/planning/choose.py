@@ -52,6 +52,9 @@ is a share v of that of a full one, and which explains a share e of the target, 
 EQUAL = 0.01
 """Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""
 
+LARGE = 1e6
+"""Cells of a table from which answers take milliseconds each: of smaller ones the better solver is taken, however often it asks."""
+
 WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
 
@@ -347,8 +350,9 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
 
 
 def sampled(problem: Problem) -> float:
-    """p/n: the share of the gain that sampling takes of a model whose features explain half of the target; at most `EQUAL`."""
-    return min(problem.dimension / problem.records, EQUAL)
+    """p/n: the share of the gain that sampling takes of a model whose features explain half of the target, at most `EQUAL`; 0 of tables so small that each answer is there at once."""
+    p, n = problem.dimension, problem.records
+    return min(p / n, EQUAL) if n * p >= LARGE else 0.0
 
 
 def answers(one: Forecast) -> int:
