@@ -20,7 +20,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penalty, Simplex, SquaredL2Penalty
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import best_of, exact, forecasts, sampled
+from hullabaloo.planning.choose import best_of, exact, forecasts
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import objective
 from hullabaloo.planning.named import SOLVERS
@@ -119,7 +119,7 @@ def measure(case: Case) -> dict[str, Any]:
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
     found = forecasts(problem, prices, allowance, rehearsal(facts))
     favoured = weights(problem, prices, allowance)
-    chosen = best_of(found, favoured, sampled(problem))
+    chosen = best_of(found, favoured)
     solver, plan = exact(problem, prices)
     rows = Rows(table.X, table.Y)
     best = objective(problem, table, solver.run(problem, plan, Curator(rows, plan.queries)).theta)

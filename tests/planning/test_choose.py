@@ -11,7 +11,7 @@ import hullabaloo as hb
 from hullabaloo.errors import CalibrationError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, SquaredL2Penalty
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import answers, best_of, choose, forecasts, sampled
+from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
 from hullabaloo.planning.favours import QUIET, noise, weights
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
@@ -19,7 +19,7 @@ from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import plan_context
-from hullabaloo.release.planner import passed_over, planned_task
+from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Plan, Problem, Solution, Solver, WithInference
 from tests.solvers.tables import prices, problem, table
@@ -193,24 +193,6 @@ def test_of_equally_good_solvers_the_one_of_the_simpler_tier_is_taken(more: floa
     assert ("within 1%" in passed_over(best, found, {})) is (taken == "gradient"), (
         "the first line is not taken, and it is said why"
     )
-
-
-@pytest.mark.parametrize("more", [0.4, 0.6])
-def test_of_the_adaptive_solvers_the_one_that_asks_less_is_taken_where_sampling_takes_more_than_they_differ_by(
-    more: float,
-) -> None:
-    data = table(400, 3)
-    asked = replace(problem(data), records=400_000)
-    tied, found = sampled(asked), []
-    assert tied == asked.dimension / 400_000
-    assert sampled(problem(data)) == 0.0  # where each answer is there at once, the better one is taken
-    for name, predicted in (("adaptive_gradient", 1e-9), ("preconditioned_gradient", 2.0 * more * tied)):
-        solver = solver_named(name)
-        found.append(Forecast(solver, solver.plan(asked, prices(data, asked), Allowance.gdp(0.3)), predicted=predicted))
-    assert answers(found[1]) < answers(found[0])
-    best = best_of(found, {}, tied)
-    assert best.name == found[int(more < 0.5)].name
-    assert ("hardly more" in passed_over(best, found, {})) is (more < 0.5)
 
 
 def test_a_solver_that_is_favoured_over_the_first_line_is_said_to_be() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from hullabaloo.geometry import L1Ball, L1Penalty, NoPenalty
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
-from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts, sampled
-from hullabaloo.planning.favours import ADAPTIVE, weights
+from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import DRAWS, EVERY_SCENARIO, Perform, contested, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable
@@ -34,10 +34,9 @@ def posed(loss: object, shape: tuple[object, object], n: int) -> tuple[Problem, 
     return asked, prices(data, asked), rehearsal(data.facts)
 
 
-@pytest.mark.parametrize("tied", [0.0, EQUAL])
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_given_up_could_not_have_been_taken(seed: int, tied: float) -> None:
-    """The same of made-up outcomes: risks over six orders of magnitude, favours, and ties about the margin, of the adaptive solvers wider ones."""
+def test_what_is_given_up_could_not_have_been_taken(seed: int) -> None:
+    """The same of made-up outcomes: risks over six orders of magnitude, favours, and ties about the margin."""
     asked, menu, perform = posed(Squared(), SHAPES[0], 20_000)
     found, ideal = propose(asked, menu, Allowance.gdp(0.2), SOLVERS), exact(asked, menu)
     able = [one.solver.name for one in found if one.plan is not None]
@@ -55,10 +54,9 @@ def test_what_is_given_up_could_not_have_been_taken(seed: int, tied: float) -> N
             outcome[key] = np.full((pose.dimension, 1), math.sqrt(level[solver.name] * rng.uniform(0.9, 1.1)))
         return Solution(outcome[key])
 
-    spare = dict.fromkeys(ADAPTIVE, tied)
-    best = best_of(contested(found, asked, ideal, made_up, {}, times, EQUAL, spare), times, tied)
+    best = best_of(contested(found, asked, ideal, made_up, {}, times, EQUAL), times)
     assert len(outcome) < len(able) * DRAWS * len(EVERY_SCENARIO)
-    full = best_of(rehearsed(found, asked, ideal, made_up), times, tied)
+    full = best_of(rehearsed(found, asked, ideal, made_up), times)
     assert (best.solver, best.plan, best.score) == (full.solver, full.plan, full.score)
 
 
@@ -74,7 +72,7 @@ def test_plans_that_are_given_up_would_not_have_been_taken(
     solver, plan = choose(asked, menu, allowance, "auto", perform, kept)
     few = len(kept)
     every = forecasts(asked, menu, allowance, perform, kept=kept)
-    best = best_of(every, weights(asked, menu, allowance), sampled(asked))
+    best = best_of(every, weights(asked, menu, allowance))
     assert (solver, plan) == (best.solver, best.plan)
     able = sum(one.plan is not None for one in every)
     assert few <= len(kept) == able * len(EVERY_SCENARIO) * DRAWS + len(EVERY_SCENARIO)
@@ -95,7 +93,7 @@ def test_hopeless_plans_are_carried_out_once() -> None:
 
     found = propose(asked, menu, allowance, SOLVERS)
     times = dict.fromkeys(SOLVERS, 1.0) | {"moments": 1e6}
-    left = contested(found, asked, exact(asked, menu), counted, {}, times, EQUAL, {})
+    left = contested(found, asked, exact(asked, menu), counted, {}, times, EQUAL)
     assert best_of(left, times).solver.name == "moments"
     others = [one.solver.name for one in found if one.plan is not None and one.solver.name != "moments"]
     assert len(others) >= 5

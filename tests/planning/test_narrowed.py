@@ -12,7 +12,7 @@ from hullabaloo.data.source import RowFacts
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, GroupPenalty, L1Ball, L1Penalty, NuclearBall
 from hullabaloo.losses import Logistic, Loss, Squared
-from hullabaloo.planning.choose import best_of, choose, forecasts, sampled
+from hullabaloo.planning.choose import best_of, choose, forecasts
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import Rehearsals
 from hullabaloo.planning.named import SOLVERS
@@ -87,9 +87,7 @@ def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None
 
     allowance, kept = Allowance(Budget(20.0, 1e-6)), {}  # type: ignore[var-annotated]
     solver, plan = choose(problem, prices, allowance, "auto", watched, kept)
-    best = best_of(
-        forecasts(problem, prices, allowance, watched, kept=kept), weights(problem, prices, allowance), sampled(problem)
-    )
+    best = best_of(forecasts(problem, prices, allowance, watched, kept=kept), weights(problem, prices, allowance))
     assert (solver, plan) == (best.solver, best.plan)
     assert "wide synthetic tables" in plan.reason
     assert plan.queries == solver.plan(problem, prices, allowance).queries

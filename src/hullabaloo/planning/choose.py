@@ -52,9 +52,6 @@ is a share v of that of a full one, and which explains a share e of the target, 
 EQUAL = 0.01
 """Solvers that differ by less are equally good, as what is expected is told in whole percent: the one of the simpler tier is taken."""
 
-LARGE = 1e6
-"""Cells of a table from which answers take milliseconds each: of smaller ones the better solver is taken, however often it asks."""
-
 WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
 
@@ -140,10 +137,10 @@ def _chosen(
     if perform is not None and (staged := _staged(problem, prices, allowance, found, 2)):
         found, small, menu = staged
         about = small, exact(small, menu.in_memory), perform, kept
-        found = contested(found, *about, times, EQUAL, dict.fromkeys(ADAPTIVE, sampled(problem)))
+        found = contested(found, *about, times, EQUAL)
         if floor:
             found += rehearsed(_constant(problem, prices, allowance, found, staged, inference), *about)
-    best = best_of(found, times, sampled(problem))
+    best = best_of(found, times)
     assert best.plan is not None
     if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
         return best.solver, replace(best.solver.plan(problem, prices, allowance), reason=best.plan.reason)
@@ -349,19 +346,8 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 
 
-def sampled(problem: Problem) -> float:
-    """p/n: the share of the gain that sampling takes of a model whose features explain half of the target, at most `EQUAL`; 0 of tables so small that each answer is there at once."""
-    p, n = problem.dimension, problem.records
-    return min(p / n, EQUAL) if n * p >= LARGE else 0.0
-
-
-def answers(one: Forecast) -> int:
-    """How many its plan buys."""
-    return sum(query.count for query in one.plan.queries) if one.plan is not None else 0
-
-
-def best_of(found: list[Forecast], weights: Mapping[str, float], tied: float = 0.0) -> Forecast:
-    """What "auto" takes, its plan's reason completed; of the two adaptive solvers the one that asks less often, where they differ by no more than is `tied`."""
+def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
+    """What "auto" takes, its plan's reason completed."""
     able = [one for one in found if one.plan is not None]
     if not able:
         for one in found:
@@ -372,11 +358,6 @@ def best_of(found: list[Forecast], weights: Mapping[str, float], tied: float = 0
     expected = {one.name: one.expected / weights.get(one.name, 1.0) for one in able}
     equal = [one for one in able if expected[one.name] <= (1.0 + EQUAL) * min(expected.values())]
     best = min(equal, key=lambda one: (one.tier, expected[one.name]))
-    if best.name in ADAPTIVE:
-        most = (1.0 + EQUAL) * min(expected.values())
-        near = {name: most + tied / weights.get(name, 1.0) for name in ADAPTIVE}
-        alike = [one for one in able if expected[one.name] <= near.get(one.name, 0.0)]
-        best = min(alike, key=lambda one: (answers(one), expected[one.name]), default=best)
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"
@@ -388,6 +369,24 @@ def best_of(found: list[Forecast], weights: Mapping[str, float], tied: float = 0
     else:
         why = "the best by the formulas, as not rehearsed"
     return replace(best, plan=replace(best.plan, reason=f"{why}; {best.plan.reason}"))
+
+
+def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, float]) -> str:
+    """Why "auto" does not take the solver whose line promises most, after the reason for what it takes; "" where it does."""
+    leader = min((one for one in found if one.plan is not None), key=lambda one: one.expected)
+    if leader.name == best.name:
+        return ""
+    times = weights.get(best.name, 1.0) / weights.get(leader.name, 1.0)
+    if times == 1.0:
+        return f". {leader.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
+    why = "tables that wide mostly depend on few columns"
+    if best.rehearsed:
+        why = "no centre is looked for under a set or penalty without an intercept"
+        if best.name == CONSTANT:
+            why = "noise decides between them, and it promises nothing that it does not keep"
+        elif best.name in ADAPTIVE:
+            why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
+    return f". By its line {leader.name} does better, but {best.name} is counted as {times:.2g} times better: {why}"
 
 
 def _refuse_wide(problem: Problem, remedy: str) -> None:

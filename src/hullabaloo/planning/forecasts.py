@@ -338,9 +338,8 @@ def contested(
     kept: Kept,
     weights: Mapping[str, float],
     within: float,
-    spare: Mapping[str, float],
 ) -> list[Forecast]:
-    """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`, though it lost so much less (`spare`).
+    """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`.
 
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
     far bounds its score from below. Always the plan of the lowest bound is carried out further.
@@ -351,8 +350,7 @@ def contested(
     scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in every[:-1]}
     scale[every[-1].name] = min(scale.values())
     found, least = [one if one.plan is None else replace(one, predicted=math.inf) for one in proposals], math.inf
-    less = [-spare.get(one.name, 0.0) / weights.get(one.name, 1.0) for one in found]
-    waiting = sorted((less[place], 0, place) for place, one in enumerate(found) if one.plan is not None)
+    waiting = [(0.0, 0, place) for place, one in enumerate(found) if one.plan is not None]
     while waiting:
         bound, done, place = heapq.heappop(waiting)
         if bound > (1.0 + within) * least * (1.0 + 1e-9):

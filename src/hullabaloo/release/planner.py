@@ -1,6 +1,5 @@
 """`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +9,8 @@ from hullabaloo.data import ClassTarget, Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import EQUAL, answers, best_of, choose, forecasts, sampled
-from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, weights
-from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
+from hullabaloo.planning.favours import weights
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import UNCONFIRMED, PlanRow, PlanTable, asks_public
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
@@ -137,33 +135,13 @@ def planned_task(
     return task, encoding
 
 
-def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, float]) -> str:
-    """Why "auto" does not take the solver whose line promises most, after the reason for what it takes; "" where it does."""
-    leader = min((one for one in found if one.plan is not None), key=lambda one: one.expected)
-    if leader.name == best.name:
-        return ""
-    times = weights.get(best.name, 1.0) / weights.get(leader.name, 1.0)
-    if {best.name, leader.name} == set(ADAPTIVE) and answers(best) < answers(leader):
-        return f". {leader.name} promises hardly more, and asks {answers(leader):,} times for {answers(best):,}"
-    if times == 1.0:
-        return f". {leader.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
-    why = "tables that wide mostly depend on few columns"
-    if best.rehearsed:
-        why = "no centre is looked for under a set or penalty without an intercept"
-        if best.name == CONSTANT:
-            why = "noise decides between them, and it promises nothing that it does not keep"
-        elif best.name in ADAPTIVE:
-            why = "real tables are further from their declared bounds than synthetic ones, which it makes up for"
-    return f". By its line {leader.name} does better, but {best.name} is counted as {times:.2g} times better: {why}"
-
-
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
     with posed.remembered() as kept:
         about, public = (posed.problem, posed.prices, posed.allowance), posed.problem.public
         found, weighed = forecasts(*about, posed.perform, fewest=1, kept=kept, held=posed.held), weights(*about)
         if public is None:
-            taken = best_of(found, weighed, sampled(posed.problem))
+            taken = best_of(found, weighed)
             chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
         else:
             chosen, plan = choose(*about, "auto", posed.perform, kept, held=posed.held)
