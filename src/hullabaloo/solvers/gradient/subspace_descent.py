@@ -48,6 +48,9 @@ CUT, SURE = 0.3, 1.645
 """Share of the records whose gradients are shortened (of 0.15, 0.3 and 0.5), and standard deviations of noise that evidence has to exceed."""
 OWN = 0.65
 """`E φ'·cut(φ')` over the cut's square, of normal residuals of which `CUT` are cut."""
+ROOM = 4.0
+"""How many times shorter than usual rows usual records are along directions: those that are beyond 1 are shortened, and a model that is learned of these predicts whole ones. At 1 it lost up to 15 times the gain of narrow columns, far records and rare
+levels (`tests/laws/test_larger_budgets.py`, on which it was chosen; 16 does as well), as noise fell: a second direction is as long as noise makes it, however flat records are along it."""
 FINE = 0.0012
 """Noise s of a mean of unit contributions below which two directions keep more than one (on six tables, two relations and three ε)."""
 
@@ -125,17 +128,18 @@ class SubspaceDescentSolver(Solver):
         shares = curator.answer("norm_histogram", None if classes else level, edges=grid, **about)
         clip = quantile(shares, grid, plan.settings["lengths"], above=CUT, likely=float(grid[-4]))
         ends = np.sort(np.abs(loss.derivative(np.full(2, level[q:].sum()), np.array([-1.0, 1.0]))))
+        usual = TYPICAL / (1.0 if problem.earlier else ROOM)
         square, clip = (clip**2 * ends.prod(), clip * ends[1]) if classes else (OWN * clip**2, clip)
         theta, noise, kept = level, plan.settings["walk"] * clip, 0.0
         for j in range(k):
             found = curator.answer("centred_gradient", theta, clip_norm=clip, **about)[:q]
             signal = float(found @ found) - (q + EVIDENT * math.sqrt(2.0 * q)) * noise**2
             likely = 2.0 * math.sqrt(k) / slope * math.hypot(noise * clip, max(signal, 0.0))
-            matrix[:q, j] = TYPICAL / likely * found
-            seen = _seen(small, path, matrix, curator)
+            matrix[:q, j] = usual / likely * found
+            seen = _seen(small, path, matrix, curator, usual)
             if not j:
                 own, chance = square / problem.records, noise * math.sqrt(square / problem.records)
-                told = own * TYPICAL / likely, chance * TYPICAL / likely
+                told = own * usual / likely, chance * usual / likely
                 kept, falling = _kept(seen, level[q:], plan.settings["evidence"], *told)
             step = np.append(-falling / (bend * seen.view.typical**2), level[q:])
             theta = matrix @ (step if plan.settings["once"] else _fitted(seen))
@@ -153,13 +157,13 @@ def spanned(problem: Problem, k: int) -> Problem:
     return replace(small, norm_l1=math.sqrt(k) + one, norm_l2=math.sqrt(1.0 + one))
 
 
-def _seen(small: Problem, path: GradientSchedule, matrix: Array, curator: Answers) -> Descent:
+def _seen(small: Problem, path: GradientSchedule, matrix: Array, curator: Answers, usual: float) -> Descent:
     """The records through Wᵀ, and how long they are there."""
     records, middle = curator.projected(matrix), np.zeros(small.dimension - small.intercept)
     grid, nowhere = edges(path.bound, BINS - 1), np.zeros(small.dimension)
     weight = TINY if small.intercept else 1.0
     shares = records.answer("norm_histogram", None, centre=nowhere, intercept_weight=weight, edges=grid)
-    typical = quantile(shares, grid, path.share_noise, above=0.5, likely=TYPICAL * path.bound)
+    typical = quantile(shares, grid, path.share_noise, above=0.5, likely=usual * path.bound)
     view = Coordinates(middle, typical, typical**2, small.intercept, matrix, mean=middle)
     return Descent(small, path, view, records, curator)
 
