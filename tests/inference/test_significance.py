@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.inference.debiased import Debiased, Equations, Intervals, LikelyCurvature
+from hullabaloo.inference.debiased import Debiased, Equations, Intervals
 from hullabaloo.inference.significance import adjusted, p_values, z_against
 
 
@@ -14,10 +14,7 @@ def estimator(seed: int, noise: float, exact: bool = False) -> Debiased:
     root = rng.normal(size=(4, 4))
     gram = 0.1 * root @ root.T + 0.2 * np.eye(4)
     sampling = 1e-4 * gram
-    shares = np.ones((4, 4))
-    shares[-1, -1] -= exact
-    likely = LikelyCurvature(gram, np.eye(4), shares)
-    return Debiased(Equations(gram, rng.normal(size=4), noise, noise, sampling, np.eye(4), likely=likely))
+    return Debiased(Equations(gram, rng.normal(size=4), noise, noise, sampling, np.eye(4), exact_corner=exact))
 
 
 @pytest.mark.parametrize(("noise", "exact"), [(0.0, False), (0.01, False), (0.01, True)])

@@ -45,51 +45,22 @@ LEFT, TOLD = 2.0, 0.5
 Chosen on California, diamonds, law school, wine and rare levels at ε = 1 (`benchmarks/inference.py`): 4 and 0.3 tell half as much there and cover as much."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LikelyCurvature:
-    """What is likely of a symmetric matrix with Gaussian noise, and what shares of the noise its errors have.
-
-    Attributes:
-        gram: Ξ = E[G | G̃], (q, q).
-        vectors: its eigenvectors, (q, q).
-        shares: c, (q, q), of the noise of each entry, in these vectors' coordinates: 1, and 0 of an entry without noise.
-    """
-
-    gram: Array
-    vectors: Array
-    shares: Array
-
-    @classmethod
-    def of(cls, gram: Array, noise: float) -> "LikelyCurvature":
-        """What is likely of a curvature that is released with this noise s; itself and all of the noise where s = 0."""
-        values, vectors = np.linalg.eigh(gram)
-        apart = values[:, None] - values
-        drawn = np.sum(noise**2 * apart / np.maximum(apart**2 + 2.0 * noise**2, 1e-300), axis=1)
-        return cls((vectors * (values - drawn)) @ vectors.T, vectors, np.ones_like(apart))
-
-    def spoiled(self, squares: Array) -> Array:
-        """`E (G − Ξ) δδᵀ (G − Ξ)` over ½s², (q, q), of `squares` = E δδᵀ."""
-        inside = self.vectors.T @ squares @ self.vectors
-        within = np.diag(self.shares @ np.diag(inside)) + self.shares * inside
-        return np.asarray(self.vectors @ within @ self.vectors.T, dtype=np.float64)
-
-    def together(self, u: Array, v: Array, w: Array) -> Array:
-        """The covariance of `uᵀ(G − Ξ)v` and `uᵀ(G − Ξ)w` over ½s², of each row of u and v; w is one, (q,), or as many."""
-        u, v, w = u @ self.vectors, v @ self.vectors, w @ self.vectors
-        return np.asarray(
-            ((u**2 @ self.shares) * v * w + ((u * v) @ self.shares) * u * w).sum(axis=1), dtype=np.float64
-        )
+def likely(gram: Array, noise: float) -> Array:
+    """Ξ, what is likely of a symmetric matrix that is released with this noise s; itself where s = 0."""
+    values, vectors = np.linalg.eigh(gram)
+    apart = values[:, None] - values
+    drawn = np.sum(noise**2 * apart / np.maximum(apart**2 + 2.0 * noise**2, 1e-300), axis=1)
+    return np.asarray((vectors * (values - drawn)) @ vectors.T, dtype=np.float64)
 
 
-def as_likely(found: NoisyScore) -> tuple[LikelyCurvature, NoisyScore]:
-    """What is likely of the curvature, in coordinates in which its noise points no way, and the score beside it.
+def as_likely(found: NoisyScore) -> NoisyScore:
+    """The score beside what is likely of its curvature, in coordinates in which that one's noise points no way.
 
     (Against the noisy curvature, same fits, n = 20 000, an expert's bounds, development tables, `benchmarks/inference.py`: median power 0.018 → 0.052 and 0.129 → 0.185 at ε = 1 and 3, width 4.5 → 4.0 and
     2.5 → 2.2 robust errors, cover 97.8 → 97.2 and 97.3 → 96.6 %.) How far the released coefficients are, and thus whether anything is told, is still judged by the noisy one: the likely one follows a far estimate less.
     """
     scales = np.outer(found.scale, found.scale)
-    likely = LikelyCurvature.of(found.curvature / scales, found.curvature_noise)
-    return likely, replace(found, curvature=likely.gram * scales)
+    return replace(found, curvature=likely(found.curvature / scales, found.curvature_noise) * scales)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +78,7 @@ class Equations:
         left: the covariance of what it leaves undone, (p, p).
         allowed: part of `sampling` that bounds what few records may hide, (p, p). It is no law of θ's errors, along which an interval would look for its ends: the Gram's noise times
             what it may have moved is a part of the variance.
-        likely: what S⁻¹G̃S⁻¹ is of, and what of its noise is left, by entry; None where that is all of it.
+        exact_corner: whether the last diagonal entry of the Gram carries no noise.
     """
 
     gram: Array
@@ -120,7 +91,7 @@ class Equations:
     inverse: Array | None = None
     left: Array | None = None
     allowed: Array | None = None
-    likely: LikelyCurvature | None = None
+    exact_corner: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,8 +119,8 @@ class Debiased:
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
         self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse
         squares = np.outer(far, far) + scales * self.allowed
-        self.likely = equations.likely or LikelyCurvature.of(equations.gram, 0.0)
-        spoiled = 0.5 * s2 * self.likely.spoiled(squares)
+        spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
+        spoiled[-1, -1] -= equations.exact_corner * s2 * far[-1] ** 2
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
         self.left: Array = np.zeros_like(self.noise) if equations.left is None else equations.left
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
@@ -167,8 +138,10 @@ class Debiased:
         alone = variance - forms(functions, self.allowed)
         w = (functions @ (self.covariance - self.allowed)) / np.where(alone > 0.0, alone, np.inf)[:, None] * self.scale
         u = u * self.scale
-        slope = s2 * self.likely.together(u, w, theta)
-        bend = 0.5 * s2 * self.likely.together(u, w, w)
+        uu, uw, ww = (u * u).sum(axis=1), (u * w).sum(axis=1), (w * w).sum(axis=1)
+        corner = self.equations.exact_corner * w[:, -1] * u[:, -1] ** 2
+        slope = s2 * (uu * (w @ theta) + (u @ theta) * uw - 2.0 * corner * theta[-1])
+        bend = 0.5 * s2 * (uu * ww + uw**2 - 2.0 * corner * w[:, -1])
         rest = 1.0 - quantile**2 * bend
         ended = (rest > 0.0) & (variance > 0.0) | (variance == 0.0)
         if self.equations.left is not None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
-from hullabaloo.inference.debiased import Debiased, Equations, LikelyCurvature
+from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
@@ -30,13 +30,11 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
     n, ridge = moments.records, asked_ridge(model)
     gram, basis, exact = question(model, moments)
-    cross, shares = np.ascontiguousarray(moments.cross[:, target]), np.ones_like(gram)
-    shares[-1, -1] -= exact
-    likely = LikelyCurvature(gram, np.eye(len(gram)), shares)
+    cross = np.ascontiguousarray(moments.cross[:, target])
 
     def solved(sampling: Array) -> Debiased:
         noise = (moments.gram_noise, moments.cross_noise)
-        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, likely=likely))
+        return Debiased(Equations(gram + np.diag(ridge), cross, *noise, sampling, basis, exact_corner=exact))
 
     first = solved(np.zeros_like(gram))
     theta, square = first.theta, float(moments.square[target, target])

@@ -4,7 +4,7 @@ The population's coefficients θ* are where its mean gradient vanishes. Seen fro
 release, `θ* = θ₁ + Mδ*`, the mean curvature H̄ on the way from θ₁ to θ* gives `b − H̄δ* = 0`; the released curvature is that at θ₁: exact for
 the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + noise` are the equations of `inference/debiased.py` for δ*, Ξ, what is likely of the curvature, in place of G̃ (`as_likely`), with
 
-- privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known, of which as much is left of the second part as Ξ leaves of the noise;
+- privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known: the noise of G̃ in full;
 - sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
   excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each, and gradients are (`lean`). A level's records, or
   those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
@@ -249,8 +249,8 @@ class FromScore:
         held = np.column_stack([moving, found.matrix[numbers].T, *still])
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
         released = score_step(found, INFERENCE, DOUBT, self.basis)
-        likely, shrunk = as_likely(found)
-        step = score_step(shrunk, INFERENCE, DOUBT, self.basis)
+        likely = as_likely(found)
+        step = score_step(likely, INFERENCE, DOUBT, self.basis)
         alike = facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
         taken = DOUBT_SCORE * found.excess
         self.columns, ends = at_ends(found, marked, self.intercept)
@@ -271,8 +271,8 @@ class FromScore:
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * self.basis.shape[1])
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
-        seen = shrunk.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
-        self.law = Debiased(Equations(*seen, found.scale, step.inverse, LEFT * step.left, allowed, likely))
+        seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
+        self.law = Debiased(Equations(*seen, found.scale, step.inverse, LEFT * step.left, allowed))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
