@@ -64,6 +64,15 @@ def test_the_lower_a_mean_count_is_known_to_be_the_less_is_said_to_be_kept() -> 
     assert found[0][1] > found[-1][1] + 30
 
 
+def test_what_decides_is_named_where_it_is_not_known() -> None:
+    said = "and how rare a class, as the target's standard deviation is not known"
+    assert said in classifier().price(N).expectation
+    assert said not in classifier().price(N, known={"y": 0.3}).expectation
+    several = hb.Domain(FEATURES, classes={"y": [0, 1, 2]}, indicators=False, records=N)
+    told = hb.LogisticRegression(budget=hb.Budget(1.0, 1e-8), domain=several).price(N).expectation
+    assert "and how rare a class)" in told  # no deviation is one of several classes
+
+
 @pytest.mark.parametrize("share", [0.01, 0.5])
 def test_fits_keep_what_prices_said(share: float) -> None:
     """Of a rare class and an even one, whose log-odds vary as those of the strong signal: four draws of fixed keys, no chance in it."""

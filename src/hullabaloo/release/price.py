@@ -48,7 +48,7 @@ def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float])
     lost = tuple(max(one.risk, 1e-12) / max(one.constant, 1e-12) for one in runs)
     if runs[0].scenario == WIDE[0].name:
         return lost, "half to four fifths", "rehearsed on fewer columns"
-    return (max(lost) * FARTHER, min(lost) / FARTHER), "a twentieth to a half", "rehearsed"
+    return (max(lost) * FARTHER, min(lost) / FARTHER), "a twentieth to a half", REHEARSED
 
 
 def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]:
@@ -63,18 +63,19 @@ def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]
 
 
 def words(problem: Problem) -> tuple[str, str, str]:
-    """The tables whose features tell a share, what a model has to beat on them, and what decides where in its range a share is."""
-    code, deciding = problem.loss.kernel_code, "how strong the signal is"
+    """The tables whose features tell a share, what a model has to beat on them, and what of the target, where it is not known, decides beside the signal where in its range a share is."""
+    code = problem.loss.kernel_code
     if code in (*TWO_CLASSES, KernelCode.MULTINOMIAL):
         table = "tables in which the features hold {} of what decides the class"
-        return table, "the shares of the classes alone", f"{deciding} and how rare a class"
+        return table, "the shares of the classes alone", "how rare a class" * (code in TWO_CLASSES)
     if code == KernelCode.POISSON:
         table = "tables in which expected counts vary with the features by a quarter or more up or down"
-        return table, "the mean", f"{deciding} and how low the mean"
+        return table, "the mean", "how low the mean"
     constant = "the quantile of all records" if code == KernelCode.PINBALL else "the mean"
-    return "tables whose features explain {} of a well spread target", constant, deciding
+    return "tables whose features explain {} of a well spread target", constant, ""
 
 
+SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
@@ -82,7 +83,7 @@ HIDDEN = "the fit tells no error of a column that is too narrow in its bounds fo
 APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 LOUD = "it tells no total whose error is above 0.13"
-UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left; of columns that go together (the temperature and how it feels) noise may hide each, so that all of them go"
+UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left; of columns that go together noise may hide each, so that all of them go"
 # Passes over the table from which a price tells their time.
 LONG = 1_000
 NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -210,7 +211,7 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     if weight != 1.0:  # noise of the same size against so many times the signal: as of so many times the records
         prepared = fewer(prepared, weight)
     problem = prepared.problem
-    table, constant, deciding = words(problem)
+    table, constant, unknown = words(problem)
     if prepared.solver.name == CONSTANT:
         asked = name_of(prepared.task.solver)
         return f"{f'{asked!r} gives way to the constant: ' * (asked not in ('auto', CONSTANT))}no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
@@ -219,6 +220,9 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     where = f"{table.format(shares)} ({how})"
     if (mean := math.exp(math.fsum(map(math.log, lost)) / len(lost))) < 1.0:
         least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
+        deciding, alone = SIGNAL, len(prepared.encoding.facts.targets) == 1
+        if unknown and how == REHEARSED and not _shape(prepared, known):
+            deciding += f" and {unknown}" + ", as the target's standard deviation is not known" * alone
         spread = f" ({least:.0f} to {most:.0f} %, by {deciding})" if round(least) < round(most) else ""
         return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{spread} of what the non-private model gains over {constant}"
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
