@@ -178,7 +178,7 @@ def one_signed(found: NoisyScore, unit_noise: float) -> Array:
     """Covariance (q, q) of what shortening takes where classes do not follow the model, as of a cluster of records that it takes for the other class, whose gradients all point one way.
 
     Where the model holds gradients spread as the curvature says, `E φ'²vvᵀ = E φ''vvᵀ` (White 1982). The part D of the released difference that is above the spectral radius of its noise
-    is what misfit adds. For the spread gradients were shortened to a length w that `TAIL_SPREAD` of them exceed, with noise of w² `unit_noise`, so that of these a share of `tr D/(TAIL_SPREAD w²)` may lie along D; and
+    is what misfit adds. For the spread gradients were shortened to a length w that `TAIL_SPREAD` of them exceed, or fewer where noise is low, with noise of w² `unit_noise`, so that of these a share of `tr D/(TAIL_SPREAD w²)` may lie along D; and
     as large a share of E(L − c)₊ is taken as lost along it, shared as D is. Clusters of a smaller share than `TAIL_SPREAD` are shortened so much there that D is within noise. (Of an image's colours, n = 20 000, ε = 3,
     all of E(L − c)₊ was lost along D, three times what `lean` allows for there; on eight other tables of classes D is next to nothing.)
     """

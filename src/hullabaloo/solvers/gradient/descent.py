@@ -167,7 +167,7 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = self.smooth and self.problem.earlier < 2
+            smooth = self.smooth and self.problem.earlier < 3
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -275,7 +275,7 @@ class Descent:
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
-        if beside or (self.smooth and not self.problem.earlier):
+        if beside or (self.smooth and self.problem.earlier < 2):
             step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)

@@ -20,7 +20,7 @@ ERRORS = ("auto", "robust", "homoskedastic", "unit")
 REACH = 3.0
 """At most a ninth of the units, if each has m records, is shortened (Chebyshev); a hundredth of sums that are normal."""
 TAIL_SPREAD = 0.01
-"""Share of the gradients that is shortened for their spread."""
+"""Share of the gradients that is shortened for their spread, at most: less where noise is so low that what shortening takes of the variance along one direction, `E(L² − w²)_+/q`, is more than noise of w² puts there (`with_inference.py`)."""
 FEW = 0.25
 """Of the spread's share, for what only a trace is read from."""
 
@@ -46,7 +46,7 @@ def asked(
     Args:
         ask: the answer of a kind, shortened to a length.
         noises: of each answer, over the squared length.
-        wide: the length that 99 % of the gradients are shorter than.
+        wide: the length that 99 % of the gradients are shorter than, or more.
         curvature: as the spread is seen.
         copies: m.
         least: what of the curvature's trace is told from noise.
