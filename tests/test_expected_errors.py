@@ -35,12 +35,12 @@ def test_ranges_follow_records_budget_and_what_is_known(estimator: Any) -> None:
     assert np.all(told(model, 4 * N) < 0.6 * found)
     assert np.all(told(posed(estimator, 1.0)) > found)
     assert np.all(told(posed(estimator, math.inf)) < found)
-    once, twice = told(model, age=5.0, y=0.3), told(model, age=10.0, y=0.6)
+    once, twice = told(model, age=5.0, y=0.2), told(model, age=10.0, y=0.4)
     power = {hb.LinearRegression: 1.0}.get(estimator, -1.0)
     assert twice[0] == pytest.approx(once[0] * 2.0 ** (power - 1.0))
     assert twice[1] == pytest.approx(once[1] * 2.0**power)
     assert np.all(once[:, 2] / once[:, 0] < found[:, 2] / found[:, 0])
-    assert told(posed(estimator, times=10.0), age=50.0, y=0.3) == pytest.approx(once / [[10.0], [1.0]])
+    assert told(posed(estimator, times=10.0), age=50.0, y=0.2) == pytest.approx(once / [[10.0], [1.0]])
 
 
 def test_without_noise_it_is_the_error_of_least_squares() -> None:

@@ -76,6 +76,7 @@ def words(problem: Problem) -> tuple[str, str, str]:
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
+NARROWER = "; a publicly known share s of the class, or mean m of counts, narrows this: known={{{0!r}: …}}, in a shell --known {0}=…, with √(s(1 − s)), or √m"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
@@ -218,13 +219,15 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     formula = _risk(prepared, problem.records, 1.0)
     lost, shares, how = prospect(prepared, formula, known)
     where = f"{table.format(shares)} ({how})"
-    if (mean := math.exp(math.fsum(map(math.log, lost)) / len(lost))) < 1.0:
-        least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
-        deciding, alone = SIGNAL, len(prepared.encoding.facts.targets) == 1
-        if unknown and how == REHEARSED and not _shape(prepared, known):
-            deciding += f" and {unknown}" + ", as the target's standard deviation is not known" * alone
-        spread = f" ({least:.0f} to {most:.0f} %, by {deciding})" if round(least) < round(most) else ""
-        return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{spread} of what the non-private model gains over {constant}"
+    mean = math.exp(math.fsum(map(math.log, lost)) / len(lost))
+    least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
+    deciding, narrower, (name, *more) = SIGNAL, "", prepared.encoding.facts.targets
+    if unknown and how == REHEARSED and not _shape(prepared, known):
+        deciding += f" and {unknown}"
+        narrower = "" if more else NARROWER.format(name)
+    spread = f"{least:.0f} to {most:.0f} %, by {deciding}" * (round(least) < round(most))
+    if mean < 1.0:
+        return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{f' ({spread})' * bool(spread)} of what the non-private model gains over {constant}{narrower}"
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
     enough = formula / mean * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
@@ -238,7 +241,7 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     if budget is not None and epsilon is not None:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"
-    return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
+    return f"for {where}, NOT expected to beat {constant}{f' (of what the non-private model gains it keeps {spread})' * bool(spread)}; that would take {hope}{narrower}"
 
 
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:
