@@ -83,11 +83,12 @@ def test_a_gain_says_how_it_is_narrowed_just_where_it_is(kind: str, epsilon: flo
     """Of models that are expected to beat the constant and of those that are not: what is said changes with what is known of the target, or does not, as the sentence says."""
     estimator, domain = KINDS[kind]
     model = estimator(budget=hb.Budget(epsilon, 1e-8), domain=domain, solver=hb.GradientSolver())
-    said = model.price(3_000).expectation
+    price = model.price(3_000)
+    said = price.expectation
     rare, common = (
         [] if kind == "several classes" else [model.price(3_000, known={"y": one}).expectation for one in (0.1, 0.5)]
     ) or (said, said)
-    named = "known={'y': …}, in a shell --known y=…" in said
+    named = any("known={'y': …}), in a shell hullabaloo price --known y=…" in note for note in price.notes)
     assert named == (rare != common)
     assert named == (kind in ("classes", "margins", "counts"))
     for told in (rare, common):
