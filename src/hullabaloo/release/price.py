@@ -76,7 +76,7 @@ def words(problem: Problem) -> tuple[str, str, str]:
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
-NARROWER = "a publicly known share s of the class, or mean m of counts, narrows the gain: price(known={{{0!r}: …}}), in a shell hullabaloo price --known {0}=…, with √(s(1 − s)), or √m"
+NARROWER = "a publicly known share s of the class, or mean m of counts, narrows what is said of the gain: price(known={{{0!r}: …}}), in a shell hullabaloo price --known {0}=…, with √(s(1 − s)), or √m"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
@@ -160,7 +160,8 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
     expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
-    expectation, unknown = _expectation(prepared, known), words(prepared.problem)[2]
+    expectation = _expectation(prepared, known)
+    unknown = f"({REHEARSED})" in expectation and words(prepared.problem)[2] and not _shape(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
     withheld = ((HIDDEN, expected), (APART, (expected or totals) and bent), (LOUD, totals))
     return Price(
@@ -169,7 +170,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         records=prepared.problem.records,
         expectation=expectation,
         reason=plan.reason,
-        notes=_notes(prepared, bool(expected), bool(unknown) and unknown in expectation),
+        notes=_notes(prepared, bool(expected), bool(unknown)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
@@ -228,8 +229,7 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
     enough = formula / mean * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
-    task_budget = prepared.task.budget
-    epsilon = task_budget.epsilon if task_budget.kind == "dp" else None
+    epsilon = prepared.task.budget.epsilon if prepared.task.budget.kind == "dp" else None
     most = 0.0 if epsilon is None else min(LARGEST_EPSILON / epsilon, FARTHEST)
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
