@@ -64,13 +64,60 @@ def test_the_lower_a_mean_count_is_known_to_be_the_less_is_said_to_be_kept() -> 
     assert found[0][1] > found[-1][1] + 30
 
 
-def test_what_decides_is_named_where_it_is_not_known() -> None:
-    said = "and how rare a class, as the target's standard deviation is not known"
-    assert said in classifier().price(N).expectation
-    assert said not in classifier().price(N, known={"y": 0.3}).expectation
-    several = hb.Domain(FEATURES, classes={"y": [0, 1, 2]}, indicators=False, records=N)
-    told = hb.LogisticRegression(budget=hb.Budget(1.0, 1e-8), domain=several).price(N).expectation
-    assert "and how rare a class)" in told  # no deviation is one of several classes
+CLASSES = hb.Domain(FEATURES, classes={"y": [0, 1]}, indicators=False)
+SEVERAL = hb.Domain(FEATURES, classes={"y": [0, 1, 2]}, indicators=False)
+NUMBERS = hb.Domain(FEATURES, target={"y": (0, 20)}, indicators=False)
+KINDS = {
+    "classes": (hb.LogisticRegression, CLASSES),
+    "margins": (hb.LinearSVC, CLASSES),
+    "several classes": (hb.LogisticRegression, SEVERAL),
+    "counts": (hb.PoissonRegressor, NUMBERS),
+    "numbers": (hb.LinearRegression, NUMBERS),
+    "quantiles": (hb.QuantileRegressor, NUMBERS),
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.05])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gain_says_how_it_is_narrowed_just_where_it_is(kind: str, epsilon: float) -> None:
+    """Of models that are expected to beat the constant and of those that are not: what is said changes with what is known of the target, or does not, as the sentence says."""
+    estimator, domain = KINDS[kind]
+    model = estimator(budget=hb.Budget(epsilon, 1e-8), domain=domain, solver=hb.GradientSolver())
+    price = model.price(3_000)
+    said = price.expectation
+    rare, common = (
+        [] if kind == "several classes" else [model.price(3_000, known={"y": one}).expectation for one in (0.1, 0.5)]
+    ) or (said, said)
+    named = any("known={'y': …}), in a shell hullabaloo price --known y=…" in note for note in price.notes)
+    assert named == (rare != common)
+    assert named == (kind in ("classes", "margins", "counts"))
+    for told in (rare, common):
+        assert not re.search("how rare|how low|--known", told) or told == said
+
+
+@pytest.mark.parametrize("solver", [hb.MomentsSolver(), hb.GradientSolver()])
+def test_a_constant_that_may_be_beaten_is_said_with_the_range(solver: Any) -> None:
+    """The middle alone is no verdict: a range that ends above 0 stands on either side of it, and widens with the records."""
+    highest, either = [], []
+    for n in (1_000, 2_000, 4_000, 8_000):
+        model = hb.LinearRegression(budget=hb.Budget(0.1, 1e-8), domain=NUMBERS, solver=solver)
+        said = model.price(n).expectation
+        found = re.search(r"(\d+) to (\d+) %", said)
+        assert found is not None or "NOT expected" in said
+        either += [found is not None and "NOT expected" in said]
+        highest.append(int(found[2]) if found else 0)
+    assert highest == sorted(highest)
+    assert any(either)
+    assert highest[-1] > 0
+
+
+@pytest.mark.parametrize(("kind", "most"), [("classes", 0.5), ("counts", math.sqrt(20.0))])
+def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
+    estimator, domain = KINDS[kind]
+    model = estimator(budget=hb.Budget(1.0, 1e-8), domain=domain)
+    model.price(3_000, known={"y": most, "x0": 2.0})
+    with pytest.raises(hb.errors.InvalidParameter, match="of counts the root of their mean"):
+        model.price(3_000, known={"y": most * 1.01})
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5])

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,28 @@ def planned(name: str, solver: str, terms: str, shape: dict[str, Any]) -> tuple[
     except HullabalooError:
         return None
     return prepared.plan.queries, stated(prepared.task, prepared.bought, None)
+
+
+@pytest.mark.parametrize("epsilon", [0.0123456, 0.3, 1.0, 3.21987654])
+@pytest.mark.parametrize("delta", [1e-6, 1.23456e-7])
+def test_no_sentence_understates_the_loss(epsilon: float, delta: float) -> None:
+    """What is printed holds as it is printed, and is the loss to four digits: ε was rounded to the nearest number, μ and δ too."""
+    domain = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=1000)
+    model = hb.LinearRegression(budget=hb.Budget(epsilon, delta), domain=domain, solver="moments", inference=False)
+    encoding = model._encoding(None, None)
+    prepared = prepare(model._task(encoding), encoding, 1000)
+    statement = stated(prepared.task, prepared.bought, None)
+    text, number = " ".join(statement.lines()), r"([\d.]+(?:e-\d+)?)"
+    found = re.search(
+        rf"\({number}, {number}\)-.*, and {number}-.* epsilon {number} for k = 2, epsilon {number} for k", text
+    )
+    assert found is not None
+    said, chance, mu, *groups = map(float, found.groups())
+    losses = (statement.epsilon(), statement.delta, statement.mu, *(statement.epsilon(records=k) for k in (2, 5)))
+    for shown, loss in zip((said, chance, mu, *groups), losses, strict=True):
+        assert loss is not None
+        assert loss * (1.0 - 1e-8) <= shown <= loss * 1.0011
+    assert statement.delta_at(said) <= chance * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("terms", TERMS)

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,3 +86,15 @@ def test_a_file_is_no_folder(run: Run, tmp_path: Path) -> None:
     done = run("demo", "--out", "there")
     assert done.code == 1
     assert "is a file" in done.err
+
+
+def test_the_sentence_is_about_the_estimates_that_its_intervals_are_of() -> None:
+    """What a coefficient predicts is another number where noise has shrunk it, and was said to be this one."""
+    from hullabaloo.cli.demo.page import strongest
+
+    row = SimpleNamespace(coefficient=0.9, estimate=-0.2, low=-0.3, high=-0.1)
+    hidden = SimpleNamespace(coefficient=0.9, estimate=0.5, low=-0.3, high=1.3)
+    said = strongest([("age", row), ("children", hidden)])  # type: ignore[list-item]
+    assert "estimated to change most with age: −20 points." in said
+    assert "predict" not in said
+    assert "No single effect" in strongest([("children", hidden)])  # type: ignore[list-item]

@@ -1,5 +1,6 @@
 """Reasons of what is not identified: by the released variances of columns, whatever kind of column it is."""
 
+import itertools
 import math
 from typing import Any
 
@@ -34,6 +35,18 @@ def test_each_column_is_given_its_own_reason(solver: str) -> None:
     assert found["one=all"] in {identified.COMMON, identified.FAINT}
     hidden = {"narrow", "level=rare", "one=some"} & {name for name, why in found.items() if why}
     assert identified.TOGETHER not in {found[name] for name in hidden}
+
+
+def test_no_remedy_is_named_twice() -> None:
+    """Whatever goes together: of two reasons with one remedy "narrower bounds" stood twice in a sentence."""
+    everything = [one for key in identified.REMEDIES for one in ((key,) if isinstance(key, str) else key)]
+    for some in itertools.combinations(everything, 2):
+        said = identified.named([(f"x{j}", f"{why}x{j}") for j, why in enumerate(some)])
+        _, _, helps = said.partition("What helps beside more budget: ")
+        named = helps.rstrip(".").split("; ")
+        assert len(named) == len(set(named)) >= 1
+        assert all(remedy in helps for key, remedy in identified.REMEDIES.items() if any(why in key for why in some))
+        assert not any(one != other and one in other for one in named for other in named)
 
 
 def test_a_level_of_a_third_of_the_records_is_not_called_rare() -> None:

@@ -26,10 +26,9 @@ FAINT = "the column is seen to vary, but noise hides its effect"
 LONE = "one or two records at an end of the bounds of "
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
-REMEDIES = {
-    HIDDEN: "narrower bounds, or transform='log1p' for a long tail",
+REMEDIES: dict[str | tuple[str, ...], str] = {
+    (HIDDEN, LONE): "narrower bounds, or transform='log1p' for a long tail",
     TOGETHER: "fewer columns that go together",
-    LONE: "narrower bounds",
     RARE: "fewer and larger levels",
     SELDOM: "indicators=False where nothing is missing",
 }

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.data import Encoding
+from hullabaloo.data import ClassTarget, Encoding
 from hullabaloo.data.reference import columns_of, reference_gram, undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
@@ -34,6 +34,7 @@ from hullabaloo.release.parameters import positive
 from hullabaloo.release.planned import PlannedFit, mean_weight
 from hullabaloo.solvers import MomentsSolver, WithInference
 
+ROOTS = ": of a class √(s(1 − s)) of its share s, of counts the root of their mean, which is within their bound"
 USUAL = 0.58
 USUALLY = {
     "number": (-0.6, 0.6),
@@ -110,7 +111,7 @@ def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
         InvalidParameter: `known` names no column or target, or is no positive number.
     """
     names, targets = prepared.encoding.feature_names_out, prepared.encoding.facts.targets
-    _check(known, names, targets)
+    _check(known, prepared)
     told = isinstance(prepared.problem.loss, Squared | Huber | Logistic | Poisson) and len(names) <= WIDEST
     if prepared.without or not told:
         return ()
@@ -206,11 +207,16 @@ def _levels(encoding: Encoding) -> set[int]:
     return {place for one in layout.onehot for place in one.places} | {one.indicator for one in layout.numeric}
 
 
-def _check(known: Mapping[str, float], names: Sequence[str], targets: Sequence[str]) -> None:
+def _check(known: Mapping[str, float], prepared: PlannedFit) -> None:
+    names, targets = prepared.encoding.feature_names_out, prepared.encoding.facts.targets
     if not isinstance(known, Mapping):
         raise InvalidParameter(
             f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{targets[0]!r}: 2.5}}."
         )
+    # No class of share s has a √(s(1 − s)) above 1/2, and no mean of counts is above what one may count.
+    bound, most = prepared.encoding.targets[0], math.inf
+    if isinstance(bound, ClassTarget) or isinstance(prepared.problem.loss, Poisson):
+        most = (0.5 if isinstance(bound, ClassTarget) else math.sqrt(bound.hi)) * (1.0 + 1e-9)
     for name, value in known.items():
         if name not in (*names, *targets):
             shown = ", ".join(map(repr, names[:10])) + ", and so on" * (len(names) > 10)
@@ -218,4 +224,5 @@ def _check(known: Mapping[str, float], names: Sequence[str], targets: Sequence[s
                 f"known= tells the standard deviation of {name!r}, which is no column that has a coefficient ({shown}) nor a target "
                 f"({', '.join(map(repr, targets))}). Name one of them as coef_ does, a level as 'column=level'."
             )
-        positive(f"known[{name!r}]", value, "a standard deviation")
+        highest = most if name in targets else math.inf
+        positive(f"known[{name!r}]", value, "a standard deviation" + ROOTS * math.isfinite(highest), highest)

@@ -76,12 +76,14 @@ def words(problem: Problem) -> tuple[str, str, str]:
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
+NARROWER = "a publicly known share s of the class, or mean m of counts, narrows what is said of the gain: price(known={{{0!r}: …}}), in a shell hullabaloo price --known {0}=…, with √(s(1 − s)), or √m"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
-APART = "it tells errors if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
+APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
+CHOSEN = "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
 LOUD = "it tells no total whose error is above 0.13"
 UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left; of columns that go together noise may hide each, so that all of them go"
 # Passes over the table from which a price tells their time.
@@ -158,15 +160,17 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     task, plan = prepared.task, prepared.plan
     private = task.budget.is_private
     expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
+    expectation = _expectation(prepared, known)
+    unknown = f"({REHEARSED})" in expectation and words(prepared.problem)[2] and not _shape(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
-    withheld = ((HIDDEN, expected), (APART, expected and bent), (LOUD, totals))
+    withheld = ((HIDDEN, expected), (APART, (expected or totals) and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
         **spent(task.budget, plan.event),
         records=prepared.problem.records,
-        expectation=_expectation(prepared, known),
+        expectation=expectation,
         reason=plan.reason,
-        notes=_notes(prepared, expected=bool(expected)),
+        notes=_notes(prepared, bool(expected), bool(unknown)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
@@ -175,14 +179,12 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     )
 
 
-def _notes(prepared: PlannedFit, expected: bool) -> tuple[str, ...]:
+def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
     notes += [DROPS] * task.domain.drops
-    if any(query.name == "select" for query in prepared.plan.queries):
-        notes.append(
-            "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
-        )
+    notes += [NARROWER.format(encoding.facts.targets[0])] * (unknown and len(encoding.facts.targets) == 1)
+    notes += [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
     problem = prepared.problem
@@ -218,18 +220,16 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     formula = _risk(prepared, problem.records, 1.0)
     lost, shares, how = prospect(prepared, formula, known)
     where = f"{table.format(shares)} ({how})"
-    if (mean := math.exp(math.fsum(map(math.log, lost)) / len(lost))) < 1.0:
-        least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
-        deciding, alone = SIGNAL, len(prepared.encoding.facts.targets) == 1
-        if unknown and how == REHEARSED and not _shape(prepared, known):
-            deciding += f" and {unknown}" + ", as the target's standard deviation is not known" * alone
-        spread = f" ({least:.0f} to {most:.0f} %, by {deciding})" if round(least) < round(most) else ""
-        return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{spread} of what the non-private model gains over {constant}"
+    mean = math.exp(math.fsum(map(math.log, lost)) / len(lost))
+    least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
+    deciding = SIGNAL + f" and {unknown}" * bool(unknown and how == REHEARSED and not _shape(prepared, known))
+    spread = f"{least:.0f} to {most:.0f} %, by {deciding}" * (round(least) < round(most))
+    if mean < 1.0:
+        return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{f' ({spread})' * bool(spread)} of what the non-private model gains over {constant}"
     # what the formula must come down to, if it is off by the same factor elsewhere; below what it is here, which is not enough
     enough = formula / mean * (1.0 - 1e-9)
     records = _first(lambda scale: _risk(prepared, math.ceil(problem.records * scale), 1.0) < enough)
-    task_budget = prepared.task.budget
-    epsilon = task_budget.epsilon if task_budget.kind == "dp" else None
+    epsilon = prepared.task.budget.epsilon if prepared.task.budget.kind == "dp" else None
     most = 0.0 if epsilon is None else min(LARGEST_EPSILON / epsilon, FARTHEST)
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
@@ -238,7 +238,7 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     if budget is not None and epsilon is not None:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"
-    return f"for {where}, NOT expected to beat {constant}; that would take {hope}"
+    return f"for {where}, NOT expected to beat {constant}{f' (of what the non-private model gains it keeps {spread})' * bool(spread)}; that would take {hope}"
 
 
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:

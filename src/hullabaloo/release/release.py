@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ NOT_PRIVATE = {
     "epsilon": "NOT PRIVATE: epsilon is infinite and no noise was drawn",
     "test_key": "NOT PRIVATE: the noise came from a test key, which anyone who knows the key can subtract",
 }
+
+
+def _up(loss: float) -> str:
+    """A privacy loss in four digits, never understated but for what bisection leaves (0.3 found as 0.3000000000002 is 0.3)."""
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(loss * (1.0 - 1e-9))):.4g}"
 
 
 def large_delta(budget: Budget, records: int) -> str:
@@ -160,16 +166,16 @@ class PrivacyStatement:
             return [f"{NOT_PRIVATE[self.not_private]}. Do not release this model of sensitive records"]
         stream = self.horizon is not None
         lines = [] if self.ledger else [NOT_RECORDED, NO_COPY_IS_NOTICED] if stream else [NOT_RECORDED]
-        gaussian = "" if self.mu is None else f", and {self.mu:.4g}-Gaussian differential privacy"
+        gaussian = "" if self.mu is None else f", and {_up(self.mu)}-Gaussian differential privacy"
         lines.append(
-            f"({self.epsilon():.4g}, {self.delta:.3g})-differential privacy{gaussian}, for {self._neighbours()}"
+            f"({_up(self.epsilon())}, {_up(self.delta)})-differential privacy{gaussian}, for {self._neighbours()}"
         )
         if stream:
             lines.append(self._stream())
         elif self.neighbours is Neighbours.ADD_OR_REMOVE:
             lines.append(f"The number of records is hidden; {self.records} is the declared nominal number")
         if late := large_delta(self.budget, self.records):
-            lines.append(f"Beware: {late}; this release has epsilon {self.epsilon(self.records**-2.0):.3g} at 1/n²")
+            lines.append(f"Beware: {late}; this release has epsilon {_up(self.epsilon(self.records**-2.0))} at 1/n²")
         if self.quoted_line_breaks:
             lines.append(AS_PARSED)
         if self.parted:
@@ -187,7 +193,7 @@ class PrivacyStatement:
                 f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what "
                 "that noise really gives"
             )
-        groups = ", ".join(f"epsilon {self.epsilon(records=k):.3g} for k = {k}" for k in (2, 5))
+        groups = ", ".join(f"epsilon {_up(self.epsilon(records=k))} for k = {k}" for k in (2, 5))
         what = "records" if stream and self.unit == "record" else "units"
         lines.append(f"A person with k {what} in the {'stream' if stream else 'table'} has {groups}")
         lines.append(

@@ -103,8 +103,8 @@ def strongest(effects: Effects) -> str:
         return "No single effect stands out from the noise of sampling and privacy together."
     parts = [f"{said}: {signed(100 * row.estimate, 0)} points" for said, row in clear[:3]]
     return (
-        "From one end of the answer scale to the other, other answers equal, the predicted probability of an affair "
-        f"changes most with {'; with '.join(parts)}."
+        "From one end of the answer scale to the other, other answers equal, the probability of an affair is estimated to "
+        f"change most with {'; with '.join(parts)}."
     )
 
 

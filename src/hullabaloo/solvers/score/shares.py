@@ -69,7 +69,7 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
     )
     units = "; a smaller records_per_unit, or a table that is an aggregate of one record a unit" if m > 1 else ""
     most = int(q / (loud / LOUDEST) ** (2.0 / 3.0))
-    fewer = f", or at most {most} columns: fewer levels, and indicators=False where nothing is missing"
+    fewer = f", or at most {most} columns: fewer features or levels, and indicators=False where nothing is missing"
     return why, f"What helps: {larger}{units}{fewer * (most > 2 and blurred <= BLURRED)}."
 
 
