@@ -312,16 +312,20 @@ def test_what_is_made_at_a_place_is_given_whoever_asks_for_another_meanwhile() -
         sys.setswitchinterval(before)
 
 
-@pytest.mark.parametrize("density", [1.0, 0.3, 0.05])
-def test_a_row_seen_through_a_matrix_has_the_same_bits_beside_any_other(density: float) -> None:
-    """Those of its own cells, added up in the order of columns; rows are read in twos, and both parities of n and p are tried."""
+@pytest.mark.parametrize("density", [1.0, 0.95, 0.3, 0.05, "mixed"])
+def test_a_row_seen_through_a_matrix_has_the_same_bits_beside_any_other(density: float | str) -> None:
+    """Those of its own cells, added up in the order of columns; full rows are read in fours, others alone, and all remainders of n and p over 4 are tried, and sums that overflow."""
     rng = np.random.default_rng(68)
-    for p, k in ((1, 1), (7, 5), (8, 9), (13, 4)):
-        X, W = rng.normal(size=(9, p)) * (rng.random((9, p)) < density), rng.normal(size=(p, k))
-        known = np.zeros((9, k))
-        for j in range(p):
-            known += X[:, [j]] * W[j]
-        for order in (np.arange(9), rng.permutation(9), np.array([3]), np.array([5, 5, 2])):
-            out = np.full((len(order), k), np.nan)
-            dense_turned(np.ascontiguousarray(X[order]), W, out)
-            np.testing.assert_array_equal(out.view(np.int64), (known[order] + 0.0).view(np.int64))
+    for p, k in ((1, 1), (7, 5), (8, 9), (13, 4), (38, 35)):
+        filled = rng.choice([1.0, 0.3], (11, 1)) if density == "mixed" else density
+        cells, matrix = rng.normal(size=(11, p)) * (rng.random((11, p)) < filled), rng.normal(size=(p, k))
+        orders = [rng.permutation(11)[:size] for size in range(1, 12)]
+        for X, W in ((cells, matrix), (np.abs(cells), np.abs(matrix) * 4e307)):
+            known = np.zeros((11, k))
+            with np.errstate(over="ignore"):
+                for j in range(p):
+                    known += X[:, [j]] * W[j]
+            for order in (np.arange(11), *orders, np.array([5, 5, 2, 5, 5])):
+                out = np.full((len(order), k), np.nan)
+                dense_turned(np.ascontiguousarray(X[order]), W, out)
+                np.testing.assert_array_equal(out.view(np.int64), (known[order] + 0.0).view(np.int64))
