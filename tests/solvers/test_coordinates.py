@@ -1,5 +1,6 @@
 """Coordinates of noisy gradients: whitening, the way there and back, and intercepts that steps have driven out of their bounds."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,26 @@ def test_an_intercept_comes_back_and_the_prediction_at_the_centre_stays(last: fl
     small = PLAIN.feasible(asked(0.5), at(theta))
     assert np.abs(small[:3]).sum() <= 0.5 + 1e-12
     assert abs(small[-1]) <= 1.0
+
+
+@pytest.mark.parametrize("last", [-3.0, -1.2, 1.5])
+def test_an_intercept_of_whitened_records_comes_back_by_the_shortest_way(last: float) -> None:
+    """Slopes and the level at the centre share what is cut off, as curvature is alike in u and v; streams begun before leave that level where it is."""
+    rng = np.random.default_rng(9)
+    root = rng.normal(size=(3, 3)) * [1.0, 0.3, 0.1]
+    view = Coordinates.whitened(root @ root.T, PrivateLocationScale(CENTRE, 1.0), 1e-3, intercept=True)
+    point = np.append(view.inverse @ [0.5, -0.5, 0.2], last + CENTRE @ [0.5, -0.5, 0.2])
+    kept = view.feasible(asked(50.0), point)
+    assert kept[-1] == np.clip(last, -1.0, 1.0)
+    moved = np.append(view.inverse @ kept[:3], at(kept)[-1]) - point
+    assert view.matrix is not None
+    normal = np.append(-CENTRE @ view.matrix, 1.0)  # of the points with this intercept: the gradient of v - m'Au
+    assert moved == pytest.approx(normal * (moved @ normal) / (normal @ normal), abs=1e-9)
+    small = view.feasible(asked(0.5), point)
+    assert np.abs(small[:3]).sum() <= 0.5 + 1e-12
+    before = view.feasible(replace(asked(50.0), earlier=1), point)
+    assert at(before)[-1] == pytest.approx(point[-1], abs=1e-12)
+    assert before[-1] == kept[-1]
 
 
 def test_nothing_moves_without_need() -> None:

@@ -201,8 +201,9 @@ class Coordinates:
     def feasible(self, problem: Problem, point: Array) -> Array:
         """θ, in the set to the last digit, its intercept within the loss's bounds where a set needs them.
 
-        Slopes along the centre make up for what is cut off, so that the prediction there stays: steps on centred records hardly
-        feel these slopes, and noise may have left much in them.
+        Of whitened records the nearest such point `(u, v)` is taken, the level v at the centre included, and then the set's: curvature is alike
+        in all its directions. On others slopes along the centre make up for what is cut off, so that the prediction there stays: steps on centred
+        records hardly feel these slopes, and noise may have left much in them.
         """
         theta, constraint, q = self.coefficients(point), problem.constraint, self.slopes
         if constraint is None:
@@ -211,9 +212,13 @@ class Coordinates:
         if not self.intercept:
             return slopes
         last = float(point[-1] - self.centre @ slopes)
-        held, length = float(np.clip(last, *problem.loss.intercept_bounds)), float(self.centre @ self.centre)
+        held = float(np.clip(last, *problem.loss.intercept_bounds))
+        along, level = self.centre, 0.0
+        if self.matrix is not None and not problem.earlier:
+            along, level = self.matrix @ (self.centre @ self.matrix), 1.0
+        length = level + float(self.centre @ along)
         if held != last and length > 0.0:
-            slopes = constraint.project(slopes + (last - held) / length * self.centre)  # type: ignore[attr-defined]
+            slopes = constraint.project(slopes + (last - held) / length * along)  # type: ignore[attr-defined]
         return np.append(slopes, held)
 
 
