@@ -64,6 +64,17 @@ def test_the_lower_a_mean_count_is_known_to_be_the_less_is_said_to_be_kept() -> 
     assert found[0][1] > found[-1][1] + 30
 
 
+@pytest.mark.parametrize("kind", ["class", "count"])
+def test_a_deviation_of_any_size_is_priced_as_the_nearest_that_a_table_may_have(kind: str) -> None:
+    if kind == "class":
+        model, most = classifier(), 0.5
+    else:
+        domain = hb.Domain(FEATURES, target={"y": (0, 4)}, indicators=False, records=N)
+        model, most = hb.PoissonRegressor(budget=hb.Budget(0.3, 1e-8), domain=domain), 2.0
+    assert kept(model, y=1e300) == kept(model, y=most) != (0, 0, 0)
+    assert kept(model, y=1e-200) == (0, 0, 0)
+
+
 def test_what_decides_is_named_where_it_is_not_known() -> None:
     said = "and how rare a class, as the target's standard deviation is not known"
     assert said in classifier().price(N).expectation
