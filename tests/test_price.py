@@ -120,6 +120,16 @@ def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
         model.price(3_000, known={"y": most * 1.01})
 
 
+@pytest.mark.parametrize("kind", ["class", "count"])
+def test_a_tiny_deviation_is_priced_as_the_least_that_a_table_may_have(kind: str) -> None:
+    if kind == "class":
+        model = classifier()
+    else:
+        domain = hb.Domain(FEATURES, target={"y": (0, 4)}, indicators=False, records=N)
+        model = hb.PoissonRegressor(budget=hb.Budget(0.3, 1e-8), domain=domain)
+    assert kept(model, y=1e-200) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("share", [0.01, 0.5])
 def test_fits_keep_what_prices_said(share: float) -> None:
     """Of a rare class and an even one, whose log-odds vary as those of the strong signal: four draws of fixed keys, no chance in it."""

@@ -288,3 +288,24 @@ def test_a_matrix_of_numpy_has_columns() -> None:
     with pytest.warns(PendingDeprecationWarning):
         made = np.matrix([["1", "2"], ["3", "x"]])
     assert open_table(made).cells(1) == ["2", "x"]
+
+
+class Telling(np.ndarray):
+    """An array that says what it is not: of fewer rows than it has memory for, or of more."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (5, 2)
+
+    def __len__(self) -> int:
+        return 5
+
+
+@pytest.mark.parametrize("rows", [3, 400])
+def test_an_array_has_the_rows_that_it_holds_whatever_its_class_says(rows: int) -> None:
+    """Compiled code would read and write as many as it was told."""
+    held = np.random.default_rng(0).uniform(size=(rows, 2))
+    domain = Domain({"a": (0, 1), "b": (0, 1)})
+    for made in (held.view(Telling), np.ma.asarray(held).view(type("Masked", (np.ma.MaskedArray, Telling), {}))):
+        assert open_table(made).n_rows == rows
+        np.testing.assert_array_equal(domain.encoding().features(made), domain.encoding().features(held))

@@ -19,6 +19,8 @@ import scipy.sparse as sp
 import hullabaloo as hb
 from hullabaloo.curator import GradientQuery, MomentsQuery
 from hullabaloo.data import Domain, open_table
+from hullabaloo.data.readers import sparse_kernels
+from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.errors import SchemaError
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
@@ -164,6 +166,15 @@ def _later(values: Any) -> Any:
     return values + 1
 
 
+class Telling(np.ndarray):
+    """An array that says what it is not."""
+
+    ndim, size = 1, 4
+
+    def __len__(self) -> int:
+        return 4
+
+
 BROKEN: dict[str, Callable[[], Any]] = {
     **{
         f"{name}: {what}": lambda name=name, parts=parts: changed(name, **parts)  # type: ignore[misc]
@@ -184,6 +195,9 @@ BROKEN: dict[str, Callable[[], Any]] = {
             "places in two dimensions": {"indices": lambda values: values[:, None]},
             "values in other dimensions": {"data": lambda values: values[None]},
             "a list of values": {"data": list},
+            "no values that say they are some": {"data": lambda values: values[:0].view(Telling)},
+            "values that say they are in one dimension": {"data": lambda values: np.zeros((4, 0)).view(Telling)},
+            "places too few that say they are enough": {"indices": lambda values: values[:1].view(Telling)},
         }.items()
     },
     "csr: another shape": lambda: changed("csr", _shape=lambda _: (5, 4)),
@@ -224,6 +238,23 @@ def test_other_formats_and_types_are_refused_by_their_declaration() -> None:
         made.data = made.data.astype(dtype)
         with pytest.raises(SchemaError, match="declared type"):
             Domain(row_norm=1.0).encoding_for(made)
+
+
+@pytest.mark.parametrize("form", ["csc_array", "coo_array"])
+def test_places_that_are_counted_are_those_that_are_written(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are looked at twice: where they could change in between, an entry would be written beyond the memory."""
+    seen: list[np.ndarray] = []
+    monkeypatch.setattr(sparse_kernels, "by_rows", lambda rows, columns, *_: seen.extend([rows, columns]))
+    for index in (np.int32, np.int64):
+        made = getattr(sp, form)(np.eye(4))
+        if form == "coo_array":
+            made.coords = theirs = tuple(one.astype(index) for one in made.coords)
+        else:
+            made.indices = made.indices.astype(index)
+            theirs = (made.indices,)
+        SparseTable(made).rows()
+        assert not any(np.shares_memory(one, other) for one in seen for other in theirs)
+    assert len(seen) == 4
 
 
 def test_a_file_is_read_as_the_matrix_that_it_holds(tmp_path: Path) -> None:

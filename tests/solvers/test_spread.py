@@ -1,6 +1,11 @@
 """Errors by record, by unit and alike for all records: what they are, that they hold, and what is refused before the charge."""
 
+import json
 import math
+import warnings
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,13 +13,14 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.spread import asked
 
 KEY = TestKey(bytes(range(32)))
 COPIES = 8
+NUMBERS = {*(one.name for one in fields(NoisyScore)), "noises"}
 TRUTH = np.array([0.5, -0.3, 1.0])
 
 
@@ -164,3 +170,27 @@ def test_a_model_whose_curvature_is_noise_is_saved_and_read() -> None:
         score = made.release_.score
         assert score is not None
         NoisyScore.from_dict(score.to_dict()).check(score.records)
+
+
+def test_a_file_in_which_a_number_of_a_score_was_changed_is_refused_or_told(tmp_path: Path) -> None:
+    """Whatever stands there: no error but the library's, and no overflow, where intervals are told."""
+    path, other = tmp_path / "model.json", tmp_path / "changed.json"
+    fitted(clustered(2_500, 1), inference=True).save(path)
+    written = json.loads(path.read_text())
+    about = [written["release"]["scores"][0], written["release"]["plan"]["settings"]]
+    told = 0
+    for part in about:
+        for name in [one for one in part if one in NUMBERS]:
+            for value in (None, "x", -1.0, 0.0, 1e-250, 1e-3, 1.0, 1e60, 1e250, -1e308, math.nan, math.inf):
+                was = part[name]
+                put = value
+                for inner in [was] if isinstance(was, list) else []:
+                    put = [[value, *inner[0][1:]], *inner[1:]] if isinstance(inner[0], list) else [value, *inner[1:]]
+                part[name] = put
+                other.write_text(json.dumps(written))
+                part[name] = was
+                with warnings.catch_warnings(), suppress(HullabalooError):
+                    warnings.simplefilter("error")
+                    str(hb.load(other).summary())
+                    told += 1
+    assert told > 20

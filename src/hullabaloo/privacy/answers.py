@@ -141,12 +141,13 @@ class NoisyScore(_Kept):
             ValueError: numbers that no release has.
         """
         numbers = [getattr(self, one.name) for one in fields(self) if one.type is float]
-        plausible = all(type(one) is float and 0.0 <= one < 1e100 for one in numbers) and 0.0 < self.records <= records
-        plausible &= stream or self.records == records
+        sizes = [np.abs(getattr(self, one.name)).max(initial=0.0) for one in fields(self) if one.type is Array]
+        plausible = all(type(one) is float and 0.0 <= one < 1e30 for one in numbers) and 0.0 < self.records <= records
+        plausible &= (stream or self.records == records) and bool(np.max(sizes) < 1e30)
         if self.errors not in ("bound", "robust", "unit", "homoskedastic"):
             raise ValueError("errors")
         square = self.matrix.ndim == 2 and self.matrix.shape[0] == self.matrix.shape[1]
-        if not plausible or not square or not np.all(self.scale > 0.0) or 0.0 in (self.score_noise, self.weight):
+        if not plausible or not square or not min(self.score_noise, self.weight, *self.scale) > 1e-30:
             raise ValueError("noise")
         if not all(np.allclose(one, one.T, rtol=1e-9, atol=0.0) for one in (self.curvature, self.spread)):
             raise ValueError("symmetry")

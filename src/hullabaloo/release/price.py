@@ -57,8 +57,8 @@ def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]
     if more or name not in known or code not in (*TWO_CLASSES, KernelCode.POISSON):
         return {}
     if code == KernelCode.POISSON:
-        return {"rarity": max(prepared.encoding.targets[0].hi / known[name] ** 2, 1.0)}  # type: ignore[union-attr]
-    variance = min(known[name], 0.5) ** 2  # s(1 − s)
+        return {"rarity": max(prepared.encoding.targets[0].hi * min(1.0 / known[name], 1e9) ** 2, 1.0)}  # type: ignore[union-attr]
+    variance = min(max(known[name], 1e-9), 0.5) ** 2  # s(1 − s)
     return {"rare": variance / (0.5 + math.sqrt(0.25 - variance))}
 
 

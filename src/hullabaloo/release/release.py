@@ -363,6 +363,10 @@ class Release:
         texts = all(isinstance(one, str | None) for one in said)
         if not texts or not isinstance(self.plan.get("settings", {}), Mapping):
             raise ValueError("texts")
+        settings = self.plan.get("settings", {})
+        noises = [settings.get("score_noise") or 0.0, *(settings.get("noises") or ())]
+        if not all(isinstance(one, int | float) and (one == 0.0 or 1e-30 < one < 1e30) for one in noises):
+            raise ValueError("noises")
         str(self.statement)  # what cannot be shown was changed
         return self
 

@@ -18,6 +18,8 @@ class ArrayTable(Table):
     """A two-dimensional array, or a one-dimensional structured array whose fields are the columns."""
 
     def __init__(self, array: NDArray[Any]) -> None:
+        # As no other subclass: these may say anything of their shape, and np.matrix has no columns.
+        array = (np.ma if isinstance(array, np.ma.MaskedArray) else np).asarray(array)
         names = array.dtype.names
         if array.ndim != (1 if names else 2):
             raise SchemaError(
@@ -25,8 +27,7 @@ class ArrayTable(Table):
                 f"as features. Reshape your data either using array.reshape(-1, 1) if it has a single feature or "
                 f"array.reshape(1, -1) if it is a single record."
             )
-        self._array = array if isinstance(array, np.ma.MaskedArray) else np.asarray(array)  # np.matrix has no columns
-        self._names, self.n_rows = names, int(array.shape[0])
+        self._array, self._names, self.n_rows = array, names, int(array.shape[0])
         dtypes = [array.dtype[name] for name in names] if names else [array.dtype] * array.shape[1]
         kinds = tuple(REFUSED if d.subdtype or d.names else _KINDS.get(d.kind, REFUSED) for d in dtypes)
         # NumPy's own names of texts hold the length of the longest cell; the full ones of records hold names of fields.

@@ -76,9 +76,11 @@ def _size(number: Any, name: str) -> int:
 
 
 def _array(value: Any, name: str, what: str, kinds: str = "") -> NDArray[Any]:
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or (kinds and value.dtype.kind not in kinds):
+    # Not as a subclass, which may say anything of its shape and length.
+    found = np.asarray(value) if isinstance(value, np.ndarray) else np.empty((0, 0))
+    if found.ndim != 1 or (kinds and found.dtype.kind not in kinds):
         raise _broken(name, f"`{what}` is no array of {'whole numbers' if kinds else 'values'} in one dimension")
-    return np.asarray(value)
+    return found
 
 
 def _compressed(matrix: Any, name: str, lines: int) -> tuple[NDArray[Any], NDArray[Any], Whole]:
@@ -108,8 +110,8 @@ def _floats(values: NDArray[Any]) -> Values:
 
 
 def _wholes(places: NDArray[Any]) -> Whole:
-    """As 64-bit numbers; one beyond them is negative then, and outside as it was."""
-    return np.ascontiguousarray(places.ravel(), dtype=np.int64)
+    """As 64-bit numbers; one beyond them is negative then, and outside as it was. A copy, so that what was counted is what is written."""
+    return np.array(places, dtype=np.int64)
 
 
 def _by_rows(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n: int) -> Entries:
