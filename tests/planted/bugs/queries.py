@@ -144,7 +144,7 @@ QUERIES = (
         "no clip",
         "Derivatives are not clipped, so one record moves the gradient as far as its residual goes.",
         "curator.gradient",
-        old="settings = (theta, self.limit, *self.kernel",
+        old="settings = (theta, self.clip, *self.kernel",
         new="settings = (theta, math.inf, *self.kernel",
         caught_by=(
             "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[ball-replace-one]",
@@ -155,8 +155,8 @@ QUERIES = (
         "clip after aggregation",
         "The sum is held within what all records together may contribute, the records are not.",
         "curator.gradient",
-        old="settings = (theta, self.limit, *self.kernel",
-        new="settings = (theta, self.records * self.limit, *self.kernel",
+        old="settings = (theta, self.clip, *self.kernel",
+        new="settings = (theta, self.records * self.clip, *self.kernel",
         caught_by=(
             "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[units-add-or-remove]",
             "tests/curator/test_gradient.py::test_overflowing_predictions_stay_bounded[-inf]",
@@ -166,8 +166,8 @@ QUERIES = (
         "clip from the table",
         "Derivatives are clipped at the largest target of the table, which is one record's.",
         "curator.gradient",
-        old="settings = (theta, self.limit, *self.kernel",
-        new="settings = (theta, min(self.limit, float(np.max(np.abs(rows.Y), initial=1e-9))), *self.kernel",
+        old="settings = (theta, self.clip, *self.kernel",
+        new="settings = (theta, min(self.clip, float(np.max(np.abs(rows.Y), initial=1e-9))), *self.kernel",
         caught_by=(
             "tests/curator/test_gradient_of_losses.py::test_a_record_contributes_the_same_bits_wherever_it_stands[5-Squared()]",
         ),
