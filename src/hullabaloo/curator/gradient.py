@@ -29,8 +29,8 @@ class GradientQuery(NoisySum):
     undefined derivative counts as 0. Replacing a record moves the sum by at most `2G`, adding or removing one by at most `G`.
     Computed contributions differ from the formula by float rounding of products, of the row's norm and of the shortened ∇φ
     (together at most a factor `1 + (p + k/2 + 10)u`, charged as `1 + (pk + 16)u`), and by rounding to the lattice (at most
-    `√(pk) · pitch/2`); both are charged, and their sum is exact. Clipping φ' is the derivative of a convex loss again
-    (losses/clipped.py). Source: docs/algorithms.md; Bassily, Smith and Thakurta (2014).
+    `√(pk) · pitch/2`); both are charged, and their sum is exact. Clipping φ' is the derivative of a convex loss again.
+    Source: docs/algorithms.md; Bassily, Smith and Thakurta (2014).
     """
 
     loss: AnyLoss
