@@ -167,7 +167,13 @@ def test_a_total_is_told_or_said_to_be_hidden(kind: Any, epsilon: float) -> None
     y = np.minimum(rng.poisson(0.1 * np.exp(X[:, 0])), 1 if kind is hb.LogisticRegression else 5)
     target: dict[str, Any] = {"classes": [0, 1]} if kind is hb.LogisticRegression else {"target": (0, 5)}
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, indicators=False, **target)
-    model = kind(domain=domain, budget=hb.Budget(epsilon, 1e-8), inference=True, test_key=KEY).fit(X, y)
+    model = kind(
+        domain=domain,
+        budget=hb.Budget(epsilon, 1e-8),
+        solver=hb.PreconditionedGradientSolver(),
+        inference=True,
+        test_key=KEY,
+    ).fit(X, y)
     said = dict(model.summary().header)["Predicted / observed total"]
     told = total(model._fitted(), 0)
     assert ("noise hides it" in said) == (told is None or 1.96 * told[1] > 0.25)
