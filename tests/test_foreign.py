@@ -20,7 +20,6 @@ from hullabaloo import geometry, losses
 from hullabaloo.curator import known
 from hullabaloo.foreign import foreign, name_of, parts
 from hullabaloo.geometry import HasProximalForm, L1Ball, with_free_intercept, with_intercept
-from hullabaloo.losses import ClippedLoss
 from hullabaloo.losses.base import PerRecordLoss
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Neighbours
@@ -262,7 +261,7 @@ def test_a_subclass_or_a_holder_of_somebodys_own_code_is_a_stranger() -> None:
         pass
 
     assert known.stranger(L1Ball(1.0), losses.Squared(), hb.SubmodularBall(hb.Intervals(3), 1.0)) is None
-    assert known.stranger(ClippedLoss(Steep(), 1.0)) == "Steep"
+    assert known.stranger(Steep()) == "Steep"
     assert known.stranger(with_intercept(Mine(1.0), -1.0, 1.0)) == "Mine"
     assert known.stranger(hb.SubmodularBall(hb.CustomSetFunction(foreign, 2, check=False), 1.0)) == "CustomSetFunction"
 

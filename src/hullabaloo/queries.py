@@ -6,7 +6,7 @@ from typing import Any, Self
 from hullabaloo.curator import CoordinateGradientQuery, GradientQuery, MomentsQuery, Query, ScoreQuery
 from hullabaloo.curator.centred_gradient import CentredGradientQuery, MeansQuery
 from hullabaloo.curator.known import copied, plain, stranger
-from hullabaloo.curator.norm_histogram import CountQuery, NormHistogramQuery
+from hullabaloo.curator.norm_histogram import NormHistogramQuery
 from hullabaloo.curator.second_moments import LaplaceSecondMomentsQuery, SecondMomentsQuery
 from hullabaloo.curator.shortened_moments import CovarianceQuery, GradientMomentsQuery
 from hullabaloo.data.source import RowFacts
@@ -21,7 +21,7 @@ from hullabaloo.selection.vertex import VertexQuery
 QUERIES: dict[str, type[Query]] = {
     kind.name: kind
     for kind in (
-        CountQuery, GradientQuery, LaplaceSecondMomentsQuery, MeansQuery, OutputPerturbationQuery, MomentsQuery, CoordinateGradientQuery,
+        GradientQuery, LaplaceSecondMomentsQuery, MeansQuery, OutputPerturbationQuery, MomentsQuery, CoordinateGradientQuery,
         ObjectivePerturbationQuery, QuantilesQuery, NormHistogramQuery, ScoreQuery, SecondMomentsQuery, SelectQuery, CovarianceQuery,
         CentredGradientQuery, GradientMomentsQuery, LaplaceMinimiserQuery, VertexQuery,
     )

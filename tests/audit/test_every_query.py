@@ -38,7 +38,6 @@ SQUARED = Squared()
 
 Make = Callable[[PricedQueries], Query]
 MENU: dict[str, tuple[Make, RowFacts, float]] = {
-    "count": (lambda prices: prices.price("count", mu=MU), UNITS, 0.99),
     "gradient": (lambda prices: prices.price("gradient", loss=SQUARED, clip=1.0, mu=MU, count=1), PLAIN, 0.99),
     "gradient of units": (lambda prices: prices.price("gradient", loss=SQUARED, clip=1.0, mu=MU, count=1), UNITS, 0.99),
     "gradient of chances": (lambda prices: prices.price("gradient", loss=Logistic(), clip=1.0, mu=MU, count=1), PLAIN, 0.49),

@@ -12,6 +12,7 @@ from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
+from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import RELATIONS, TABLES, facts, pairs, random_rows
@@ -193,6 +194,18 @@ def test_the_curator_answers_in_means_and_only_what_was_paid_for() -> None:
     ):
         with pytest.raises(NotPaidFor):
             again()
+
+
+def test_counts_carry_the_noise_of_their_query() -> None:
+    """400 answers of 3 bins: standard deviation and mean of each within 6 deviations (false alarm below 1e-7 in all)."""
+    about, rows = facts(3), random_rows(np.random.default_rng(20), 57, facts(3))
+    asked = NormHistogramQuery(about, Neighbours.ADD_OR_REMOVE, 20, 400, 0.5, Squared(), 3)
+    curator = Curator(rows, [asked], key=TestKey(bytes(range(32))))
+    view = {"centre": np.zeros(3), "intercept_weight": 1.0, "edges": np.array([0.3, 0.8])}
+    exact = asked.exact(rows, *asked.question(None, **view))
+    drawn = [20.0 * curator.answer("norm_histogram", None, **view) - exact for _ in range(400)]
+    assert np.all(np.abs(np.std(drawn, axis=0) / asked.sigma - 1.0) < 6.0 / math.sqrt(2 * 400))
+    assert np.all(np.abs(np.mean(drawn, axis=0)) < 6.0 * asked.sigma / math.sqrt(400))
 
 
 def test_a_point_of_view_that_is_none_is_refused() -> None:

@@ -27,7 +27,7 @@ from hullabaloo.geometry import (
     separable_form,
     with_free_intercept,
 )
-from hullabaloo.losses import ClippedLoss, Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared, custom_loss
+from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared, custom_loss
 from hullabaloo.losses.kernels import derivative
 from hullabaloo.noise import TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
@@ -44,8 +44,6 @@ LOSSES: list[Loss] = [
     SmoothedHinge(0.5),
     custom_loss(lambda r: math.exp(r) - r, of="residual", name="linex", reach=3.0),
     custom_loss(lambda m: math.exp(-m), of="margin", name="exponential", reach=3.0),
-    ClippedLoss(Squared(), 0.4),
-    ClippedLoss(Poisson(), 0.4),
 ]
 NAMES = [loss.name for loss in LOSSES]
 KEY = TestKey(bytes(32))

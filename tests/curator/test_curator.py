@@ -9,7 +9,7 @@ import pytest
 
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
-from hullabaloo.errors import InvalidParameter, NotPaidFor
+from hullabaloo.errors import NotPaidFor
 from hullabaloo.losses import Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
@@ -38,7 +38,7 @@ def test_each_query_is_answered_as_often_as_it_was_paid_for() -> None:
     with pytest.raises(NotPaidFor, match="all have been given"):
         curator.answer("moments")
     with pytest.raises(NotPaidFor, match="paid for 'gradient', 'moments'"):
-        curator.answer("count")
+        curator.answer("second_moments")
 
 
 def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
@@ -56,7 +56,6 @@ def test_answers_carry_the_noise_of_their_query() -> None:
     """4000 answers a query: the standard deviation is within 6 of its own deviations (false alarm below 1e-8 each)."""
     queries = [
         MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=4000),
-        MENU.price("count", mu=0.2),
         MENU.price("second_moments", mu=0.2),
         MENU.price("moments", mu=0.4, target_scale=1.0),
     ]
@@ -66,8 +65,7 @@ def test_answers_carry_the_noise_of_their_query() -> None:
     assert np.all(np.abs(spread - 1.0) < 6.0 / math.sqrt(2 * 4000))
     exact = ROWS.X.T @ np.clip(-ROWS.Y[:, 0], -0.5, 0.5) / 200
     assert np.all(np.abs(noise.mean(axis=0) - exact) < 6.0 * queries[0].sigma / 200 / math.sqrt(4000))
-    assert abs(curator.answer("count") - 200) < 8.0 * queries[1].sigma
-    assert np.all(np.abs(curator.answer("second_moments") - (ROWS.X**2).mean(0)) < 8.0 * queries[2].sigma / 200)
+    assert np.all(np.abs(curator.answer("second_moments") - (ROWS.X**2).mean(0)) < 8.0 * queries[1].sigma / 200)
     moments = curator.answer("moments")
     assert np.all(np.abs(moments.gram - ROWS.X.T @ ROWS.X / 200) < 8.0 * moments.gram_noise)
     assert np.all(np.abs(moments.cross - ROWS.X.T @ ROWS.Y / 200) < 8.0 * moments.cross_noise)
@@ -94,7 +92,6 @@ def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
     rows = Rows(np.zeros((200, 4)), np.zeros((200, 1)))
     queries = [
         MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=1),
-        MENU.price("count", mu=0.2),
         MENU.price("second_moments", mu=0.2),
         MENU.price("moments", mu=0.4, target_scale=1.0),
     ]
@@ -102,7 +99,6 @@ def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
     moments = curator.answer("moments")
     for answer in (
         curator.answer("gradient", np.zeros(4)),
-        curator.answer("count") - 200.0,
         curator.answer("second_moments"),
         moments.gram,
         moments.square,
@@ -113,7 +109,6 @@ def test_an_exact_answer_of_nothing_gets_its_noise_too() -> None:
 def test_the_cut_tail_of_every_coordinate_is_counted() -> None:
     for query in (
         MENU.price("gradient", loss=Squared(), clip=0.5, mu=0.3, count=2),
-        MENU.price("count", mu=0.2),
         MENU.price("second_moments", mu=0.2),
         MENU.price("moments", mu=0.4, target_scale=1.0),
     ):
@@ -133,11 +128,6 @@ def test_rows_cannot_be_taken_out_by_copying_printing_or_attributes() -> None:
     assert str(curator) == "Curator(<private rows>)"
     assert not any("row" in name.lower() for name in dir(curator) if not name.startswith("_"))
     assert "0." not in repr(ROWS)
-
-
-def test_a_public_count_is_not_sold() -> None:
-    with pytest.raises(InvalidParameter, match="number of records is public"):
-        PricedQueries(ABOUT, Neighbours.REPLACE_ONE, 200).price("count", mu=0.1)
 
 
 def test_infinite_price_means_no_noise() -> None:

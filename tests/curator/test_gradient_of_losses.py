@@ -11,7 +11,7 @@ from hullabaloo.curator import Curator, GradientQuery
 from hullabaloo.curator import gradient as room
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import AnyLoss, ClippedLoss, Logistic, MultinomialLogistic, Squared, SquaredTargets, VectorLoss
+from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Squared, SquaredTargets, VectorLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
@@ -75,7 +75,7 @@ def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(loss: AnyLoss, 
         facts(3, width(loss), max_weight=3.0, unit=2, offset=1.0),
     ):
         asked = query(about, loss, relation)
-        exact = about.records_per_unit * about.max_weight * asked.limit * about.norm_l2
+        exact = about.records_per_unit * about.max_weight * asked.clip * about.norm_l2
         assert asked.sensitivity <= (1.0 + 1e-6) * exact * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0)
         for left, right in pairs(rng, relation, about, rounds=24):
             theta = rng.normal(0.0, 10.0 ** rng.integers(-3, rng.choice([2, 300])), asked.shape)
@@ -162,13 +162,6 @@ def test_a_table_of_more_rows_than_a_block_of_exact_doubles_holds() -> None:
     asked = GradientQuery(facts(1), Neighbours.REPLACE_ONE, n, 1, 0.5, Squared(), 0.5)
     for kind in (False, True):
         assert asked.exact(as_sparse(rows, kind), np.zeros(1)).tolist() == [0.5 * n]
-
-
-def test_a_clip_that_the_loss_brings_along_counts() -> None:
-    about = facts(4)
-    asked = query(about, ClippedLoss(Squared(), 0.1))
-    assert asked.limit == 0.1
-    assert asked.sensitivity == pytest.approx(query(about, Squared()).sensitivity / 4.0, rel=1e-6)
 
 
 def test_a_point_of_another_shape_is_refused() -> None:

@@ -167,7 +167,13 @@ def test_a_total_is_told_or_said_to_be_hidden(kind: Any, epsilon: float) -> None
     y = np.minimum(rng.poisson(0.1 * np.exp(X[:, 0])), 1 if kind is hb.LogisticRegression else 5)
     target: dict[str, Any] = {"classes": [0, 1]} if kind is hb.LogisticRegression else {"target": (0, 5)}
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, indicators=False, **target)
-    model = kind(domain=domain, budget=hb.Budget(epsilon, 1e-8), inference=True, test_key=KEY).fit(X, y)
+    model = kind(
+        domain=domain,
+        budget=hb.Budget(epsilon, 1e-8),
+        solver=hb.PreconditionedGradientSolver(),
+        inference=True,
+        test_key=KEY,
+    ).fit(X, y)
     said = dict(model.summary().header)["Predicted / observed total"]
     told = total(model._fitted(), 0)
     assert ("noise hides it" in said) == (told is None or 1.96 * told[1] > 0.25)
@@ -205,7 +211,9 @@ def test_totals_of_several_classes_are_of_the_chances_brought_to_sum_1() -> None
     X = rng.uniform(-1, 1, (20_000, 2))
     y = np.argmax(np.column_stack([np.abs(3.0 * X[:, 0]), 2.0 * X[:, 1] + 1.0, np.full(20_000, 1.2)]), axis=1)
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, classes={"kind": [0, 1, 2]}, indicators=False)
-    model = hb.LogisticRegression(domain=domain, budget=hb.Budget(3.0, 1e-8), test_key=KEY).fit(X, y)
+    model = hb.LogisticRegression(
+        domain=domain, budget=hb.Budget(3.0, 1e-8), solver="preconditioned_gradient", test_key=KEY
+    ).fit(X, y)
     chances, before = model.predict_proba(X), model._fitted()
     for k in range(3):
         told = total(model._fitted(), k)
@@ -231,7 +239,8 @@ def test_columns_that_never_vary_leave_totals_as_they_are() -> None:
         table = pd.DataFrame({"a": rng.gamma(1.0, 1.0, 20_000), "b": rng.uniform(-1, 1, 20_000)})
         table["c"] = rng.choice(["r", "s"], 20_000)
         table["y"] = np.minimum(5.0 + 3.0 * table["a"] + 2.0 * table["b"] + rng.gamma(1.0, 2.0, 20_000), 60.0)
-        model = hb.LinearRegression(domain=domain, budget=hb.Budget(0.5, 1e-6), test_key=KEY.derive(seed)).fit(table)
+        asked = {"budget": hb.Budget(0.5, 1e-6), "solver": "preconditioned_gradient", "test_key": KEY.derive(seed)}
+        model = hb.LinearRegression(domain=domain, **asked).fit(table)
         told = total(model._fitted(), 0)
         assert told is not None
         assert abs(float(model.predict(table).sum() / table["y"].sum()) - told[0]) < 4.0 * told[1]
@@ -289,7 +298,8 @@ def test_amounts_of_which_most_are_0_have_what_shortening_takes_in_their_range()
     y = np.where(rng.random(20_000) < 0.1, np.exp(6.5 + 0.3 * X[:, 0] + 1.5 * rng.normal(size=20_000)), 0.0)
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target={"amount": (0, 20_000)}, indicators=False)
     for seed in range(6):
-        asked = {"budget": hb.Budget(1.0 + 2.0 * (seed % 2), 1e-6), "test_key": KEY.derive(seed)}
+        asked = {"budget": hb.Budget(1.0 + 2.0 * (seed % 2), 1e-6), "solver": "preconditioned_gradient"}
+        asked["test_key"] = KEY.derive(seed)
         made = hb.LinearRegression(domain=domain, **asked).fit(X, y)
         amount, predicted = np.clip(y, 0.0, 20_000.0), made.predict(X)
         told = dict(made.summary().header)["Residual s.d."]

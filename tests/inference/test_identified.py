@@ -135,7 +135,12 @@ def test_marks_of_values_that_are_never_missing_take_no_interval_of_another_colu
     frame["cost"] = (effects + rng.gamma(2, 300, 20_000)).clip(0, 10_000)
     features: dict[str, Any] = {"age": (0, 100), "income": (0, 200_000), "sex": ["f", "m"]}
     domain = hb.Domain(features=features, target={"cost": (0, 10_000)})
-    made = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, test_key=TestKey(bytes([key] * 32)))
+    asked = {
+        "budget": hb.Budget(1.0, 1e-6),
+        "solver": "preconditioned_gradient",
+        "test_key": TestKey(bytes([key] * 32)),
+    }
+    made = hb.LinearRegression(domain=domain, **asked)
     rows = {row.name: row for row in made.fit(frame).summary().rows}
     assert not rows["age"].reason
     assert not rows["income"].reason

@@ -29,7 +29,7 @@ from tests.kept.streams import declared
 from tests.kept.tables import key, table
 
 QUERIES = {
-    "count", "gradient", "gradient_moments", "laplace_minimiser", "means", "minimizer", "moments", "partial", "perturbed_minimizer", "quantiles", "scales", "score",
+    "gradient", "gradient_moments", "laplace_minimiser", "means", "minimizer", "moments", "partial", "perturbed_minimizer", "quantiles", "scales", "score",
     "second_moments", "second_moments_laplace", "select", "spread", "step", "stream_moments", "vertex",
 }  # fmt: skip
 ESTIMATORS = {

@@ -6,7 +6,6 @@ import numpy as np
 
 from hullabaloo import losses
 from hullabaloo.losses import (
-    ClippedLoss,
     Huber,
     Logistic,
     Loss,
@@ -36,22 +35,6 @@ SAMPLES: dict[type[Loss], list[Loss]] = {
     Pinball: [Pinball(), Pinball(0.9), Pinball(0.05)],
     ResidualLoss: [LOG_COSH, SKEWED],
     MarginLoss: [EXPONENTIAL, SOFTPLUS],
-    ClippedLoss: [
-        ClippedLoss(SKEWED, 0.4),
-        ClippedLoss(SOFTPLUS, 0.5),
-        ClippedLoss(Squared(), 0.5),
-        ClippedLoss(Logistic(), 0.3),
-        ClippedLoss(Logistic(), 1.0),
-        ClippedLoss(Huber(0.4), 0.2),
-        ClippedLoss(Huber(0.4), 0.7),
-        ClippedLoss(SmoothedHinge(0.3), 0.6),
-        ClippedLoss(Poisson(), 0.5),
-        ClippedLoss(Poisson(), 2.0),
-        ClippedLoss(Pinball(0.9), 0.5),
-        ClippedLoss(Pinball(0.4), 0.1),
-        ClippedLoss(ClippedLoss(Squared(), 0.2), 0.5),
-        ClippedLoss(ClippedLoss(Squared(), 0.5), 0.2),
-    ],
 }
 VECTOR_SAMPLES: dict[type[VectorLoss], list[VectorLoss]] = {
     MultinomialLogistic: [MultinomialLogistic()],
@@ -69,10 +52,7 @@ def vector_losses() -> list[VectorLoss]:
 
 def lowest_target(loss: Loss, bound: float) -> float:
     """The smallest target of the loss's domain: counts are not negative."""
-    inner = loss
-    while isinstance(inner, ClippedLoss):
-        inner = inner.loss
-    return 0.0 if isinstance(inner, Poisson) else -bound
+    return 0.0 if isinstance(loss, Poisson) else -bound
 
 
 def targets(loss: Loss, bound: float, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -83,7 +83,6 @@ BUYS: Mapping[str, dict[str, Any]] = {
     "second_moments": {"mu": TINY},
     "second_moments_laplace": {"epsilon": TINY},
     "quantiles": {"values": (0,), "missing": (-1,), "grids": (Grid(-1.0, 1.0),), "shares": (0.1, 0.1), "epsilon": TINY},
-    "count": {"mu": TINY},
 }
 """How every query is bought, of a table of five encoded columns."""
 
@@ -138,7 +137,6 @@ def asks(heard: Heard) -> Mapping[str, dict[str, Any]]:
         "second_moments": {},
         "second_moments_laplace": {},
         "quantiles": {},
-        "count": {},
     }
 
 

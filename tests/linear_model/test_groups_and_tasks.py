@@ -166,7 +166,8 @@ def test_several_targets_under_noise(tmp_path: Path) -> None:
     assert hb.load(tmp_path / "model.json").predict(new).tobytes() == model.predict(new).tobytes()
     assert model.to_sklearn().predict(new) == pytest.approx(model.predict(new))
     assert {row.target for row in model.summary().rows} == {"cost", "visits"}
-    single = hb.MultiTaskRegression(budget=BUDGET, domain=DOMAIN, solver="mirror_descent", test_key=KEY).fit(frame)
+    single = hb.MultiTaskRegression(budget=BUDGET, domain=DOMAIN, solver="mirror_descent", test_key=KEY)
+    single.fit(frame.head(2_000))
     assert single.coef_.shape == (4,)
 
 

@@ -124,7 +124,7 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
     [
         (Neighbours.ADD_OR_REMOVE, False),
         pytest.param(Neighbours.REPLACE_ONE, False, marks=pytest.mark.slow),
-        (Neighbours.REPLACE_ONE, True),
+        pytest.param(Neighbours.REPLACE_ONE, True, marks=pytest.mark.slow),
     ],
 )
 def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(

@@ -24,7 +24,6 @@ from hullabaloo.geometry import (
 )
 from hullabaloo.losses import (
     AnyLoss,
-    ClippedLoss,
     Huber,
     Logistic,
     MultinomialLogistic,
@@ -56,6 +55,7 @@ from hullabaloo.solvers.mirror.mirror_rule import (
     strongly_convex,
 )
 from tests.laws import zoo
+from tests.laws.clipped_loss import clipped_value
 from tests.laws.mirror_norms import dual_norm
 from tests.solvers.tables import Table, prices, problem, solve, table
 
@@ -111,8 +111,9 @@ def objective(data, asked, theta, clip=math.inf):
     if isinstance(loss, VectorLoss):
         assert clip >= loss.constants(10.0, math.sqrt(asked.targets)).lipschitz
         return float(np.mean(loss.value(data.X @ theta, data.Y))) + asked.penalty.value(slopes)
-    whole = ClippedLoss(loss, clip) if math.isfinite(clip) else loss
-    return float(np.mean(whole.value(data.X @ theta[:, 0], data.Y[:, 0]))) + asked.penalty.value(slopes)
+    z, y = data.X @ theta[:, 0], data.Y[:, 0]
+    values = clipped_value(loss, clip, z, y) if math.isfinite(clip) else loss.value(z, y)
+    return float(np.mean(values)) + asked.penalty.value(slopes)
 
 
 def feasible(asked, flat):

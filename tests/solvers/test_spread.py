@@ -166,7 +166,12 @@ def test_a_model_whose_curvature_is_noise_is_saved_and_read() -> None:
         records_per_unit=2, records=n, indicators=False,
     )  # fmt: skip
     for seed in range(4):
-        made = hb.LogisticRegression(budget=hb.Budget(4.0, 1e-8), domain=domain, test_key=KEY.derive(seed)).fit(frame)
+        asked = {
+            "budget": hb.Budget(4.0, 1e-8),
+            "solver": hb.PreconditionedGradientSolver(),
+            "test_key": KEY.derive(seed),
+        }
+        made = hb.LogisticRegression(domain=domain, **asked).fit(frame)
         score = made.release_.score
         assert score is not None
         NoisyScore.from_dict(score.to_dict()).check(score.records)

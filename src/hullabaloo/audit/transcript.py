@@ -43,7 +43,6 @@ def _matrix(query: MomentsQuery, answer: NoisyMoments) -> Array:
 
 
 COORDINATES: Mapping[str, Callable[..., Any]] = {
-    "count": lambda _, a: a,
     "means": lambda q, a: a * (q.records / q.clip_norm),
     "output_perturbation": lambda _, a, *asked: a,
     "laplace_minimiser": lambda _, a, *asked: a,

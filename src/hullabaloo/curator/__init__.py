@@ -6,7 +6,6 @@ from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery as Co
 from hullabaloo.curator.curator import Curator as Curator
 from hullabaloo.curator.gradient import GradientQuery as GradientQuery
 from hullabaloo.curator.moments import MomentsQuery as MomentsQuery
-from hullabaloo.curator.norm_histogram import CountQuery as CountQuery
 from hullabaloo.curator.norm_histogram import NormHistogramQuery as NormHistogramQuery
 from hullabaloo.curator.query import NoisySum as NoisySum
 from hullabaloo.curator.query import Query as Query

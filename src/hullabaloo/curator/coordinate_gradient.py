@@ -15,7 +15,7 @@ from hullabaloo.curator.query import Array, NoisySum
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.separable import SeparableForm
-from hullabaloo.losses import Loss, clipped_at
+from hullabaloo.losses import Loss
 from hullabaloo.noise import Key, gaussian, lattice
 from hullabaloo.noise.keys import bound_to
 from hullabaloo.noise.release import REACH
@@ -168,7 +168,7 @@ class Predictions:
         none, rows = np.zeros(0), self._rows
         y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
         weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
-        loss = (code, numbers_of_loss, clipped_at(query.loss, HUGE))
+        loss = (code, numbers_of_loss, HUGE)
         table = (*self._columns, z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
         run: Any = dense_descent if self._dense else sparse_descent
 

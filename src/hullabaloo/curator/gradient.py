@@ -12,7 +12,7 @@ from hullabaloo.curator.known import kernel_of, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses import AnyLoss, VectorLoss, clipped_at
+from hullabaloo.losses import AnyLoss, VectorLoss
 
 _BLOCK = 1 << 16  # rows that a thread takes at once
 
@@ -29,8 +29,8 @@ class GradientQuery(NoisySum):
     undefined derivative counts as 0. Replacing a record moves the sum by at most `2G`, adding or removing one by at most `G`.
     Computed contributions differ from the formula by float rounding of products, of the row's norm and of the shortened ∇φ
     (together at most a factor `1 + (p + k/2 + 10)u`, charged as `1 + (pk + 16)u`), and by rounding to the lattice (at most
-    `√(pk) · pitch/2`); both are charged, and their sum is exact. Clipping φ' is the derivative of a convex loss again
-    (losses/clipped.py). Source: docs/algorithms.md; Bassily, Smith and Thakurta (2014).
+    `√(pk) · pitch/2`); both are charged, and their sum is exact. Clipping φ' is the derivative of a convex loss again.
+    Source: docs/algorithms.md; Bassily, Smith and Thakurta (2014).
     """
 
     loss: AnyLoss
@@ -59,11 +59,6 @@ class GradientQuery(NoisySum):
         return math.prod(self.shape)
 
     @cached_property
-    def limit(self) -> float:
-        """The bound of ‖∇φ‖₂: c, or a smaller clip that the loss brings along."""
-        return self.clip if isinstance(self.loss, VectorLoss) else clipped_at(self.loss, self.clip)
-
-    @cached_property
     def kernel(self) -> tuple[int, Array]:
         """What kernels read of the loss."""
         return kernel_of(self.loss)
@@ -71,12 +66,12 @@ class GradientQuery(NoisySum):
     @cached_property
     def contribution(self) -> float:
         """`c · max|x_ij|`."""
-        return self.limit * self.facts.norm_linf
+        return self.clip * self.facts.norm_linf
 
     @cached_property
     def record_sensitivity(self) -> float:
         """`2 W c B` (replace-one) or `W c B` (add-or-remove), rounding included."""
-        norm = self.facts.max_weight * self.limit * self.facts.norm_l2 * (1.0 + (self.length + 16) * UNIT_ROUNDOFF)
+        norm = self.facts.max_weight * self.clip * self.facts.norm_l2 * (1.0 + (self.length + 16) * UNIT_ROUNDOFF)
         norm += math.sqrt(self.length) * 2.0 ** (self.exponent - 1)
         return norm * self.copies
 
@@ -96,7 +91,7 @@ class GradientQuery(NoisySum):
         matrix = theta.ndim == 2
         turned = matrix and isinstance(rows.X, np.ndarray)  # each prediction's coefficients in one piece
         theta = np.ascontiguousarray(theta.T if turned else theta, dtype=np.float64)
-        settings = (theta, self.limit, *self.kernel)
+        settings = (theta, self.clip, *self.kernel)
         dense = matrix_gradient if matrix else dense_gradient, settings
         sparse = sparse_matrix_gradient if matrix else sparse_gradient, settings
         Y = np.ascontiguousarray(rows.Y if matrix else rows.Y[:, 0])
@@ -116,10 +111,10 @@ def _float_gradient(rows: Rows, query: GradientQuery, theta: Array) -> Array:
             slope = query.loss.derivative(z, rows.Y)
             slope = np.where(np.isfinite(slope).all(axis=1, keepdims=True), slope, 0.0)
             length = np.linalg.norm(slope, axis=1, keepdims=True)
-            slope = slope * (query.limit / np.maximum(length, query.limit))
+            slope = slope * (query.clip / np.maximum(length, query.clip))
         else:
             slope = query.loss.derivative(z, rows.Y[:, 0])
-            slope = np.clip(np.where(np.isnan(slope), 0.0, slope), -query.limit, query.limit)
+            slope = np.clip(np.where(np.isnan(slope), 0.0, slope), -query.clip, query.clip)
     if rows.weight is not None:
         slope = slope * (rows.weight[:, None] if slope.ndim > 1 else rows.weight)
     return np.asarray(rows.X.T @ slope)

@@ -38,7 +38,7 @@ STRUCTURES: tuple[type, ...] = (
 """Set functions; one made of a callable is not among them."""
 
 LOSSES: tuple[type, ...] = (
-    losses.ClippedLoss, losses.Huber, losses.Logistic, losses.MarginLoss, losses.MultinomialLogistic, losses.Pinball,
+    losses.Huber, losses.Logistic, losses.MarginLoss, losses.MultinomialLogistic, losses.Pinball,
     losses.Poisson, losses.ResidualLoss, losses.SmoothedHinge, losses.Squared, losses.SquaredTargets,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Queries that count records: how many there are, and how many have gradients of which length."""
+"""The query that counts records: how many have gradients of which length."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.curator.centred_gradient import with_lengths
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_counts, sparse_counts
@@ -19,52 +18,8 @@ from hullabaloo.losses import Loss
 from hullabaloo.privacy import Neighbours
 
 
-class Counts(NoisySum):
-    """Numbers of records: sums of whole numbers, whose lattice has pitch 1."""
-
-    exponent = 0
-
-    @cached_property
-    def contribution(self) -> float:
-        """1 at full weight W, by which the bound is multiplied."""
-        return 1.0 / self.facts.max_weight
-
-
 @dataclass(frozen=True)
-class CountQuery(Counts):
-    """The number of records that count (of positive weight, within their unit's share), with Gaussian noise.
-
-    **Guarantee.** Adding or removing a record changes the count by at most 1; so does replacing one whose weight is
-    positive by one whose weight is 0. A unit of at most m kept records changes it by at most m. Where every record
-    counts and replace-one is the relation, n is public and the query is refused: no budget need be spent on it.
-    """
-
-    name: ClassVar[str] = "count"
-    key_label: ClassVar[str] = "count"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike:
-            raise InvalidParameter(
-                "A private count was asked, but under replace-one neighbours the number of records is public. Use the "
-                "length of the table, or choose add-or-remove neighbours if the number must stay hidden."
-            )
-
-    length = 1
-    record_sensitivity = 1.0
-
-    def partial(self, rows: Rows) -> npt.NDArray[np.int64]:  # noqa: D102
-        return np.array([rows.Y.shape[0] if rows.weight is None else (rows.weight > 0.0).sum()])
-
-    def total(self, state: Any) -> Array:  # noqa: D102
-        return np.clip(np.asarray(state, dtype=np.float64), 0.0, self.bound)
-
-    def read(self, noisy: Array) -> float:  # noqa: D102
-        return float(noisy[0])
-
-
-@dataclass(frozen=True)
-class NormHistogramQuery(Counts):
+class NormHistogramQuery(NoisySum):
     """How many records have `|φ'| ‖D(x − m)‖₂` between given edges, with Gaussian noise on each number.
 
     **Guarantee.** A record (of positive weight) is counted in exactly one bin: adding or removing it changes one number by 1,
@@ -80,11 +35,17 @@ class NormHistogramQuery(Counts):
     key_label: ClassVar[str] = "scales"
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
+    exponent = 0  # of sums of whole numbers
 
     @property
     def length(self) -> int:
         """One number for each bin."""
         return self.bins
+
+    @cached_property
+    def contribution(self) -> float:
+        """1 at full weight W, by which the bound is multiplied."""
+        return 1.0 / self.facts.max_weight
 
     @cached_property
     def record_sensitivity(self) -> float:

@@ -13,7 +13,7 @@ from hullabaloo.erm.doubled import dense_doubled, sparse_doubled
 from hullabaloo.erm.shape import Shape
 from hullabaloo.erm.smooth_kernels import along, slopes
 from hullabaloo.geometry.kernels import two_product
-from hullabaloo.losses import Loss, VectorLoss, clipped_at
+from hullabaloo.losses import Loss, VectorLoss
 
 _BLOCK = 1 << 12
 _EMPTY = np.zeros(0)
@@ -86,7 +86,7 @@ class ScalarObjective(Objective):
     """The objective of a loss of one prediction, for the first target; careful gradients are in doubled precision."""
 
     def __init__(self, rows: Rows, loss: Loss, clip: float, *, squares: Array, linear: Array, shape: Shape) -> None:
-        super().__init__(rows, clipped_at(loss, clip), squares, linear, shape)
+        super().__init__(rows, clip, squares, linear, shape)
         self.y = np.ascontiguousarray(rows.Y[:, 0])
         self.code, self.numbers = kernel_of(loss)
 

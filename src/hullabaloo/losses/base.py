@@ -127,16 +127,12 @@ class Loss(PerRecordLoss):
     """A loss φ(z, y), convex in z; the methods act elementwise and broadcast. Derivatives are by z.
 
     Clipping the derivative to [−c, c] gives the derivative of a convex loss again: φ in the middle, continued by straight
-    lines (`ClippedLoss`). `constants(…, clip=c)` are its bounds, `unclipped_range(c, y)` is the middle.
+    lines. `constants(…, clip=c)` are its bounds.
 
     Source: 003, Definition 7.
     """
 
     __slots__ = ()
-
-    @abstractmethod
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """The closed interval of z on which |φ'(z, y)| ≤ clip, one for each y; its ends may be infinite."""
 
 
 class VectorLoss(PerRecordLoss):

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, exponential, positive
@@ -39,10 +38,6 @@ class Squared(Loss):
     def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
         return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
-
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """[y − c, y + c]."""
-        return np.subtract(y, clip), np.add(y, clip)
 
 
 # Huber's loss: squared near the target, linear beyond h.
@@ -90,11 +85,6 @@ class Huber(Loss):
     def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz min(h, Z + Y), smooth with constant 1; strongly convex with 1 where Z + Y ≤ h."""
         return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0).clipped(float(self.h))
-
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """[y − c, y + c], every z when c ≥ h."""
-        reach = clip if clip < self.h else np.inf
-        return np.subtract(y, reach), np.add(y, reach)
 
 
 # The pinball loss, whose minimiser is a quantile.
@@ -144,12 +134,6 @@ class Pinball(Loss):
         """Lipschitz max(τ, 1 − τ); no smoothness."""
         return LossConstants(max(self.tau, 1.0 - self.tau), math.inf, 0.0)
 
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """From y (or −∞ when c ≥ τ) to y (or ∞ when c ≥ 1 − τ)."""
-        below = np.inf if clip >= self.tau else 0.0
-        above = np.inf if clip >= 1.0 - self.tau else 0.0
-        return np.subtract(y, below), np.add(y, above)
-
 
 # Losses of the margin m = yz, which fall in m.
 
@@ -158,18 +142,6 @@ def margin(z: Array, y: Array) -> Array:
     """`yz`, infinite rather than a warning where a double cannot hold it."""
     with np.errstate(over="ignore"):
         return np.multiply(y, z)
-
-
-def range_above(least: Array, clipped: NDArray[np.bool_], y: Array) -> tuple[Array, Array]:
-    """The z with `yz ≥ least` where `clipped`, and all z elsewhere."""
-    ones = np.where(clipped, y, 1.0)
-    end = least / ones
-    lower: Array = np.where(clipped & (ones > 0.0), end, -np.inf)
-    upper: Array = np.where(clipped & (ones < 0.0), end, np.inf)
-    return lower, upper
-
-
-# The logistic loss log(1 + e^{−yz}).
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +183,6 @@ class Logistic(Loss):
         lipschitz = 0.0 if targets == 0.0 else targets / (1.0 + exponential(-targets * size))
         smoothness = clip * (targets - clip) if 2.0 * clip < targets else targets**2 / 4.0
         return LossConstants(lipschitz, smoothness, strong_convexity=0.0)
-
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """`yz ≥ log(|y|/c − 1)`; every z where |y| ≤ c."""
-        steep = np.abs(y) > clip
-        least = np.log(np.where(steep, np.abs(y) / clip - 1.0, 1.0))
-        return range_above(least, steep, np.asarray(y))
 
 
 # The hinge loss of support vector machines with its corner rounded.
@@ -272,12 +238,6 @@ class SmoothedHinge(Loss):
         smoothness = targets**2 / (2.0 * self.h)
         return LossConstants(targets * steepest, smoothness, strong_convexity=0.0)
 
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """`yz ≥ 1 + h − 2hc/|y|`; every z where |y| ≤ c."""
-        steep = np.abs(y) > clip
-        least = 1.0 + self.h - 2.0 * self.h * clip / np.where(steep, np.abs(y), 1.0)
-        return range_above(least, steep, np.asarray(y))
-
     def _steepness(self, m: Array) -> Array:
         return np.clip((1.0 + self.h - m) / (2.0 * self.h), 0.0, 1.0)
 
@@ -323,10 +283,3 @@ class Poisson(Loss):
         """Lipschitz max(e^Z, Y − e^{−Z}), smooth with e^Z (at most c + Y with a clip c), strongly convex with e^{−Z}."""
         highest, lowest = exponential(size), exponential(-size)
         return LossConstants(max(highest, targets - lowest), min(highest, clip + targets), lowest)
-
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """`log(y − c) ≤ z ≤ log(y + c)`; no lower end where y ≤ c."""
-        low = np.subtract(y, clip)
-        lower: Array = np.where(low > 0.0, np.log(np.where(low > 0.0, low, 1.0)), -np.inf)
-        upper: Array = np.log(np.add(y, clip))
-        return lower, upper

@@ -89,7 +89,11 @@ class TabulatedLoss(Loss):
     @property
     def lowest(self) -> float:
         """The least t, within the table, from where g does not fall."""
-        return float(np.clip(self.level(0.0)[0], self.start, self.knots[-1]))
+        s, first = self.slopes, int(np.searchsorted(self.slopes, 0.0))
+        if not first:
+            return self.start
+        rise = s[first] - s[first - 1]
+        return float(min(self.knots[first - 1] - s[first - 1] / rise * self.step, self.knots[-1]))
 
     def value(self, z: Array, y: Array) -> Array:
         """g(t)."""
@@ -114,15 +118,6 @@ class TabulatedLoss(Loss):
         """g''(t), from the right at knots."""
         inside = (t >= self.start) & (t < self.knots[-1])
         return np.where(inside, np.diff(self.slopes)[self._cell(t)] / self.step, 0.0)
-
-    def level(self, clip: Any) -> tuple[Array, Array]:
-        """The ends of the interval on which |g'| ≤ clip, infinite where it has none."""
-        s, knots, clip = np.array(self.slopes), self.knots, np.asarray(clip, dtype=np.float64)
-        rise = np.where(np.diff(s) > 0.0, np.diff(s), 1.0)
-        first, last = np.searchsorted(s, -clip, "left"), np.searchsorted(s, clip, "right")
-        i, j = np.clip(first - 1, 0, rise.size - 1), np.clip(last - 1, 0, rise.size - 1)
-        low = np.where(first == 0, -np.inf, knots[i] + (-clip - s[i]) / rise[i] * self.step)
-        return low, np.where(last == s.size, np.inf, knots[j] + (clip - s[j]) / rise[j] * self.step)
 
     def _cell(self, t: Array) -> Any:
         """The number of the cell that t is in; 0 of NaN."""
@@ -181,11 +176,6 @@ class ResidualLoss(TabulatedLoss):
         least = float(bend.min(initial=math.inf)) if within and bend.size else 0.0
         return LossConstants(float(ends.max()), float(bend.max(initial=0.0)), least)
 
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """Where |g'| ≤ clip, moved by y."""
-        low, high = self.level(clip)
-        return low + np.asarray(y), high + np.asarray(y)
-
 
 @dataclass(frozen=True, slots=True)
 class MarginLoss(TabulatedLoss):
@@ -231,14 +221,6 @@ class MarginLoss(TabulatedLoss):
         heaviest = np.minimum(targets, np.divide(clip, least, out=np.full(least.size, np.inf), where=least > 0.0))
         smoothness = float((bend * heaviest**2).max(initial=0.0))
         return LossConstants(targets * float(ends.max()), smoothness, 0.0)
-
-    def unclipped_range(self, clip: float, y: Array) -> tuple[Array, Array]:
-        """Where |g'| ≤ clip/|y|, over y; every z where y = 0."""
-        y = np.asarray(y, dtype=np.float64)
-        ones = np.where(y == 0.0, 1.0, y)
-        low, high = self.level(clip / np.abs(ones))
-        ends = low / ones, high / ones
-        return np.where(y == 0.0, -np.inf, np.minimum(*ends)), np.where(y == 0.0, np.inf, np.maximum(*ends))
 
 
 TABLES: dict[str, type[ResidualLoss] | type[MarginLoss]] = {"residual": ResidualLoss, "margin": MarginLoss}

@@ -1,7 +1,6 @@
 """Kumar and Deisenroth (2019), sparsity-inducing norms: the greedy algorithm, widths, output perturbation, the dual and its Frank–Wolfe."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -9,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.geometry import Cardinality, ConcaveCardinality, GroupCover, Intervals, SetFunction, SubmodularPenalty
-from hullabaloo.geometry.submodular.norm import omega, project_polyhedron
+from hullabaloo.geometry.submodular.norm import omega
+from hullabaloo.geometry.submodular.shapes import SubmodularPolyhedron
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance, Budget
+from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.reproduce.claims import Claim, Picture, Reproduction, mean_error, slope
 from hullabaloo.reproduce.worst_cases import Case
 from hullabaloo.solvers import Array, DualFrankWolfeSolver, OutputPerturbationSolver, Solver
@@ -141,23 +142,7 @@ def _apart(case: Table, seed: int) -> float:
     n, p = case.X.shape
     b = 0.05 * np.random.default_rng(seed).normal(size=p)
     hessian, slope_ = case.X.T @ case.X / n + RIDGE * np.eye(p), case.X.T @ case.y / n - b
-    top, low, strength = float(np.linalg.norm(hessian, 2)), float(np.linalg.eigvalsh(hessian)[0]), case.penalty.strength
-
-    def primal(w: Array) -> Array:
-        return case.penalty.prox(w - (hessian @ w - slope_) / top, 1.0 / top)
-
-    def dual(s: Array) -> Array:
-        return project_polyhedron(case.function, s + low * np.linalg.solve(hessian, slope_ - s), strength)
-
-    w, s = _fixed_point(primal, top, RIDGE, p), _fixed_point(dual, top, low, p)
-    return float(np.linalg.norm(w - np.linalg.solve(hessian, slope_ - s)))
-
-
-def _fixed_point(step: Callable[[Array], Array], smooth: float, convex: float, p: int) -> Array:
-    """Where Nesterov's accelerated steps end, from 0, for these constants."""
-    momentum = (math.sqrt(smooth) - math.sqrt(convex)) / (math.sqrt(smooth) + math.sqrt(convex))
-    last = ahead = np.zeros(p)
-    for _ in range(600):
-        new = step(ahead)
-        last, ahead = new, new + momentum * (new - last)
-    return last
+    inverse, body = np.linalg.inv(hessian), SubmodularPolyhedron(case.function, case.penalty.strength)
+    w = minimise_quadratic(hessian, slope_, penalty=case.penalty).theta
+    s = minimise_quadratic(0.5 * (inverse + inverse.T), inverse @ slope_, feasible=body).theta
+    return float(np.linalg.norm(w - inverse @ (slope_ - s)))

@@ -45,7 +45,7 @@ class SparseScores:
         gradient = query.gradient
         touched, moved = (np.zeros(size, dtype=np.bool_) for size in rows.X.shape)
         touched[self._columns[:, np.flatnonzero(theta != self._theta)].indices] = True
-        record = (*self._record, theta, gradient.limit, *gradient.kernel)
+        record = (*self._record, theta, gradient.clip, *gradient.kernel)
         table = (rows.X.data, rows.X.indices, rows.X.indptr, record, gradient.grid[1])
         replace(np.flatnonzero(touched), *table, self._slopes, self._cells, moved)
         public = [*(within or ()), *(() if excluded is None else (excluded,))]

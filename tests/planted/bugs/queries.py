@@ -125,7 +125,6 @@ QUERIES = (
         old="exact = self.facts.records_per_unit * self.record_sensitivity",
         new="exact = self.record_sensitivity",
         caught_by=(
-            "tests/curator/test_count.py::test_no_neighbour_moves_the_count_by_more_than_the_sensitivity[add-or-remove-about2]",
             "tests/curator/test_moments.py::test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity[units-add-or-remove-3.0]",
         ),
     ),
@@ -144,7 +143,7 @@ QUERIES = (
         "no clip",
         "Derivatives are not clipped, so one record moves the gradient as far as its residual goes.",
         "curator.gradient",
-        old="settings = (theta, self.limit, *self.kernel",
+        old="settings = (theta, self.clip, *self.kernel",
         new="settings = (theta, math.inf, *self.kernel",
         caught_by=(
             "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[ball-replace-one]",
@@ -155,8 +154,8 @@ QUERIES = (
         "clip after aggregation",
         "The sum is held within what all records together may contribute, the records are not.",
         "curator.gradient",
-        old="settings = (theta, self.limit, *self.kernel",
-        new="settings = (theta, self.records * self.limit, *self.kernel",
+        old="settings = (theta, self.clip, *self.kernel",
+        new="settings = (theta, self.records * self.clip, *self.kernel",
         caught_by=(
             "tests/curator/test_gradient.py::test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity[units-add-or-remove]",
             "tests/curator/test_gradient.py::test_overflowing_predictions_stay_bounded[-inf]",
@@ -166,8 +165,8 @@ QUERIES = (
         "clip from the table",
         "Derivatives are clipped at the largest target of the table, which is one record's.",
         "curator.gradient",
-        old="settings = (theta, self.limit, *self.kernel",
-        new="settings = (theta, min(self.limit, float(np.max(np.abs(rows.Y), initial=1e-9))), *self.kernel",
+        old="settings = (theta, self.clip, *self.kernel",
+        new="settings = (theta, min(self.clip, float(np.max(np.abs(rows.Y), initial=1e-9))), *self.kernel",
         caught_by=(
             "tests/curator/test_gradient_of_losses.py::test_a_record_contributes_the_same_bits_wherever_it_stands[5-Squared()]",
         ),
@@ -314,10 +313,10 @@ QUERIES = (
     ),
     Bug(
         "records counted exactly",
-        "The number of records is rounded to a multiple of ten in place of getting noise.",
+        "The numbers of records in bins are rounded to multiples of ten in place of getting noise.",
         "curator.norm_histogram",
-        old="    def read(self, noisy: Array) -> float:",
-        new="    def noisy(self, exact, key):\n        return np.round(exact / 10.0) * 10.0\n\n    def read(self, noisy: Array) -> float:",
-        caught_by=("tests/curator/test_count.py::test_the_answer_carries_the_noise_of_its_query",),
+        old="    @property\n    def length(self) -> int:",
+        new="    def noisy(self, exact, key):\n        return np.round(exact / 10.0) * 10.0\n\n    @property\n    def length(self) -> int:",
+        caught_by=("tests/curator/test_centred_gradient.py::test_counts_carry_the_noise_of_their_query",),
     ),
 )

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import hadamard
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.solvers.base import Array
@@ -91,10 +92,7 @@ def orthogonal_block(columns: int, copies: int = 1) -> Array:
 
     Source: 002, Theorem 5.8.
     """
-    size = 1 << max(0, columns - 1).bit_length()
-    block = np.ones((1, 1))
-    while len(block) < size:
-        block = np.block([[block, block], [block, -block]])
+    block = hadamard(1 << max(0, columns - 1).bit_length(), dtype=float)
     return np.tile(block[:, :columns], (copies, 1))
 
 

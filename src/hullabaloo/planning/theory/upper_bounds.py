@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hullabaloo.geometry import L1Penalty, NoPenalty, Penalty, Projectable, SquaredL2Penalty, SubmodularPenalty
-from hullabaloo.geometry.penalty import ElasticNetPenalty
+from hullabaloo.geometry import HasElasticForm, NoPenalty, Penalty, Projectable, SubmodularPenalty
 from hullabaloo.losses import Loss
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.theory.certified_width import planned_width
@@ -216,20 +215,14 @@ def _cuts(problem: Problem, clip: float) -> bool:
 
 def _penalty_rise(penalty: Penalty, sigma: float, slopes: int) -> tuple[float, float | None]:
     """`E ψ(θ + b) − ψ(θ)` at most, b ~ N(0, σ²I), and the Gaussian width in it; infinite where it is not known."""
-    if isinstance(penalty, NoPenalty):
-        return 0.0, None
     if isinstance(penalty, SubmodularPenalty):
         width = penalty.function.gaussian_width(slopes).high
         return sigma * penalty.strength * width, width
-    width = slopes * math.sqrt(2.0 / math.pi)
-    straight, curved = sigma * width, 0.5 * sigma**2 * slopes
-    if isinstance(penalty, L1Penalty):
-        return penalty.strength * straight, width
-    if isinstance(penalty, SquaredL2Penalty):
-        return penalty.strength * curved, None
-    if isinstance(penalty, ElasticNetPenalty):
-        return penalty.strength * (penalty.l1_ratio * straight + (1.0 - penalty.l1_ratio) * curved), None
-    return math.inf, None
+    if not isinstance(penalty, HasElasticForm):
+        return math.inf, None
+    flat, round_ = (float(one.sum()) for one in penalty.elastic_weights(slopes))
+    length = math.sqrt(2.0 / math.pi)  # of a coordinate of g, in expectation
+    return sigma * length * flat + 0.5 * sigma**2 * round_, slopes * length if flat else None
 
 
 def _size(problem: Problem) -> float:

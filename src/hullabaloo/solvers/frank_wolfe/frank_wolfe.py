@@ -59,7 +59,7 @@ class FrankWolfeSolver(Solver):
 
     Attributes:
         clip: bound of |φ'| (‖∇φ‖₂); None for 1, or the largest |φ'| where that is less; for the squared loss without an intercept ½
-            where the budget is small. A clipped φ is convex again, and the risk is about that `ClippedLoss`.
+            where the budget is small. A clipped φ is convex again, and the risk is about that loss.
         steps: T; None for the rule above.
         form: "auto", or one form asked for by name.
         max_passes: steps at most, each a pass over the table; None for no limit. The public rule takes no more; `steps` or a paper's T

@@ -97,7 +97,7 @@ class MirrorDescentSolver(Solver):
     Attributes:
         clip: bound of a record's derivative φ'. By default the largest |φ'| at the prediction zero: the gradient at θ = 0 is
             then exact. A record whose |φ'| is larger counts as in a loss that is linear from there on, so the bound of
-            the risk is about that `ClippedLoss`; pass the largest |φ'| over the set to have none clipped.
+            the risk is about that loss; pass the largest |φ'| over the set to have none clipped.
         max_passes: gradients at most, each a pass over the table; None for no limit. The public rule takes no more; a paper's T
             above it is refused before the charge.
         rule: "lipschitz", "smooth" or "strongly convex" (Theorem A.1 with `η_t = 1/(λt)`: a squared l2 penalty beside the set); "auto" for
