@@ -15,6 +15,7 @@ from hullabaloo.solvers.gradient.histogram import (
     far_edges,
     gradient_bins,
     gradient_quantile,
+    gradient_shares,
     mean_beyond,
     mean_length,
     quantile,
@@ -167,7 +168,7 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = self.smooth and self.problem.earlier < 2
+            smooth = self.smooth and self.problem.earlier < 3
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -275,7 +276,7 @@ class Descent:
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
-        if beside or (self.smooth and not self.problem.earlier):
+        if beside or (self.smooth and self.problem.earlier < 2):
             step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
@@ -318,9 +319,13 @@ class Descent:
         """Bound of |φ'| in steps of the intercept alone, whose mean has so many times its noise s: the c that minimises `(E(|φ'| − c)₊)² + (sc)²`.
 
         Each share of gradients counts less its noise's standard deviation: what is left of pure noise are 0.08 of it, and tails that noise half hides are not taken for none.
+        Of smooth residuals in whitened coordinates, where noise that hides most of the histogram allows no such steps, shares are weighed with an exponential law before (in plain ones,
+        at more noise, the level of a target of two values was a fifth further off with it).
         """
         if not schedule.is_residual(self.loss):
             return 1.0 if self.classes else self.path.slope
+        if self.smooth and not (self.path.ridge or self.problem.earlier):
+            shares, share_noise = gradient_shares(shares, grid, share_noise, 0.25 * self.natural)
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)
         bias = mean_beyond(above, grid / self.view.length, trials, power=1)

@@ -77,7 +77,7 @@ class WithInference(Solver):
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (self.earlier > 2 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (self.earlier > 3 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -121,7 +121,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
         left = shares.SPREAD - sum(spreads)
-        alone = problem.intercept and self.earlier < 3
+        alone = problem.intercept and self.earlier < 4
         own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
@@ -172,7 +172,7 @@ class _Scores:
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.known, self.beyond = known, math.inf if earlier or isinstance(problem.loss, Poisson) else 0.0
+        self.known, self.beyond = known, math.inf if earlier > 1 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
