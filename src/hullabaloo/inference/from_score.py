@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
@@ -280,6 +280,7 @@ class FromScore:
 
     def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
         """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; and what share of the information shortening takes (`spared`)."""
+        self.model = model
         one_signed = isinstance(model.loss, Squared) and 3.0 * (1.0 - abs(ends[0] @ found.point)) ** 2 < found.residual
         squares = 0.0 if one_signed else found.residual * float(np.trace(found.curvature))
         self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
@@ -374,6 +375,24 @@ class FromScore:
         """Of the estimate, (p, p): privacy, sampling and what is left undone."""
         return np.asarray(self.map @ self.law.covariance @ self.map.T, dtype=np.float64)
 
+    def _reach(self, functions: Array, found: Intervals, at: Array) -> None:
+        """The far end of the coefficient of a level that is told to have moved from where it was released, `at`: where a move ends, not a step; NaN where no move makes such a step.
+
+        Where the predictions z of records alike have to move by d a step is `x = (φ'(z + d) − φ'(z))/φ''(z)`: −0.8 where a rate of counts falls to a fifth, d = −1.6, and never below −1. So x stands for
+        `d = log(1 + (1 − p)x) − log(1 − px)`, p the chance of a class at z and 0 of counts. Told it is where the step is `SEEN` errors long: a far end of what may be none is nearer than noise tells apart.
+        """
+        records = {(one.column,): one.record for one in levels(self.model.encoding, self.found) if not one.baseline}
+        for row, moved in enumerate(found.estimate - at):
+            record = records.get(tuple(np.flatnonzero(functions[row])))
+            if record is None or abs(moved) <= SEEN * math.hypot(found.sampling_error[row], found.privacy_error[row]):
+                continue
+            end, per = (found.low, found.high)[int(moved > 0.0)], float(functions[row].sum())
+            p = float(expit(record @ self.found.point)) if isinstance(self.model.loss, Logistic) else 0.0
+            x = (float(end[row]) - float(at[row])) / per
+            left, right = 1.0 + (1.0 - p) * x, 1.0 - p * x
+            far = max(abs(x), abs(math.log(left / right))) if min(left, right) > 0.0 else math.nan
+            end[row] = at[row] + math.copysign(per * far, moved)
+
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
         """Of `functions @ θ`, functions (m, p): of the fit beside all columns and that with some held (`_holding`) the shorter."""
         beyond = self.hidden_at_ends(functions) - self.spared(functions) + forms(functions, self.beside_held)
@@ -389,6 +408,8 @@ class FromScore:
         nothing = np.where(beside | shifted | (self.decided_by(functions) >= 0), np.nan, at)
         error = np.sqrt(np.maximum(told.sampling_error**2 + beyond, 0.0))
         found = Intervals(told.estimate + at, error, told.privacy_error, told.low + nothing, told.high + nothing)
+        if isinstance(self.model.loss, Logistic | Poisson):
+            self._reach(functions, found, at)
         if self.second is None:
             return found
         held = self.second.intervals(functions, quantile, own)
