@@ -11,9 +11,10 @@ from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.cut_level import uncut
 from hullabaloo.solvers.gradient.histogram import (
+    BINS,
+    LOW,
     edges,
     far_edges,
-    gradient_bins,
     gradient_quantile,
     gradient_shares,
     mean_beyond,
@@ -292,7 +293,7 @@ class Descent:
         """The private quantile of gradients' lengths at a point, their shares and the edges between these."""
         path = self.path
         residual, least = schedule.is_residual(self.loss), path.least * self.natural
-        grid = (far_edges if residual else edges)(path.longest * self.natural, gradient_bins(residual) - 1)
+        grid = (far_edges if residual else edges)(path.longest * self.natural, BINS + LOW * residual - 1)
         read = gradient_quantile if residual else quantile
         shares = self.shares(point, grid)
         found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)

@@ -24,11 +24,6 @@ def edges(largest: float, count: int) -> Array:
     return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
 
 
-def gradient_bins(residual: bool) -> int:
-    """Of the histograms of gradients' lengths."""
-    return BINS + LOW * residual
-
-
 def far_edges(largest: float, count: int) -> Array:
     """`count` edges up to `largest`: each √2 times the one before, but the lowest, each √8 times."""
     usual = edges(largest, count - LOW)
