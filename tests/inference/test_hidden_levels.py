@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.inference.debiased import Intervals
+from hullabaloo.inference.debiased import Intervals, reach
 from hullabaloo.inference.from_score import FromScore, levels
 
 Array = npt.NDArray[np.float64]
@@ -71,8 +71,9 @@ def test_the_far_end_of_a_level_is_the_move_whose_gradient_the_step_is(classes: 
     domain = hb.Domain(features, indicators=False, **target)
     fitted = kind(domain=domain, test_key=bytes(32), **about).fit(frame)._fitted()
     found, loss = fitted.release.scores[0], fitted.loss
-    estimate, own = FromScore(fitted, found), fitted.encoding.user_matrix(0)
+    own = fitted.encoding.user_matrix(0)
     records = {one.column: one.record for one in levels(fitted.encoding, found) if not one.baseline}
+    chances = {one: classes / (1.0 + math.exp(-float(x @ found.point))) for one, x in records.items()}
     assert len(records) == 3
 
     def reached(x: float, error: float) -> Intervals:
@@ -80,7 +81,7 @@ def test_the_far_end_of_a_level_is_the_move_whose_gradient_the_step_is(classes: 
         half, none = np.full(len(own), 0.75 * x), np.zeros(len(own))
         ends = np.full(len(own), min(0.5 * x, x)), np.full(len(own), max(0.5 * x, x))
         told = Intervals(half, none + error, none, *ends)
-        estimate._reach(own, told, none)
+        reach(told, own, none, chances)
         return told
 
     told, unsure, nowhere = reached(step, 0.1), reached(step, 1.0), reached(-400.0, 0.1)
@@ -95,9 +96,9 @@ def test_the_far_end_of_a_level_is_the_move_whose_gradient_the_step_is(classes: 
         z = float(records[int(columns[0])] @ found.point)
         there, here = loss.derivative(np.array([z + far, z]), np.ones(2))  # type: ignore[union-attr]
         bend = float(loss.second_derivative(np.array([z]), np.ones(1))[0])  # type: ignore[union-attr]
-        reach = (there - here) / bend
-        assert far == step or reach == pytest.approx(step)
-        assert min(abs(far), abs(reach) * (1.0 + 1e-6)) >= abs(step)
+        gone = (there - here) / bend
+        assert far == step or gone == pytest.approx(step)
+        assert min(abs(far), abs(gone) * (1.0 + 1e-6)) >= abs(step)
         rate = 1.0 + here  # of the class, or the count, that is 1; none is below 0
         assert np.isnan([nowhere.low[row], nowhere.high[row]]).all() == (rate - 400.0 * bend <= 0.0)
     assert classes or (told.low < -0.7).any() == (step < 0.0)

@@ -20,7 +20,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
   `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b: `undone`.) Of classes `|φ‴| = φ''|1 − 2p|`, so that b is as much shorter where no
   set or penalty has held the coefficients (its square at ε = 1: 0.3 of it on electricity and noaa, where 0.05 to 0.07 came in the median, 0.8 on a class of 4 %);
-  What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs beyond noise; and the far end of a level that has moved is that of a whole move (`_reach`);
+  What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs beyond noise; and the far end of a level that has moved is that of a whole move (`reach`);
 - what shortening took of the curvature, a share k of it as its records' lengths say: a step δ by what is left is `1/(1 − k)` times too long where all directions lost alike, so that `kG̃δ` of the score is
   taken as wrong, δ as far as it is longer than noise makes it;
 - what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
@@ -42,7 +42,7 @@ from scipy.special import expit, gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -372,25 +372,6 @@ class FromScore:
         """Of the estimate, (p, p): privacy, sampling and what is left undone."""
         return np.asarray(self.map @ self.law.covariance @ self.map.T, dtype=np.float64)
 
-    def _reach(self, functions: Array, found: Intervals, at: Array) -> None:
-        """The far end of the coefficient of a level that is told to have moved from where it was released, `at`: where a move ends, not a step; and neither end, NaN, where no move makes such a step.
-
-        Where the predictions z of records alike have to move by d a step is `x = (φ'(z + d) − φ'(z))/φ''(z)`: −0.8 where a rate of counts falls to a fifth, d = −1.6, and never below −1. So x stands for
-        `d = log(1 + (1 − p)x) − log(1 − px)`, p the chance of a class at z and 0 of counts. Told it is where the step is `SEEN` errors long: a far end of what may be none is nearer than noise tells apart.
-        """
-        records = {(one.column,): one.record for one in levels(self.model.encoding, self.found) if not one.baseline}
-        for row, moved in enumerate(found.estimate - at):
-            record = records.get(tuple(np.flatnonzero(functions[row])))  # type: ignore[arg-type]
-            if record is None or abs(moved) <= SEEN * math.hypot(found.sampling_error[row], found.privacy_error[row]):
-                continue
-            end, per = (found.low, found.high)[int(moved > 0.0)], float(functions[row].sum())
-            p = float(expit(record @ self.found.point)) if isinstance(self.model.loss, Logistic) else 0.0
-            x = (float(end[row]) - float(at[row])) / per
-            left, right = 1.0 + (1.0 - p) * x, 1.0 - p * x
-            far = max(abs(x), abs(math.log(left / right))) if min(left, right) > 0.0 else math.nan
-            end[row] = at[row] + math.copysign(per * far, moved)
-            found.low[row], found.high[row] = np.array([found.low[row], found.high[row]]) + 0.0 * far  # both or none
-
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
         """Of `functions @ θ`, functions (m, p): of the fit beside all columns and that with some held (`_holding`) the shorter."""
         beyond = self.hidden_at_ends(functions) - self.spared(functions) + forms(functions, self.beside_held)
@@ -407,7 +388,9 @@ class FromScore:
         error = np.sqrt(np.maximum(told.sampling_error**2 + beyond, 0.0))
         found = Intervals(told.estimate + at, error, told.privacy_error, told.low + nothing, told.high + nothing)
         if isinstance(self.model.loss, Logistic | Poisson):
-            self._reach(functions, found, at)
+            usual = {one.column: one.record for one in levels(self.model.encoding, self.found) if not one.baseline}
+            classes = isinstance(self.model.loss, Logistic)
+            reach(found, functions, at, {one: expit(x @ self.found.point) * classes for one, x in usual.items()})
         if self.second is None:
             return found
         held = self.second.intervals(functions, quantile, own)
