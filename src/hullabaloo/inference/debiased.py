@@ -33,12 +33,14 @@ Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a
 in `benchmarks/inference.py`.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hullabaloo.inference.fitted import Array
 from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.solvers.score.step import SEEN
 
 LEFT, TOLD = 2.0, 0.5
 """What a regularised inverse leaves undone: its variance over the likely one, and the largest share of the variance with which an interval is told.
@@ -103,6 +105,26 @@ class Intervals:
     privacy_error: Array
     low: Array
     high: Array
+
+
+def reach(found: Intervals, functions: Array, at: Array, chances: dict[int, float]) -> None:
+    """The far end of the coefficient of a level that is told to have moved from where it was released, `at`: where a move ends, not a step; and neither end, NaN, where no move makes such a step.
+
+    Where the predictions z of records alike have to move by d a step is `x = (φ'(z + d) − φ'(z))/φ''(z)`: −0.8 where a rate of counts falls to a fifth, d = −1.6, and never below −1. So x stands for
+    `d = log(1 + (1 − p)x) − log(1 − px)`, p the chance of a class at z and 0 of counts: `chances`, by the level's column. Told it is where the step is `SEEN` errors long: a far end of what may be none is
+    nearer than noise tells apart.
+    """
+    for row, moved in enumerate(found.estimate - at):
+        column = int(np.argmax(np.abs(functions[row])))
+        errors = math.hypot(found.sampling_error[row], found.privacy_error[row])
+        if column not in chances or np.count_nonzero(functions[row]) > 1 or abs(moved) <= SEEN * errors:
+            continue
+        end, per, p = (found.low, found.high)[int(moved > 0.0)], float(functions[row, column]), chances[column]
+        x = (float(end[row]) - float(at[row])) / per
+        left, right = 1.0 + (1.0 - p) * x, 1.0 - p * x
+        far = max(abs(x), abs(math.log(left / right))) if min(left, right) > 0.0 else math.nan
+        end[row] = at[row] + math.copysign(per * far, moved)
+        found.low[row], found.high[row] = np.array([found.low[row], found.high[row]]) + 0.0 * far
 
 
 class Debiased:

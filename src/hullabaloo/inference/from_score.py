@@ -20,7 +20,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
   `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b: `undone`.) Of classes `|φ‴| = φ''|1 − 2p|`, so that b is as much shorter where no
   set or penalty has held the coefficients (its square at ε = 1: 0.3 of it on electricity and noaa, where 0.05 to 0.07 came in the median, 0.8 on a class of 4 %);
-  What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs beyond noise;
+  What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs beyond noise; and the far end of a level that has moved is that of a whole move (`reach`);
 - what shortening took of the curvature, a share k of it as its records' lengths say: a step δ by what is left is `1/(1 − k)` times too long where all directions lost alike, so that `kG̃δ` of the score is
   taken as wrong, δ as far as it is longer than noise makes it;
 - what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
@@ -38,11 +38,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -194,8 +194,7 @@ def at_ends(found: NoisyScore, marked: list[Marked], intercept: bool) -> tuple[n
     """Records (m, p): a usual one, and such that differ from it in one column, which is at an end of its bounds, or in a level, `marked` (`levels`); and which column."""
     middle = np.append(found.centre, 1.0) if intercept else np.zeros(len(found.point))
     ends = np.tile(middle, (2, len(middle), 1))
-    for sign, side in zip((-1.0, 1.0), ends, strict=True):
-        np.fill_diagonal(side, sign)
+    ends[:, range(len(middle)), range(len(middle))] = np.array([[-1.0], [1.0]])
     of = [one.column for one in marked]
     alone = [place for place in range(len(middle) - intercept) if place not in of]
     columns = [len(middle) - 1, *of, *alone, *alone]
@@ -221,7 +220,7 @@ class FromScore:
     second: "FromScore | None" = None
 
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
-        self.found, p, self.intercept = found, found.point.size, model.encoding.facts.intercept
+        self.found, self.model, p, self.intercept = found, model, found.point.size, model.encoding.facts.intercept
         marked, q, facts = levels(model.encoding, found), found.score.size, model.encoding.facts
         settings = model.release.plan.get("settings") or {}
         unit, spread_noises = float(settings.get("score_noise") or 0.0), settings.get("noises", ())[2:]
@@ -248,7 +247,6 @@ class FromScore:
         still.extend(way for one, way in lengthy if self.faint[one.column] and not one.baseline)
         held = np.column_stack([moving, found.matrix[numbers].T, *still])
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
-        released = score_step(found, INFERENCE, DOUBT, self.basis)
         likely = as_likely(found)
         step = score_step(likely, INFERENCE, DOUBT, self.basis)
         alike = facts.records_per_unit if found.errors == "bound" else 1  # records of a unit may be
@@ -264,7 +262,7 @@ class FromScore:
         if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
             sampling += one_signed(found, spread_noises[0])
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
-        (beyond, _), (far, unseen) = step.far(found), released.far(found)
+        (beyond, _), (far, unseen) = step.far(found), score_step(found, INFERENCE, DOUBT, self.basis).far(found)
         kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
         sampling += allowed + undone(found, model.loss, step.step, beyond, self.intercept, kept)
         self.away = math.inf if classes and unlike(found) else max(far, unseen)
@@ -389,6 +387,10 @@ class FromScore:
         nothing = np.where(beside | shifted | (self.decided_by(functions) >= 0), np.nan, at)
         error = np.sqrt(np.maximum(told.sampling_error**2 + beyond, 0.0))
         found = Intervals(told.estimate + at, error, told.privacy_error, told.low + nothing, told.high + nothing)
+        if isinstance(self.model.loss, Logistic | Poisson):
+            usual = {one.column: one.record for one in levels(self.model.encoding, self.found) if not one.baseline}
+            classes = isinstance(self.model.loss, Logistic)
+            reach(found, functions, at, {one: expit(x @ self.found.point) * classes for one, x in usual.items()})
         if self.second is None:
             return found
         held = self.second.intervals(functions, quantile, own)

@@ -7,19 +7,10 @@ import numpy as np
 
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
-from hullabaloo.solvers.gradient import schedule
+from hullabaloo.solvers.gradient import histogram, schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.cut_level import uncut
-from hullabaloo.solvers.gradient.histogram import (
-    edges,
-    far_edges,
-    gradient_bins,
-    gradient_quantile,
-    mean_beyond,
-    mean_length,
-    quantile,
-    tail,
-)
+from hullabaloo.solvers.gradient.histogram import edges, far_edges, mean_beyond, quantile, tail
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
 from hullabaloo.solvers.gradient.released_curvature import FLOOR, LONGER, raised
@@ -160,7 +151,7 @@ class Descent:
         share = boldness(gradient[: view.slopes], variance, path.doubt, path.careful, path.eager)
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
-        farther = self.farther(level, mean_length(shares, grid))
+        farther = self.farther(level, histogram.mean_length(shares, grid))
         travel = farther * share * path.travel(view.typical, cut)
         _, mean, gradient = self.walk(last, path.second, cut, travel, path.burn)
         levelled = self.problem.intercept and not self.problem.offset_bound  # of the user's offsets no level is known
@@ -291,8 +282,10 @@ class Descent:
         """The private quantile of gradients' lengths at a point, their shares and the edges between these."""
         path = self.path
         residual, least = schedule.is_residual(self.loss), path.least * self.natural
-        grid = (far_edges if residual else edges)(path.longest * self.natural, gradient_bins(residual) - 1)
-        read = gradient_quantile if residual else quantile
+        grid = (far_edges if residual else edges)(
+            path.longest * self.natural, histogram.BINS + histogram.LOW * residual - 1
+        )
+        read = histogram.gradient_quantile if residual else quantile
         shares = self.shares(point, grid)
         found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)
         found = self.beyond_tail(shares, grid, found) if residual else found
@@ -318,9 +311,12 @@ class Descent:
         """Bound of |φ'| in steps of the intercept alone, whose mean has so many times its noise s: the c that minimises `(E(|φ'| − c)₊)² + (sc)²`.
 
         Each share of gradients counts less its noise's standard deviation: what is left of pure noise are 0.08 of it, and tails that noise half hides are not taken for none.
+        Of smooth residuals in whitened coordinates they are weighed with an exponential law before (in plain ones, at more noise, the level of a target of two values was a fifth further off with it).
         """
         if not schedule.is_residual(self.loss):
             return 1.0 if self.classes else self.path.slope
+        if self.smooth and not (self.path.ridge or self.problem.earlier):
+            shares, share_noise = histogram.gradient_shares(shares, grid, share_noise, 0.25 * self.natural)
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)
         bias = mean_beyond(above, grid / self.view.length, trials, power=1)

@@ -24,11 +24,6 @@ def edges(largest: float, count: int) -> Array:
     return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
 
 
-def gradient_bins(residual: bool) -> int:
-    """Of the histograms of gradients' lengths."""
-    return BINS + LOW * residual
-
-
 def far_edges(largest: float, count: int) -> Array:
     """`count` edges up to `largest`: each √2 times the one before, but the lowest, each √8 times."""
     usual = edges(largest, count - LOW)
@@ -36,17 +31,21 @@ def far_edges(largest: float, count: int) -> Array:
 
 
 def gradient_quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:
-    """`quantile` for lengths of gradients, of which less is known beforehand and whose law is close to an exponential one.
+    """`quantile` for lengths of gradients, of which less is known beforehand and whose law is close to an exponential one, which takes the place of the bell."""
+    return _read(gradient_shares(shares, edges, noise, likely / math.log(1.0 / above))[0], edges, above)
+
+
+def gradient_shares(shares: Array, edges: Array, noise: float, likely: float) -> tuple[Array, float]:
+    """Shares of gradients weighed with those of the exponential law that fits best, of a `likely` mean; and the noise of each then.
 
     The scale of that law is fitted first, to all bins at once, which noise hides less than any one share: least squares plus a
-    normal prior on the logarithm of the scale. The law then takes the place of the bell.
+    normal prior on the logarithm of the scale.
     """
     powers = np.linspace(-9.0, 3.0, 97)
-    scales = likely / math.log(1.0 / above) * 2.0**powers
-    tails = np.exp(np.maximum(-edges / scales[:, None], -700.0))
+    tails = np.exp(np.maximum(-edges / (likely * 2.0**powers)[:, None], -700.0))
     laws = -np.diff(tails, axis=1, prepend=1.0, append=0.0)
     doubt = ((laws - shares) ** 2).sum(axis=1) / (noise**2 + SHARP**2) + (powers / LOST) ** 2
-    return _read(shares, laws[int(np.argmin(doubt))], edges, noise, NEAR, above)
+    return _mixed(shares, laws[int(np.argmin(doubt))], noise, NEAR)
 
 
 UNEVEN = 1.5
@@ -88,16 +87,20 @@ def quantile(shares: Array, edges: Array, noise: float, *, above: float, likely:
     inner = np.log2(edges)
     mids = np.concatenate([[inner[0] - 0.25], 0.5 * (inner[1:] + inner[:-1]), [inner[-1] + 0.25]])
     prior = np.exp(-0.5 * ((mids - math.log2(likely)) / WIDTH) ** 2)
-    return _read(shares, prior / prior.sum(), edges, noise, FAR, above)
+    return _read(_mixed(shares, prior / prior.sum(), noise, FAR)[0], edges, above)
 
 
-def _read(shares: Array, prior: Array, edges: Array, noise: float, far: float, above: float) -> float:
-    """The quantile of histogram and prior, weighed by their squared errors."""
-    inner = np.log2(edges)
+def _mixed(shares: Array, prior: Array, noise: float, far: float) -> tuple[Array, float]:
+    """Histogram and prior weighed by their squared errors, and the noise of each share then."""
     error = shares.size * noise**2
     weight = error / (error + far**2)
-    mixed = (1.0 - weight) * shares + weight * prior
-    tail = np.cumsum(mixed[::-1])[::-1][1:]  # share above each edge
+    return (1.0 - weight) * shares + weight * prior, (1.0 - weight) * noise
+
+
+def _read(shares: Array, edges: Array, above: float) -> float:
+    """The quantile of a histogram."""
+    inner = np.log2(edges)
+    tail = np.cumsum(shares[::-1])[::-1][1:]  # share above each edge
     tail = np.maximum.accumulate(tail[::-1])[::-1]
     if tail[-1] >= above:
         return float(edges[-1])

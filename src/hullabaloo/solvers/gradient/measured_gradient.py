@@ -18,7 +18,7 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
-from hullabaloo.solvers.gradient.histogram import BINS, gradient_bins
+from hullabaloo.solvers.gradient.histogram import BINS, LOW
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.public_start import ASKED
 from hullabaloo.solvers.gradient.schedule import (
@@ -63,7 +63,7 @@ class MeasuredGradientSolver(Solver, ABC):
         count = histograms(problem)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
-        bins = gradient_bins(is_residual(loss))
+        bins = BINS + LOW * is_residual(loss)
         count -= 1 + bool(to.bend)
         queries += [prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count)] if count else []
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
@@ -85,8 +85,7 @@ class MeasuredGradientSolver(Solver, ABC):
             counts = [1] * path.late if to.bend else [1, path.late]
             walk = [steps(to.late * math.sqrt(share), count) for share, count in zip(shares[2:], counts, strict=True)]
             queries += [*before, *walk, *after]
-        reason = self._reason(path, problem)
-        return Plan(self.name, tuple(queries), asdict(path), reason)
+        return Plan(self.name, tuple(queries), asdict(path), self._reason(path, problem))
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Measure, walk, measure, walk."""

@@ -218,7 +218,7 @@ def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
 
 def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
     """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once."""
-    moved_by = change(found, step, loss)
+    moved_by, shift = change(found, step, loss), 0.0
     if isinstance(loss, Poisson):
         shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
     elif isinstance(loss, Logistic) and level_told(found):
@@ -226,8 +226,6 @@ def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
         there = NormalPredictions.of(found, found.point + found.matrix @ step)
         wanted, p = before.chance + before.linear(there)[0], before.chance
         shift = there.shift(min(max(wanted, 0.5 * p), 0.5 + 0.5 * p))
-    else:
-        return step
     return np.append(step[:-1], step[-1] + shift / float(found.matrix[-1, -1]))
 
 

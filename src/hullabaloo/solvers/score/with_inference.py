@@ -172,11 +172,8 @@ class _Scores:
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.earlier, self.known, self.beyond = (
-            earlier,
-            known,
-            math.inf if earlier > 1 or isinstance(problem.loss, Poisson) else 0.0,
-        )
+        self.known, self.earlier = known, earlier
+        self.beyond = math.inf if earlier > 1 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
