@@ -30,7 +30,6 @@ N, P, KEY = 12, 2, TestKey(bytes(range(32)))
 READ = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (2.0,))
 SHAPE: dict[str, Any] = {"loss": Squared(), "clip": 1.0, "feasible": None, "penalty": NoPenalty()}
 MADE: dict[str, dict[str, Any]] = {
-    "count": {"mu": 1.0},
     "gradient": {"mu": 1.0, "loss": Squared(), "clip": 1.0},
     "second_moments_laplace": {"epsilon": 1.0},
     "means": {"mu": 1.0},

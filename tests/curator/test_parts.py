@@ -23,7 +23,6 @@ ABOUT = facts(P)
 WHERE: dict[str, Any] = {"centre": np.full(P, 0.1), "intercept_weight": 1.0}
 READING, TALLIES = ASKED["two"]
 ASKS: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
-    "count": ({}, lambda q: q.question()),
     "gradient": ({"loss": Logistic(), "clip": 0.5}, lambda q: q.question(np.full(P, 0.3))),
     "means": ({}, lambda q: q.question()),
     "moments": ({"target_scale": 1.0}, lambda q: q.question()),
