@@ -1,5 +1,7 @@
 """A few records in a thousand far off, of large residuals or of the class that is unlikely there: intervals allow for what shortening takes of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,3 +73,37 @@ def test_errors_are_not_shorter_than_without_privacy_where_noise_is_low(classes:
             robust = np.sqrt(np.diag(inverse @ (A * ((y[rows] - p) ** 2)[:, None]).T @ A @ inverse))
             error = told.intervals(np.eye(4), 1.96).sampling_error
             assert np.all(error[:2] > 0.85 * robust[:2]), (share, seed, error / robust)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 30.0])
+def test_no_more_records_are_taken_to_hide_than_noise_can_hide(epsilon: float) -> None:
+    """Of the lengths of records as they are seen: each bin may hold as many as it does, less four deviations of noise (a chance of one in a thousand for 25 bins), and empty ones so many deviations at most. What hides at ends of wide bounds falls with it."""
+    X, y, _ = population(0.003, classes=False)
+    told, rows = fitted(X, y, classes=False, epsilon=epsilon, seed=0)
+    found, few = told.found, 20_000 * 0.003
+    lengths = np.linalg.norm(np.column_stack([X[rows] / 4.0, np.ones(N)]) @ found.matrix / found.scale, axis=1)
+    held = np.histogram(lengths, np.append(found.crowd[0], np.inf))[0]
+    noise = float(found.crowd[1][held == 0].min())  # of a share that is seen as none or less
+    assert np.all(found.crowd[1] > held - 4.0 * noise)
+    assert np.all(found.crowd[1][held == 0] < 4.2 * noise)
+    assert (noise < 3.0) == (epsilon > 1.0)
+    assert np.all(found.as_many(np.ones((1, len(found.score)))) > few)
+
+
+def test_what_hides_at_ends_of_wide_bounds_falls_with_the_records_that_noise_can_hide() -> None:
+    """A column of deviation 1 within (-60, 60): six records at its end could decide what is told of it, and the histogram of lengths shows that there are fewer."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(N, 2)).clip(-4, 4), columns=["a", "wide"])
+    frame["y"] = (0.1 * frame["a"] + 0.1 * frame["wide"] + 0.1 * rng.normal(size=N)).clip(-1, 1)
+    domain = hb.Domain({"a": (-4, 4), "wide": (-60, 60)}, target={"y": (-1, 1)}, indicators=False)
+    asked = {"solver": "preconditioned_gradient", "budget": hb.Budget(30.0, 1e-9), "domain": domain}
+    made = hb.LinearRegression(**asked, test_key=KEY).fit(frame)._fitted()
+    found, functions = made.release.scores[0], np.eye(3)[:2]
+    told, unknown, none = (
+        FromScore(made, one).hidden_at_ends(functions)
+        for one in (found, replace(found, crowd=np.zeros((2, 0))), replace(found, crowd=found.crowd * [[1.0], [0.0]]))
+    )
+    assert unknown[1] > 0.0
+    assert told[1] < 0.5 * unknown[1]
+    assert np.all(told <= unknown)
+    assert not none.any()

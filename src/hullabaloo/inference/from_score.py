@@ -277,7 +277,7 @@ class FromScore:
         self.second = self._holding()
 
     def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
-        """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; and what share of the information shortening takes (`spared`)."""
+        """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; what share of the information shortening takes (`spared`); and how many records of their length there may be (`crowd`)."""
         one_signed = isinstance(model.loss, Squared) and 3.0 * (1.0 - abs(ends[0] @ found.point)) ** 2 < found.residual
         squares = 0.0 if one_signed else found.residual * float(np.trace(found.curvature))
         self.cut = found.score_noise / (unit or math.inf) * found.excess / max(squares, 1e-100)
@@ -287,6 +287,7 @@ class FromScore:
         heaviest = facts.max_weight * copies / found.counted
         self.longest: Array = np.sqrt(heaviest * bent)[:, None] * (ends @ found.matrix)
         self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
+        self.most: Array = found.as_many(ends @ found.matrix)
 
     def _holding(self) -> "FromScore | None":
         """The same with those columns held where they were released that decide what is told of others (`decided_by`), where the curvature shows what they say themselves; None where there are none.
@@ -322,12 +323,13 @@ class FromScore:
     def hidden_at_ends(self, functions: Array) -> Array:
         """Variance of `functions @ θ`, (m,), by records at an end of a column's bounds that noise hides, where fewer than `FEW` carry as much information as all.
 
-        So many, k, are taken as there. Least squares of both moves halfway to theirs, by `½ k uᵀv φ'/n`, φ' what the estimate leaves of them: as likely anything up to what it says of
+        So many, k, are taken as there, or as many as there may be of their length by the released histogram (`NoisyScore.crowd`), if that is fewer. Least squares of both moves halfway to theirs, by `½ k uᵀv φ'/n`, φ' what the estimate leaves of them: as likely anything up to what it says of
         how they differ from usual ones, as if the column said nothing there, or twice as much, and to a usual φ' besides, each to either side: a uniform law, of a third of the square.
         """
         seen, shares = self._at_ends(functions)
-        moves = np.divide(seen[:, None] ** 2, shares, out=0.0 * shares, where=FEW * shares > np.abs(seen)[:, None])
-        return np.asarray(np.max(moves * self.aside, axis=1, initial=0.0) / 12.0)
+        size = np.abs(seen)[:, None]
+        few = np.minimum(np.divide(size, shares, out=0.0 * shares, where=FEW * shares > size), self.most)
+        return np.asarray(np.max(few**2 * shares * self.aside, axis=1, initial=0.0) / 12.0)
 
     def spared(self, functions: Array) -> Array:
         """What of the variance for shortening, `lean`, `functions @ θ` do not need, (m,): shortening takes a share κ of their information, and what it takes says anything from none to twice of them.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Self
 
@@ -114,6 +114,7 @@ class NoisyScore(_Kept):
         level: root mean square error of the score's last place, noise and what shortening may take of it, where a further gradient along the constant
             alone has a part in it; else 0.
         apart: how far the score may be off, along one direction, by records in a second hump of the lengths of gradients; 0 where none is seen.
+        crowd: lower ends of the bins of the records' lengths before `scale`, rising from 0, and how many records may be in each, noise reckoned in, (2, m); m = 0 where it is not known.
     """
 
     point: Array
@@ -133,6 +134,7 @@ class NoisyScore(_Kept):
     weight: float = 1.0
     level: float = 0.0
     apart: float = 0.0
+    crowd: Array = field(default_factory=lambda: np.zeros((2, 0)))
 
     def check(self, records: float, stream: bool = False) -> None:
         """That a file was not changed after it was written; of a `stream` that of so many records at most.
@@ -147,6 +149,7 @@ class NoisyScore(_Kept):
         if self.errors not in ("bound", "robust", "unit", "homoskedastic"):
             raise ValueError("errors")
         square = self.matrix.ndim == 2 and self.matrix.shape[0] == self.matrix.shape[1]
+        square &= self.crowd.ndim == 2 and len(self.crowd) == 2 and bool(np.all(self.crowd >= 0.0))
         if not plausible or not square or not min(self.score_noise, self.weight, *self.scale) > 1e-30:
             raise ValueError("noise")
         if not all(np.allclose(one, one.T, rtol=1e-9, atol=0.0) for one in (self.curvature, self.spread)):
@@ -154,6 +157,14 @@ class NoisyScore(_Kept):
         with np.errstate(all="ignore"):
             if not np.linalg.cond(self.matrix) < 1e14:
                 raise ValueError("matrix")
+
+    def as_many(self, seen: Array) -> Array:
+        """How many records there may be of about the length of each that is `seen` so, (m, q), in any one of three bins; ∞ where that is not known, (m,)."""
+        if not self.crowd.size:
+            return np.full(len(seen), math.inf)
+        bins = np.searchsorted(self.crowd[0], np.linalg.norm(seen / self.scale, axis=1))
+        near = np.clip(bins[:, None] - [2, 1, 0], 0, self.crowd.shape[1] - 1)
+        return np.asarray(self.crowd[1][near].max(axis=1), dtype=np.float64)
 
     @property
     def counted(self) -> float:

@@ -84,6 +84,11 @@ class Lengths:
         lost, seen = np.interp(clip, self.ends, self.apart()), np.interp([wide, clip], self.ends, self.apart(2))
         return math.sqrt(lost**2 + max(seen[0] - seen[1], 0.0) / records)
 
+    def crowd(self, records: float) -> Array:
+        """Lower ends of the bins, and how many of so many records may be in each: what is seen, at least none, and noise, root mean square, (2, m)."""
+        lower = np.append(0.0, self.ends[: self.bins.size - 1])
+        return np.stack([lower, records * np.hypot(np.maximum(self.bins, 0.0), self.noise)])
+
     def beyond(self, clip: float, power: int = 2) -> float:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""
         return float(np.interp(clip, self.ends, self.excess(power)))

@@ -213,14 +213,15 @@ class _Scores:
         records, point = curator.projected(self.W), np.asarray(np.linalg.solve(self.W, theta), np.float64)
         curvature, errors = gram * scale[:, None] * scale[None, :], settings["errors"]
         slope = min(self.loss.constants(1.0, 1.0).lipschitz, 1.0)
-        gradients, heavier = self.lengths(records, point, scale, 16.0 * slope * math.sqrt(size), 0.5, math.sqrt(0.5))
+        longest = 16.0 * slope * math.sqrt(size)
+        tails = self.lengths(records, point, scale, longest, 0.5, math.sqrt(0.5), 0.25)
         events, doubt = (0.0, 1.0), DOUBT_SCORE
         if problem.intercept and isinstance(self.loss, Logistic):
             top = 0.5 + 0.5 * skew(float(curvature[-1, -1] / V[-1, -1] ** 2))
             events = 1.0 - top, top
         elif problem.intercept and isinstance(self.loss, Squared):
-            events, doubt = self.events(theta, gradients, float(np.trace(curvature)))
-        gradients, heavier = (one.at_least(self.ordinary, *events) for one in (gradients, heavier))
+            events, doubt = self.events(theta, tails[0], float(np.trace(curvature)))
+        gradients, heavier, lighter = (one.at_least(self.ordinary, *events) for one in tails)
         c, lost = gradients.gradient_clip(noise, q, doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight, 0.0
@@ -233,7 +234,7 @@ class _Scores:
             level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
         wide = gradients.quantile(spread.TAIL_SPREAD)
         if others and not self.earlier:
-            wide = max(wide, gradients.moment_clip(others[0], q, math.sqrt(0.5 * size)))
+            wide = max(wide, lighter.moment_clip(others[0], q, math.sqrt(0.5 * size)))
         wide *= heaviest
 
         def ask(of: str, reach: float) -> Array:
@@ -261,6 +262,7 @@ class _Scores:
             weight=weight,
             level=level,
             apart=gradients.off(c, wide / heaviest, problem.records * counted) * heaviest * counted,
+            crowd=self.ordinary.crowd(problem.records * self.found.counted),
         )
 
     def events(self, theta: Array, lengths: Lengths, bent: float) -> tuple[tuple[float, float], float]:
