@@ -11,6 +11,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.inference.debiased import Intervals, reach
 from hullabaloo.inference.from_score import FromScore, levels
+from hullabaloo.inference.significance import z_against
 
 Array = npt.NDArray[np.float64]
 EFFECTS = {"day": 0.0, "dusk": 0.5, "late": -0.4, "night": -3.0}
@@ -80,7 +81,7 @@ def test_the_far_end_of_a_level_is_the_move_whose_gradient_the_step_is(classes: 
         """Intervals from half of a step to the whole, released at 0."""
         half, none = np.full(len(own), 0.75 * x), np.zeros(len(own))
         ends = np.full(len(own), min(0.5 * x, x)), np.full(len(own), max(0.5 * x, x))
-        told = Intervals(half, none + error, none, *ends)
+        told = Intervals(half, none + error, none, *ends, none.copy())
         reach(told, own, none, chances)
         return told
 
@@ -102,3 +103,17 @@ def test_the_far_end_of_a_level_is_the_move_whose_gradient_the_step_is(classes: 
         rate = 1.0 + here  # of the class, or the count, that is 1; none is below 0
         assert np.isnan([nowhere.low[row], nowhere.high[row]]).all() == (rate - 400.0 * bend <= 0.0)
     assert classes or (told.low < -0.7).any() == (step < 0.0)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_the_far_end_of_a_move_is_no_doubt_about_values_on_the_near_side(side: float) -> None:
+    """On the near side z is that of the step, which grows without bound: it stayed below 2.3 where the far end was far. On the far side it is 1.96 at the end that is told."""
+    error, stretch = np.full(60, 0.1), np.full(60, 5.0)
+    near = np.linspace(0.01, 3.0, 60)
+    ends = sorted((-side * 0.196, side * 5.196))
+    told = Intervals(0.0 * near, error, 0.0 * near, *(0.0 * near + end for end in ends), side * stretch)
+    assert z_against(told, 1.96, -side * near) == pytest.approx(side * near / 0.1)
+    assert z_against(told, 1.96, np.full(60, side * 5.196)) == pytest.approx(-side * 1.96)
+    beyond = np.abs(z_against(told, 1.96, side * near))
+    assert (np.diff(beyond) > 0.0).all()
+    assert (beyond < 1.96).all()

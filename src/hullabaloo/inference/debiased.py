@@ -98,13 +98,14 @@ class Equations:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """Of m linear functions `aᵀθ`: estimates, standard errors and ends, (m,) each; NaN where noise leaves no end."""
+    """Of m linear functions `aᵀθ`: estimates, standard errors and ends, (m,) each; NaN where noise leaves no end. `stretch` is how much of an end is that of a whole move (`reach`), which says nothing of values on the estimate's other side."""
 
     estimate: Array
     sampling_error: Array
     privacy_error: Array
     low: Array
     high: Array
+    stretch: Array | float = 0.0
 
 
 def reach(found: Intervals, functions: Array, at: Array, chances: dict[int, float]) -> None:
@@ -123,7 +124,8 @@ def reach(found: Intervals, functions: Array, at: Array, chances: dict[int, floa
         x = (float(end[row]) - float(at[row])) / per
         left, right = 1.0 + (1.0 - p) * x, 1.0 - p * x
         far = max(abs(x), abs(math.log(left / right))) if min(left, right) > 0.0 else math.nan
-        end[row] = at[row] + math.copysign(per * far, moved)
+        found.stretch[row] = at[row] + math.copysign(per * far, moved) - end[row]  # type: ignore[index]  # of scores an array
+        end[row] += found.stretch[row]  # type: ignore[index]
         found.low[row], found.high[row] = np.array([found.low[row], found.high[row]]) + 0.0 * far
 
 

@@ -380,7 +380,7 @@ class FromScore:
         told = self.law.intervals(functions @ self.map, quantile, own + beyond)
         at = functions @ self.project @ self.found.point
         if self.far:
-            return Intervals(*np.full((5, len(functions)), np.nan))
+            return Intervals(*np.full((6, len(functions)), np.nan))
         beside = (np.abs(functions[:, self.faint]).sum(axis=1) > 0.0) | self.goes_with_hidden(functions)
         # Of a prediction such a column is a part as it is released.
         beside &= (functions[:, -1] == 0.0) | (not self.intercept)
@@ -388,7 +388,8 @@ class FromScore:
         shifted = np.abs(functions @ self.nearly.T).sum(axis=1) > 1e-9 * np.linalg.norm(functions, axis=1)
         nothing = np.where(beside | shifted | (self.decided_by(functions) >= 0), np.nan, at)
         error = np.sqrt(np.maximum(told.sampling_error**2 + beyond, 0.0))
-        found = Intervals(told.estimate + at, error, told.privacy_error, told.low + nothing, told.high + nothing)
+        ends = told.low + nothing, told.high + nothing
+        found = Intervals(told.estimate + at, error, told.privacy_error, *ends, np.zeros(len(functions)))
         if isinstance(self.model.loss, Logistic | Poisson):
             usual = {one.column: one.record for one in levels(self.model.encoding, self.found) if not one.baseline}
             classes = isinstance(self.model.loss, Logistic)

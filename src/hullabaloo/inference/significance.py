@@ -26,7 +26,9 @@ def z_against(found: Intervals, quantile: float, values: Array) -> Array:
     """z of each function against its value, from its interval at ± `quantile`; NaN where that has no ends."""
     d, q2 = values - found.estimate, quantile**2
     v = found.sampling_error**2 + found.privacy_error**2
-    middle, half = (found.low + found.high) / 2.0 - found.estimate, (found.high - found.low) / 2.0
+    # What an end is stretched by is left out for values on the other side.
+    low, high = found.low - (d > 0) * np.minimum(found.stretch, 0), found.high - (d < 0) * np.maximum(found.stretch, 0)
+    middle, half = (low + high) / 2.0 - found.estimate, (high - low) / 2.0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rounding = 16.0 * np.finfo(float).eps * (np.abs(found.estimate) + half) / half  # what subtraction leaves of h
         middle = np.where(np.abs(middle) <= rounding * half, 0.0, middle)
