@@ -70,8 +70,7 @@ TOGETHER = 3.5
 
 FEW, LONE = 14.0, 2.0
 """Records that have to carry what is told, or it is told with what so few may hide (`hidden_at_ends`), or not at all where it is less than `LONE`: where k records alike do,
-its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95; of 2 it has no variance. (Of development's intervals of `benchmarks/inference.py` told between them 98 % hold; down
-to 1, on California at ε = 1, it is 78 % of 48.)"""
+its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95; of 2 it has no variance. (Of development's told between them 98 % hold; down to 1, on California at ε = 1, 78 % of 48.)"""
 
 
 class Marked(NamedTuple):
@@ -391,9 +390,9 @@ class FromScore:
         ends = told.low + nothing, told.high + nothing
         found = Intervals(told.estimate + at, error, told.privacy_error, *ends, np.zeros(len(functions)))
         if isinstance(self.model.loss, Logistic | Poisson):
-            usual = {one.column: one.record for one in levels(self.model.encoding, self.found) if not one.baseline}
+            usual = [one for one in levels(self.model.encoding, self.found) if not one.baseline]
             classes = isinstance(self.model.loss, Logistic)
-            reach(found, functions, at, {one: expit(x @ self.found.point) * classes for one, x in usual.items()})
+            reach(found, functions, at, {one.column: expit(one.record @ self.found.point) * classes for one in usual})
         if self.second is None:
             return found
         held = self.second.intervals(functions, quantile, own)
