@@ -274,3 +274,5 @@ def test_the_word_of_scikit_learn_for_one_against_the_rest_is_told() -> None:
     domain = hb.Domain(features={"a": (-1, 1)}, classes=[0, 1, 2], indicators=False)
     with pytest.raises(InvalidParameter, match="multi_class='one-vs-rest'"):
         hb.LogisticRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, multi_class="ovr").price(n=100)
+    with pytest.raises(InvalidParameter, match="multi_class"):
+        hb.LogisticRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, multi_class=np.zeros(0)).price(n=100)  # type: ignore[arg-type]

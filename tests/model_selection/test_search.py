@@ -198,6 +198,8 @@ def test_everything_is_refused_before_the_charge(tmp_path):
     refused("Both parts need records", holdout=0.001)
     refused("expected_candidates", expected_candidates="many")
     refused("expected number of runs", expected_candidates=0.5)
+    for number in (np.float16(0.5), np.float32(0.5)):
+        refused("expected number of runs", expected_candidates=number)
     refused("shape='normal' names no law", shape="normal")
     refused("metric 'nosuch'", metric="nosuch")
     refused("single number|by one number", metric="calibration")

@@ -176,7 +176,7 @@ class LogisticRegression(LogisticClassifier):
     multi_class: str = "auto"
 
     def _multinomial(self) -> bool:
-        if self.multi_class == "ovr":
+        if isinstance(self.multi_class, str) and self.multi_class == "ovr":
             raise InvalidParameter(
                 "multi_class='ovr' was given, which is scikit-learn's word for a model of each class against all others. Nothing was charged or "
                 "read. Here it is called multi_class='one-vs-rest'."

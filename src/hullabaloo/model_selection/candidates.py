@@ -134,8 +134,8 @@ def expected_runs(asked: Any, count: int) -> float:
     """
     if isinstance(asked, str) and asked == "auto":
         return float(max(1, min(4 * (count - 1), 30)))
-    number = isinstance(asked, int | float | np.integer | np.floating) and not isinstance(asked, bool)
-    if not number or not 0 <= asked <= sys.float_info.max:
+    asked = asked.item() if isinstance(asked, np.generic) else asked  # whose comparisons round, and warn
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= sys.float_info.max:
         raise InvalidParameter(
             f"expected_candidates={shown(asked)} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
         )

@@ -39,6 +39,10 @@ def document(
             f"A card was asked for {named(model)} that has not been fitted, so there is no release that a guarantee "
             "could be stated for. Fit it first; model.price(n=…) says what a fit would cost."
         )
+    if not isinstance(title, str | None):
+        raise InvalidParameter(
+            f"The title of a card is a text, and {named(title)} was given. Leave it out for the model's own."
+        )
     statement = model.statement_
     readings = guarantee.readings(statement.event, statement.delta) if statement.private else None
     facts = words.facts_of(statement, readings)

@@ -159,7 +159,8 @@ class PeriodicERM(Around, PrivateStream):
                 "The estimator of a stream has a public table, and fits of a stream take nothing from one. Nothing was charged or read. Leave public out."
             )
         task = self.estimator._task(encoding)
-        task = replace(task, inference=task.inference if self._telling else False)
+        telling = self._telling or self.estimator.selection is not None  # a rule of selection reads errors
+        task = replace(task, inference=task.inference if telling else False)
         stranger = foreign(task.constraint, task.penalty, task.solver)
         if self.state is not None and stranger is not None:
             raise InvalidParameter(
