@@ -120,6 +120,15 @@ def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
         model.price(3_000, known={"y": most * 1.01})
 
 
+def test_counts_have_each_their_own_bound() -> None:
+    domain = hb.Domain(FEATURES, target={"few": (0, 4), "many": (0, 400)}, indicators=False, records=N)
+    model = hb.PoissonRegressor(budget=hb.Budget(1.0, 1e-8), domain=domain, solver=hb.GradientSolver())
+    assert model.price(N, known={"few": 2.0, "many": 20.0})
+    for known in ({"few": 2.1}, {"many": 20.1}):
+        with pytest.raises(hb.errors.InvalidParameter, match="of counts the root of their mean"):
+            model.price(N, known=known)
+
+
 @pytest.mark.parametrize("kind", ["class", "count"])
 def test_a_tiny_deviation_is_priced_as_the_least_that_a_table_may_have(kind: str) -> None:
     if kind == "class":

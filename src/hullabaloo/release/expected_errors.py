@@ -214,9 +214,11 @@ def _check(known: Mapping[str, float], prepared: PlannedFit) -> None:
             f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{targets[0]!r}: 2.5}}."
         )
     # No class of share s has a √(s(1 − s)) above 1/2, and no mean of counts is above what one may count.
-    bound, most = prepared.encoding.targets[0], math.inf
-    if isinstance(bound, ClassTarget) or isinstance(prepared.problem.loss, Poisson):
-        most = (0.5 if isinstance(bound, ClassTarget) else math.sqrt(bound.hi)) * (1.0 + 1e-9)
+    most, bounds = {}, prepared.encoding.targets
+    if isinstance(bounds[0], ClassTarget):
+        most = dict.fromkeys(targets, 0.5)
+    elif isinstance(prepared.problem.loss, Poisson):
+        most = {name: math.sqrt(one.hi) for name, one in zip(targets, bounds, strict=True)}  # type: ignore[union-attr]
     for name, value in known.items():
         if name not in (*names, *targets):
             shown = ", ".join(map(repr, names[:10])) + ", and so on" * (len(names) > 10)
@@ -224,5 +226,5 @@ def _check(known: Mapping[str, float], prepared: PlannedFit) -> None:
                 f"known= tells the standard deviation of {name!r}, which is no column that has a coefficient ({shown}) nor a target "
                 f"({', '.join(map(repr, targets))}). Name one of them as coef_ does, a level as 'column=level'."
             )
-        highest = most if name in targets else math.inf
+        highest = most.get(name, math.inf) * (1.0 + 1e-9)
         positive(f"known[{name!r}]", value, "a standard deviation" + ROOTS * math.isfinite(highest), highest)
