@@ -146,3 +146,20 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_where_no_way_keeps_anything_the_plan_says_so() -> None:
     assert "No way is expected to beat a constant" in planned(budget=hb.Budget(1e-4, 1e-8)).why
     assert "lose as much" in planned(budget=hb.Budget(float("inf"))).why
+
+
+def test_a_first_look_at_a_few_records_does_not_decide() -> None:
+    """The way that is taken keeps most over the looks at which a way keeps anything, also where another harms less at one that nothing can keep; with persons of several records, too."""
+    about: dict[str, Any] = {"target": {"y": (0, 1)}, "indicators": False, "records": 24_000}
+    for more in ({}, {"unit": "who", "records_per_unit": 3}):
+        domain = hb.Domain({"age": (18, 90)}, **about, **more)
+        made = hb.streaming.plan(
+            every=(30, 6_000, 24_000),
+            budget=hb.Budget(1.0, 1e-6),
+            domain=domain,
+            neighbours="add-or-remove",
+            horizon=24_000,
+        )
+        lost = {way.name: sum(min(1.0 - kept, 1.0) for kept in way.kept) for way in made.ways if way.able}
+        assert len(lost) == 2
+        assert lost[made.chosen] == min(lost.values())

@@ -56,7 +56,7 @@ class StreamPlanRow:
         kept: at each release compared, the share of the non-private model's gain over a constant that it can be expected to keep, the
             mean over synthetic tables of the domain; empty where nothing was rehearsed.
         risk: expected excess empirical risk there, on the unit domain.
-        score: what is compared: the mean over these releases of the share that is lost, solvers favoured as `solver="auto"` favours them.
+        score: what is compared: the mean over these releases of the share that is lost, all of it at most, solvers favoured as `solver="auto"` favours them.
         memory: bytes of the state, at the horizon.
         passes: how often each record is visited, on average.
         reason: its settings in words, or why it cannot.
@@ -195,8 +195,10 @@ def plan(
     able = [way for way in ways if way.able]
     if not able:
         raise InvalidParameter(" ".join(["No way to learn from this stream.", *[way.reason for way in ways]]))
-    best = min(able, key=lambda way: way.score)
-    ordered = sorted(ways, key=lambda way: way.score)
+    ordered = sorted(
+        ways, key=lambda way: (way.score, -sum(way.kept))
+    )  # of ways that lose all, the one that harms less
+    best = next(way for way in ordered if way.able)
     title = f"{task.loss.name} loss, up to {horizon:,} records, {encoding.facts.width} columns, {budget.describe()}, {task.neighbours}"
     return StreamPlan(title, best.name, _why(best, able), tuple(looks), schedule.steps, tuple(ordered))
 
@@ -269,8 +271,6 @@ def _state(query: Any) -> float:
 
 def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]) -> Way:
     """The best batch solver at its share of the budget."""
-    if task.domain.unit is not None:
-        raise InvalidParameter("Fits of all records so far do not count a unit's records over the stream.")
     own = spacing(RULES[0], task, encoding, horizon) if every == "auto" else every
     schedule = Schedule.of(horizon, own)
     refits = planned(task, encoding, schedule)
@@ -279,7 +279,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     visits = math.fsum(count * schedule.position(step) for step, count in enumerate(answers, start=1))
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
-    memory = 8.0 * horizon * (facts.width + len(facts.targets))
+    memory = 8.0 * horizon * (facts.width + len(facts.targets) + 4 * (task.domain.unit is not None))
     bounds = of_fits(AGAIN, _posed(task, encoding, horizon)[0], refits, schedule, allowance(task).mu, looks)
     return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}", bounds
 
@@ -331,8 +331,8 @@ def _tried(encoding: Encoding, problem: Problem, prices: QueryPrices, allowance:
 
 
 def _favoured(lost: float, weight: float) -> float:
-    """The odds of what is lost to what is kept, divided by the weight: where nothing is kept there is nothing to favour."""
-    return lost / (lost + weight * (1.0 - lost)) if lost < 1.0 else lost
+    """The odds of what is lost to what is kept, divided by the weight; all of it where a constant would lose less, however much less: one drowned look decides no more than any other."""
+    return lost / (lost + weight * (1.0 - lost)) if lost < 1.0 else 1.0
 
 
 def _bytes(size: float) -> str:
