@@ -13,7 +13,8 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import hullabaloo as hb
-from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, corrects
+from hullabaloo.curation.intake import encoded
+from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, _part, corrects, counting
 from hullabaloo.curator.query import NoisySum
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
@@ -63,6 +64,56 @@ def test_without_noise_every_release_is_the_estimator_fitted_on_the_prefix() -> 
             assert stream.released_at_ == stop
             assert stream.coef_ == pytest.approx(alone.coef_, rel=1e-9, abs=1e-12)
             assert not stream.statement_.private
+
+
+def persons(share: int) -> hb.Domain:
+    features: dict[str, Any] = dict.fromkeys(("a", "b"), (-1, 1))
+    about: dict[str, Any] = {"target": {"y": (-1, 1)}, "indicators": False, "weight": ("w", 2.0), "records": N}
+    return hb.Domain(features, **about, unit="who", records_per_unit=share)
+
+
+@pytest.mark.parametrize("share", [1, 3])
+def test_each_fit_is_of_the_first_records_of_each_person(share: int, tmp_path: Path) -> None:
+    """The fit of a table in which each person's later records, and all of nobody's, weigh nothing; also where the stream was put down between records of one person."""
+    rng, frame = np.random.default_rng(2), records()
+    frame["w"] = rng.choice([0.0, 0.5, 2.0], N)
+    frame["who"] = [None if one == 5 else f"p{one}" for one in rng.integers(0, 60, N)]
+    place = frame[frame.w > 0.0].groupby("who").cumcount().reindex(frame.index)
+    counting = frame.assign(w=frame.w.where(place < share, 0.0), who=[f"r{i}" for i in range(N)])
+    model = linear(budget=hb.Budget(math.inf), test_key=None, domain=persons(share))
+    alone = clone(model).set_params(domain=persons(1))
+    for start, stop in ((0, 170), (170, 430), (430, N)):
+        with PeriodicERM(model, N, every=200, state=tmp_path / "state") as stream:
+            stream.partial_fit(frame.iloc[start:stop])
+            if stream.released_at_:
+                expected = clone(alone).fit(counting.iloc[: stream.released_at_]).coef_
+                assert stream.coef_ == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
+def test_all_records_of_a_person_are_paid_for_in_every_fit(neighbours: str) -> None:
+    """Each fit's answers, asked of streams that differ in one person with more records than count, lie within the sensitivity that its noise was made for."""
+    share, rng, reached = 3, np.random.default_rng(7), 0.0
+    model = linear(domain=persons(share), neighbours=neighbours, solver="moments", inference=False)
+    encoding = persons(share).encoding_for(records(3).assign(w=1.0, who="one"), "y")
+    fits = planned(model._task(encoding), encoding, Schedule(N, 200)).fits
+    for _ in range(20):
+        frame = records().assign(w=rng.choice([0.0, 0.5, 2.0], N), who=[f"p{one}" for one in rng.integers(0, 80, N)])
+        other, mine = frame.copy(), frame.who == "p7"
+        if neighbours == "add-or-remove":
+            other.loc[mine, "who"] = None
+        else:
+            other.loc[mine, ["a", "b", "y"]] = rng.choice([-1.0, 1.0], (mine.sum(), 3))
+            other.loc[mine, "w"], other.loc[mine, "who"] = rng.choice([0.0, 2.0], mine.sum()), "new"
+        both = [encoded(encoding, one, "y", None) for one in (frame, other)]
+        for fit in fits:
+            (query,) = fit.bought.queries
+            assert isinstance(query, NoisySum)
+            sums = [query.exact(counting(_part(one, 0, fit.problem.records), share)) for one in both]
+            moved = float(np.linalg.norm(sums[0] - sums[1])) / query.sensitivity
+            reached = max(reached, moved)
+            assert moved <= 1.0
+    assert reached > 0.2
 
 
 def test_the_last_model_stays_until_the_next_fit() -> None:

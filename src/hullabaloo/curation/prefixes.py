@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.scoring import answer
+from hullabaloo.data.encode import numbered
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import SETTINGS, SOLVERS, Snapshot
 from hullabaloo.geometry import NoPenalty
@@ -35,7 +36,8 @@ class Refits:
 
     **Guarantee.** Every fit is a plan for the budget `μ √share`; a record takes part in those from its position on, so the first record in
     all of them, and no record in more. Adaptive composition of all plans' events (Dong, Roth, Su 2022) covers every record: earlier
-    models, from which a fit starts, are released numbers.
+    models, from which a fit starts, are released numbers. *Units*: streams are neighbours that differ where a unit's records are, which are another
+    new unit's in the other stream, or nobody's. So the records so far are at most one unit's apart, which is what every plan is priced for.
 
     Attributes:
         schedule: the releases' positions.
@@ -126,7 +128,7 @@ class PrefixProcess(Process):
         rows = self._rows()
         arrays: dict[str, Array] = {}
         if rows is not None:
-            own = {"Y": rows.Y, "weight": rows.weight, "offset": rows.offset}
+            own = {"Y": rows.Y, "weight": rows.weight, "offset": rows.offset, "unit": rows.unit}
             # Cell by cell, also where rows are sparse: how many cells are not 0 would show in the size of the file.
             matrix = {"X": rows.X} if isinstance(rows.X, np.ndarray) else {"cells": rows.X.toarray()}
             arrays = {**matrix, **{name: value for name, value in own.items() if value is not None}}
@@ -138,11 +140,13 @@ class PrefixProcess(Process):
         arrays, release = snapshot.arrays, snapshot.numbers["release"]
         self._position = int(snapshot.numbers["position"])
         self._release = None if release is None else Release.from_dict(release)
-        self._parts = [Rows(_read(arrays), arrays["Y"], arrays.get("weight"), arrays.get("offset"))] if arrays else []
+        others: list[Any] = [arrays.get(name) for name in ("Y", "weight", "offset", "unit")]
+        self._parts = [Rows(_read(arrays), *others)] if arrays else []
 
     def _fit(self, step: int) -> None:
         fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
         assert rows is not None
+        rows = rows if rows.unit is None else counting(rows, self.task.domain.records_per_unit)
         if before is None or not corrects(fit):
             release, onward = answer(fit, rows), False
         else:
@@ -161,16 +165,34 @@ class PrefixProcess(Process):
     def _rows(self) -> Rows | None:
         """All records so far, as one table."""
         if len(self._parts) > 1:
-            held = zip(*((one.X, one.Y, one.weight, one.offset) for one in self._parts), strict=True)
+            held = zip(*map(_held, self._parts), strict=True)
             self._parts = [Rows(*map(_joined, held))]
         return self._parts[0] if self._parts else None
 
 
 def _part(rows: Rows, start: int, stop: int) -> Rows:
     """Some records, in memory of their own."""
-    held: tuple[Any, ...] = rows.X, rows.Y, rows.weight, rows.offset
-    own: list[Any] = [None if values is None else values[start:stop].copy() for values in held]
+    own: list[Any] = [None if values is None else values[start:stop].copy() for values in _held(rows)]
     return Rows(*own)
+
+
+def _held(rows: Rows) -> tuple[Any, ...]:
+    return rows.X, rows.Y, rows.weight, rows.offset, rows.unit
+
+
+def counting(rows: Rows, share: int) -> Rows:
+    """A stream's records, their units by number: the first `share` of positive weight of each unit at their weights, others and those of nobody at 0. PRIVATE.
+
+    Whether a record counts depends on its own unit's records alone, and once it counts it does so in all later fits.
+    """
+    assert rows.unit is not None
+    units = numbered([one.tobytes().hex() for one in rows.unit])
+    weight = np.ones(len(units)) if rows.weight is None else rows.weight
+    places = np.flatnonzero(rows.unit.any(axis=1) & (weight > 0.0))
+    places = places[np.argsort(units[places], kind="stable")]
+    earlier = np.arange(len(places)) - np.searchsorted(units[places], units[places])  # of the same unit
+    counts = np.isin(np.arange(len(units)), places[earlier < share])
+    return replace(rows, weight=weight * counts, unit=units if share > 1 else None)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

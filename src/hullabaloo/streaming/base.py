@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from hullabaloo.curation.intake import StreamBuffer, encoded
 from hullabaloo.curation.process import Process
 from hullabaloo.data import BoundedTarget, Domain, Encoding, TargetScale
-from hullabaloo.errors import DomainError, InvalidParameter, NotReleased, is_whole
+from hullabaloo.errors import InvalidParameter, NotReleased, is_whole
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.summary import Summary
 from hullabaloo.ledger import Ledger
@@ -78,7 +78,6 @@ class PrivateStream(DomainEstimator, ABC):
     _intake: StreamBuffer | None = field(default=None, init=False)
     _copied: Any = field(default=None, init=False)
     _is_copy = False
-    _takes_units = False
 
     budget: Budget | None = None
     domain: Domain | None = None
@@ -282,12 +281,6 @@ class PrivateStream(DomainEstimator, ABC):
         domain = declared(self)
         check_types(self, ("budget", "domain", "fit_intercept", "ledger", "dataset", "test_key"))
         check_stream(self)
-        if domain.unit is not None and not self._takes_units:
-            raise DomainError(
-                f"The domain declares the unit {domain.unit!r}, and this stream protects single records: which of a person's records are "
-                "kept would depend on records far apart. Use IncrementalRegression or SketchedRegression, which count a person's records; or "
-                "leave the unit out: a person with k records then has the guarantee for k of them, which the statement prints."
-            )
         return domain, *self._target()
 
     def set_params(self, **params: Any) -> Self:

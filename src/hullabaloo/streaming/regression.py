@@ -110,7 +110,6 @@ class IncrementalRegression(StreamRegressor):
     """
 
     key_label: ClassVar[str] = "IncrementalRegression"
-    _takes_units = True
     solver: str = "moments"
 
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
@@ -183,7 +182,6 @@ class SketchedRegression(StreamRegressor):
     """
 
     key_label: ClassVar[str] = "SketchedRegression"
-    _takes_units = True
     sketch_size: int | str = "auto"
     seed: int = 0
     max_nonzeros: int | None = None
