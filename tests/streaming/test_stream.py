@@ -292,7 +292,6 @@ def test_records_wait_up_to_the_last_release_within_the_buffer() -> None:
         ({"mechanism": 3}, "mechanism"),
         ({"test_key": b"x"}, "test key"),
         ({"fit_intercept": "yes"}, "fit_intercept"),
-        ({"domain": hb.Domain(features={"a": (0, 1)}, target=(0, 1), unit="who")}, "unit"),
         ({"domain": hb.Domain(features={"a": (0, 1)}, classes=[0, 1])}, "classes"),
     ],
     ids=str,

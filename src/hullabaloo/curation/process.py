@@ -38,7 +38,10 @@ class Process(ABC):
 
     @abstractmethod
     def take(self, rows: Rows) -> None:
-        """Take records; never more than are left of the horizon (the caller has checked). Never raises because of a value."""
+        """Take records; never more than are left of the horizon (the caller has checked). Never raises because of a value.
+
+        Where the domain declares a unit, `rows.unit` says whose each is, and the first `records_per_unit` of each count, over all calls.
+        """
 
     @abstractmethod
     def released(self) -> Release | None:
