@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.audit import streams
 from hullabaloo.audit.canary import pairs
 from hullabaloo.audit.streams import of_stream
+from hullabaloo.curation import prefixes
 from hullabaloo.curator import GradientQuery
 from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.errors import InvalidParameter
@@ -24,13 +26,14 @@ from hullabaloo.streaming import refits
 KEY = TestKey(bytes(range(32)))
 MU = 2.0
 DOMAIN = hb.Domain(features={"x": hb.Numeric(-1, 1, indicator=False)}, target=(-1, 1), records=12)
+PERSONS = hb.Domain.from_dict({**DOMAIN.to_dict(), "unit": "who", "records_per_unit": 2})
 WIDE = hb.Domain(row_norm=("l2", 1.0), target=(-1, 1))
 BUDGET = hb.Budget.gdp(MU)
 
 
 def sums(neighbours: str, how: str, **other: Any) -> Any:
     about: dict[str, Any] = {"budget": BUDGET, "horizon": 24, "every": 2, "mechanism": how, "neighbours": neighbours}
-    return hb.streaming.IncrementalRegression(domain=DOMAIN, **{**about, **other})
+    return hb.streaming.IncrementalRegression(**{"domain": DOMAIN, **about, **other})
 
 
 def sketch(neighbours: str) -> Any:
@@ -40,8 +43,8 @@ def sketch(neighbours: str) -> Any:
     )
 
 
-def again(neighbours: str, solver: str = "gradient") -> Any:
-    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, neighbours=neighbours, solver=solver)
+def again(neighbours: str, solver: str = "gradient", domain: hb.Domain = DOMAIN) -> Any:
+    model = hb.LinearRegression(budget=BUDGET, domain=domain, neighbours=neighbours, solver=solver)
     return hb.streaming.PeriodicERM(model, horizon=12, every=6)
 
 
@@ -56,11 +59,14 @@ STREAMS: dict[str, tuple[Callable[[], Any], float]] = {
     "fits": (lambda: again("replace-one"), 0.6),
     "fits, absent": (lambda: again("add-or-remove"), 0.9),
     "fits of moments": (lambda: again("replace-one", "moments"), 0.999),
+    "sums, persons": (lambda: sums("add-or-remove", "tree", domain=PERSONS), 0.999),
+    "fits, persons": (lambda: again("replace-one", "moments", PERSONS), 0.999),
+    "fits, persons absent": (lambda: again("add-or-remove", "gradient", PERSONS), 0.9),
 }
 
 
 @pytest.mark.parametrize("name", STREAMS)
-@pytest.mark.few(4)
+@pytest.mark.few(5)
 def test_a_sound_stream_passes(name: str) -> None:
     made, realised = STREAMS[name]
     found = hb.audit(made(), runs=40, n_features=12, test_key=KEY)
@@ -146,6 +152,13 @@ def half_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GradientQuery, "record_sensitivity", property(lambda query: 0.5 * plain(query)))
 
 
+def all_records_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those beyond the share count, too."""
+    plain = prefixes.counting
+    for module in (prefixes, streams):
+        monkeypatch.setattr(module, "counting", lambda rows, share: plain(rows, 2 * share))
+
+
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [
@@ -156,6 +169,7 @@ def half_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
         ("square root", one_draw, 60),
         ("fits", one_fit_not_charged, 4),
         ("fits, absent", half_of_a_record, 4),
+        ("fits, persons", all_records_of_a_person, 4),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )

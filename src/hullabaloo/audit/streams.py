@@ -1,4 +1,4 @@
-"""Streams in the audit: two streams that differ in one record, and everything of them that ever gets noise.
+"""Streams in the audit: two streams that differ in one record, or in all of one unit, and everything of them that ever gets noise.
 
 Running sums: the record stands at the position that the strategy encodes with the longest column. What the decoder is given is all that
 ever leaves, as every model is a function of it; the exact encoded streams are those of the same process at μ = ∞, so that
@@ -18,7 +18,7 @@ from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables, TracingCurator
 from hullabaloo.curation.moments_process import MomentsProcess
-from hullabaloo.curation.prefixes import PrefixProcess, corrects
+from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
@@ -51,6 +51,8 @@ def of_stream(estimator: PrivateStream, width: int) -> Subject:
         solver = process.refits.fits[-1].plan.solver
         records = process.schedule.position(process.schedule.steps)
         about, where = TracedRefits.of(process), "the first record"
+    if (unit := stream.domain.unit) is not None:
+        where += f" and those beside it, {2 * stream.domain.records_per_unit} of one {unit},"
 
     def released(truth: int, key: TestKey | None) -> Array:
         release = about.released(truth, key)
@@ -61,7 +63,7 @@ def of_stream(estimator: PrivateStream, width: int) -> Subject:
         name=type(stream).__name__,
         solver=solver,
         neighbours=neighbours,
-        unit="record",
+        unit=unit or "record",
         records=records,
         words=f"{where} replaced by {other}, as long as the domain allows",
         claim=process.event,
@@ -129,17 +131,28 @@ def longest_rows(facts: RowFacts) -> Iterator[Array]:
 
 
 def _streams(query: StreamSumQuery, facts: RowFacts, row: Array) -> tuple[Rows, Rows]:
-    """Two streams of that row and the target 1; in the second one target is −1, or one record contributes nothing."""
+    """Two streams of that row and the target 1; in the second one target is −1, or one record contributes nothing; or those of one unit of which the first that count lie there."""
     schedule, steps = query.schedule, min(query.schedule.steps, query.strategy.steps)
     steps = steps if steps <= LONGEST else FOLLOWED
     count, place = schedule.position(steps), schedule.position(_heaviest(query.strategy, steps)) - 1
     X, Y = np.tile(row, (count, 1)), np.ones((count, len(facts.targets)))
     weight = np.full(count, facts.max_weight) if facts.weighted else None
-    other = Rows(X.copy(), Y.copy(), weight)
-    other.Y[place] = -1.0
-    if query.moments.neighbours is Neighbours.ADD_OR_REMOVE:
-        other.X[place] = other.Y[place] = 0.0
-    return Rows(X, Y, weight), other
+    absent, share = query.moments.neighbours is Neighbours.ADD_OR_REMOVE, query.share
+    first = max(place + 1 - (share or 1), 0)
+    mine = slice(first, first + (2 * share if share else 1))
+    other = Rows(X.copy(), Y.copy(), weight, unit=_owners(count, mine, absent) if share else None)
+    other.Y[mine] = -1.0
+    if absent:
+        other.X[mine] = other.Y[mine] = 0.0
+    return Rows(X, Y, weight, unit=_owners(count, mine, False) if share else None), other
+
+
+def _owners(count: int, mine: slice, absent: bool) -> Any:
+    """Whose each of so many records is, (count, 4), as hashes: `mine` one unit's or nobody's, the others each its own."""
+    unit = np.zeros((count, 4), dtype=np.int64)
+    unit[:, 0] = 2 + np.arange(count)
+    unit[mine, 0] = 0 if absent else 1
+    return unit
 
 
 def _heaviest(strategy: Strategy, steps: int) -> int:
@@ -198,7 +211,9 @@ class TracedRefits:
     def of(cls, process: PrefixProcess) -> "TracedRefits":
         """The pair that realises most in a few runs."""
         fit, schedule = process.refits.fits[-1], process.refits.schedule
-        pairs = _tables(fit.encoding.facts, schedule.position(schedule.steps), fit.problem.neighbours)
+        domain = process.task.domain
+        share = None if domain.unit is None else domain.records_per_unit
+        pairs = _tables(fit.encoding.facts, schedule.position(schedule.steps), fit.problem.neighbours, share)
         tried = [cls(process, tables) for tables in pairs]
         return max(tried, key=lambda one: sum(h.rho for i in range(TRIALS) for h in one.log(i % 2, KEY.derive(i))))
 
@@ -236,7 +251,10 @@ class TracedRefits:
         end = self.process.refits.schedule.position(step + 1) - self._absent(which)
         X = rows.X[:end]
         offset = None if theta is None else (X @ theta)[:, 0]
-        return Rows(X, rows.Y[:end], None if rows.weight is None else rows.weight[:end], offset)
+        weight = None if rows.weight is None else rows.weight[:end]
+        unit = None if rows.unit is None else rows.unit[:end]
+        seen = Rows(X, rows.Y[:end], weight, offset, unit)
+        return seen if unit is None else counting(seen, self.process.task.domain.records_per_unit)
 
     def _absent(self, which: int) -> int:
         return len(self.tables[0].Y) - len(self.tables[which].Y)
@@ -269,19 +287,21 @@ class Traced:
         return replace(self.fit, problem=problem, plan=plan).solve(traced)
 
 
-def _tables(facts: RowFacts, count: int, neighbours: Neighbours) -> Iterator[tuple[Rows, Rows]]:
-    """The longest rows at the first position, with their target or the opposite one (or not at all), among others."""
+def _tables(facts: RowFacts, count: int, neighbours: Neighbours, share: int | None) -> Iterator[tuple[Rows, Rows]]:
+    """The longest rows at the first position, with their target or the opposite one (or not at all), among others; where units share `share`, at the first positions, all of one."""
+    absent, mine = neighbours is Neighbours.ADD_OR_REMOVE, slice(0, 2 * share if share else 1)
+    owners = [_owners(count, mine, which and absent) if share else None for which in (False, True)]
     targets = len(facts.targets)
     weight = np.full(count, facts.max_weight) if facts.weighted else None
     for row in longest_rows(facts):
         for middle, height in ((0.0, 0.0), (1.0, 1.0), (1.0, -1.0), (1.0, 0.0)):
             X, Y = np.tile(middle * row, (count, 1)), np.full((count, targets), height)
             X[:, facts.width - facts.intercept :] = 1.0
-            X[0], Y[0] = row, 1.0
-            first = Rows(X, Y, weight)
-            if neighbours is Neighbours.ADD_OR_REMOVE:
+            X[mine], Y[mine] = row, 1.0
+            first = Rows(X, Y, weight, unit=owners[0])
+            if absent and not share:
                 yield first, Rows(X[1:], Y[1:], None if weight is None else weight[1:])
                 continue
             other = Y.copy()
-            other[0] = -1.0
-            yield first, Rows(X, other, weight)
+            other[mine] = -1.0
+            yield first, Rows(X, other, weight, unit=owners[1])

@@ -146,7 +146,7 @@ class PrefixProcess(Process):
     def _fit(self, step: int) -> None:
         fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
         assert rows is not None
-        rows = rows if rows.unit is None else counting(rows, self.task.domain.records_per_unit)
+        rows = rows if self.task.domain.unit is None else counting(rows, self.task.domain.records_per_unit)
         if before is None or not corrects(fit):
             release, onward = answer(fit, rows), False
         else:
