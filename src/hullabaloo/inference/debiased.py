@@ -29,8 +29,8 @@ That eigenvectors are of any direction alike no table says: for one table it is 
 in `benchmarks/inference.py`.
 
 Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: `LEFT` times its likely variance
-(`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. Coverage is measured
-in `benchmarks/inference.py`.
+(`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. The noise E meets all of θ*, what H leaves undone, too: Ω is of the second moment of both. (Of copies of columns, whose
+difference noise hides, θ* is several times as long as θ̃.) Coverage is measured in `benchmarks/inference.py`.
 """
 
 import math
@@ -142,11 +142,11 @@ class Debiased:
         s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.theta
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
         self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse
-        squares = np.outer(far, far) + scales * self.allowed
+        self.left: Array = np.zeros_like(scales) if equations.left is None else equations.left
+        squares = np.outer(far, far) + scales * (self.allowed + self.left)
         spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
         spoiled[-1, -1] -= equations.exact_corner * s2 * far[-1] ** 2
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
-        self.left: Array = np.zeros_like(self.noise) if equations.left is None else equations.left
         self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
 
     def intervals(self, functions: Array, quantile: float, own: float | Array = 0.0) -> Intervals:

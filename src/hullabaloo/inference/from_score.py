@@ -173,19 +173,19 @@ def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drown
     return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
 
 
-def one_signed(found: NoisyScore, unit_noise: float) -> Array:
+def one_signed(found: NoisyScore, unit_noise: float, cut: float) -> Array:
     """Covariance (q, q) of what shortening takes where classes do not follow the model, as of a cluster of records that it takes for the other class, whose gradients all point one way.
 
     Where the model holds gradients spread as the curvature says, `E φ'²vvᵀ = E φ''vvᵀ` (White 1982). The part D of the released difference that is above the spectral radius of its noise
-    is what misfit adds. For the spread gradients were shortened to a length w that `TAIL_SPREAD` of them exceed, or fewer where noise is low, with noise of w² `unit_noise`, so that of these a share of `tr D/(TAIL_SPREAD w²)` may lie along D; and
-    as large a share of E(L − c)₊ is taken as lost along it, shared as D is. Clusters of a smaller share than `TAIL_SPREAD` are shortened so much there that D is within noise. (Of an image's colours, n = 20 000, ε = 3,
-    all of E(L − c)₊ was lost along D, three times what `lean` allows for there; on eight other tables of classes D is next to nothing.)
+    is what misfit adds. For the spread gradients were shortened to a length w that a share s of them exceed, with noise of w² `unit_noise`, so that of these a share of `tr D/(s w²)` may lie along D; and
+    as large a share of E(L − c)₊ is taken as lost along it, shared as D is. s is `TAIL_SPREAD`, or less where noise is low, as of a tail that has a fourth moment: `E(L − c)₊ = sc/3`. Clusters of a smaller share are shortened so much there that D is within noise. (Of an image's colours, n = 20 000, ε = 3, all of E(L − c)₊ was lost along D, three times what `lean` allows for there, and s was 0.0024; on eight other tables of classes D is next to nothing.)
     """
     noise = math.hypot(found.spread_noise, found.curvature_noise * float(np.mean(found.scale**2)))
     values, vectors = np.linalg.eigh(found.spread - found.curvature)
     beyond = np.maximum(values - noise * math.sqrt(2.0 * len(values)), 0.0)
     whole = max(float(beyond.sum()), 1e-300)
-    most = found.excess * min(1.0, unit_noise * whole / (TAIL_SPREAD * found.weight * found.spread_noise))
+    share = max(min(TAIL_SPREAD, 3.0 * found.excess / cut), 1e-300)
+    most = found.excess * min(1.0, unit_noise * whole / (share * found.weight * found.spread_noise))
     return np.asarray(most**2 * ((vectors * (beyond / whole)) @ vectors.T), dtype=np.float64)
 
 
@@ -258,8 +258,8 @@ class FromScore:
         for one, way in lengthy if unit > 0.0 else []:
             allowed += hidden(model, found, one, way, taken * (one[:2] not in rare), step.move(found, way))
         classes = isinstance(model.loss, Logistic) and not facts.weighted
-        if classes and spread_noises and found.spread_noise > 0.0 and found.errors != "unit":
-            sampling += one_signed(found, spread_noises[0])
+        if classes and spread_noises and unit * found.spread_noise > 0.0 and found.errors != "unit":
+            sampling += one_signed(found, spread_noises[0], found.weight * found.score_noise / unit)
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
         (beyond, _), (far, unseen) = step.far(found), score_step(found, INFERENCE, DOUBT, self.basis).far(found)
         kept = model.constraint is not None or not isinstance(model.penalty, NoPenalty)
