@@ -6,7 +6,7 @@ serves every target, sub-model, set and penalty, and carries the errors of its c
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,8 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance, NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.constant import level_plan, mean_noise
+from hullabaloo.solvers.floored import LEAST, LEVEL, MOST, PRECISE
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, LESS, choose_ridge, normalised
 from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
@@ -31,7 +33,10 @@ TARGET_SCALE = 1.0
 class MomentsSolver(Solver):
     """Least squares on one joint release of noisy moments.
 
-    **Guarantee.** The plan buys one `μ`-GDP answer; everything after it is post-processing.
+    The noise of the mean target in it has `(B/1)²` times the variance that the private constant's has at the same budget, B the bound of a row's norm: of a narrow target the mean alone loses more than any slope
+    could gain. So, with `above_mean`, the constant's own sums are asked for, too, for what holds up a solver by name (`solvers/floored.py`), and averaged with the moments' entries by precision.
+
+    **Guarantee.** The plan buys `μ`-GDP answers, as squares of μ add up (Dong, Roth, Su 2022); everything after them is post-processing.
 
     Attributes:
         above_mean: whether slopes have to be better than the released mean alone, rather than zero (`shrinkage.choose_ridge`); a fit by name or by "auto" has it so.
@@ -44,7 +49,7 @@ class MomentsSolver(Solver):
         check_options(self, above_mean=YES_OR_NO)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
-        """One moments release with all of the budget.
+        """One moments release, and the sums of the constant where noise is not low.
 
         Raises:
             CapabilityError: the loss is not the squared loss, the set has no projection, or the penalty's prox over it is not known.
@@ -53,16 +58,32 @@ class MomentsSolver(Solver):
             raise CapabilityError(f"Moments tell the squared loss, not {problem.loss.name!r}. Use solver='gradient'.")
         require_proximal(problem, "The moments solver")
         mu = allowance.mu
-        query = prices.price("moments", mu=mu, target_scale=TARGET_SCALE)
+        level = self._level(problem, prices, mu)
+        left = math.sqrt(mu**2 - sum(one.event.gdp_mu() ** 2 for one in level.queries)) if level else mu
+        query = prices.price("moments", mu=left, target_scale=TARGET_SCALE)
         reason = (
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
         settings = {"target_scale": TARGET_SCALE, "sigma": query.sigma, "above_mean": self.above_mean}
-        return Plan(self.name, (query,), settings, reason)
+        if level is None:
+            return Plan(self.name, (query,), settings, reason)
+        reason += f"; the mean is asked for once more, at {1.0 - (left / mu) ** 2:.0%} of the budget"
+        return Plan(self.name, (query, *level.queries), settings | level.settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
-        return solve_moments(curator.answer("moments"), problem, above_mean=self.above_mean)
+        moments = curator.answer("moments")
+        if noise := plan.settings.get("sums"):
+            moments = _with_level(moments, noise, curator.restricted(np.zeros(0, dtype=np.int64)))
+        return solve_moments(moments, problem, above_mean=self.above_mean)
+
+    def _level(self, problem: Problem, prices: QueryPrices, mu: float) -> Plan | None:
+        """The sums of the constant for their share of μ²; None where that is not worth it, or where slopes are held against zero."""
+        if not (self.above_mean and problem.intercept and problem.targets == 1 and 0.0 < mu < math.inf):
+            return None
+        whole = level_plan(problem, prices, Allowance.gdp(mu)).settings.get("sums", (0.0,))
+        share = min((mean_noise(whole) / PRECISE) ** 2, LEVEL * MOST)
+        return level_plan(problem, prices, Allowance.gdp(mu * math.sqrt(share))) if share >= LEAST else None
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """½ excess mean squared error on the reference table, of the ridge that the solver would come to there."""
@@ -94,6 +115,17 @@ class MomentsSolver(Solver):
         reference, s = Reference.of(problem), float(plan.settings["sigma"]) / problem.records
         t = s * math.sqrt(problem.targets) / (TARGET_SCALE * math.sqrt(2.0))
         return math.sqrt(t**2 + 0.5 * s**2 * (reference.eigenvalues.size * reference.coefficient**2))
+
+
+def _with_level(moments: NoisyMoments, noise: tuple[float, ...], line: Answers) -> NoisyMoments:
+    """The entries that sums of this noise tell once more, averaged by precision; `line` sees records through the constant column alone."""
+    cross, gram, corner = moments.cross.copy(), moments.gram.copy(), 1.0
+    level = noise[0] ** 2 / (noise[0] ** 2 + moments.cross_noise**2)
+    cross[-1, 0] = level * cross[-1, 0] - (1.0 - level) * float(line.answer("gradient", np.zeros(1))[0])
+    if len(noise) > 1:
+        corner = noise[1] ** 2 / (noise[1] ** 2 + moments.gram_noise**2)
+        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) * float(line.answer("means")[-1])
+    return replace(moments, cross=cross, gram=gram, level=level, corner=corner)
 
 
 Told = tuple[Array, Errors | None, dict[str, Any]]
