@@ -58,17 +58,17 @@ class MomentsSolver(Solver):
             raise CapabilityError(f"Moments tell the squared loss, not {problem.loss.name!r}. Use solver='gradient'.")
         require_proximal(problem, "The moments solver")
         mu = allowance.mu
-        level = self._level(problem, prices, mu)
-        left = math.sqrt(mu**2 - sum(one.event.gdp_mu() ** 2 for one in level.queries)) if level else mu
-        query = prices.price("moments", mu=left, target_scale=TARGET_SCALE)
+        share = self._share(problem, prices, mu)
+        query = prices.price("moments", mu=mu * math.sqrt(1.0 - share), target_scale=TARGET_SCALE)
         reason = (
             "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
         )
         settings = {"target_scale": TARGET_SCALE, "sigma": query.sigma, "above_mean": self.above_mean}
-        if level is None:
+        if not share:
             return Plan(self.name, (query,), settings, reason)
-        reason += f"; the mean is asked for once more, at {1.0 - (left / mu) ** 2:.0%} of the budget"
-        return Plan(self.name, (query, *level.queries), settings | level.settings, reason)
+        level = level_plan(problem, prices, Allowance.gdp(mu * math.sqrt(share)))
+        reason += f"; the mean is asked for once more, at {share:.0%} of the budget"
+        return Plan(self.name, (query, *level.queries), {**settings, **level.settings}, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
@@ -77,13 +77,13 @@ class MomentsSolver(Solver):
             moments = _with_level(moments, noise, curator.restricted(np.zeros(0, dtype=np.int64)))
         return solve_moments(moments, problem, above_mean=self.above_mean)
 
-    def _level(self, problem: Problem, prices: QueryPrices, mu: float) -> Plan | None:
-        """The sums of the constant for their share of μ²; None where that is not worth it, or where slopes are held against zero."""
+    def _share(self, problem: Problem, prices: QueryPrices, mu: float) -> float:
+        """Of μ² for the sums of the constant; 0 where that is not worth it, or where slopes are held against zero."""
         if not (self.above_mean and problem.intercept and problem.targets == 1 and 0.0 < mu < math.inf):
-            return None
-        whole = level_plan(problem, prices, Allowance.gdp(mu)).settings.get("sums", (0.0,))
-        share = min((mean_noise(whole) / PRECISE) ** 2, LEVEL * MOST)
-        return level_plan(problem, prices, Allowance.gdp(mu * math.sqrt(share))) if share >= LEAST else None
+            return 0.0
+        noise = level_plan(problem, prices, Allowance.gdp(mu)).settings.get("sums", (0.0,))
+        share = min((mean_noise(noise) / PRECISE) ** 2, LEVEL * MOST)
+        return share if share >= LEAST else 0.0
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """½ excess mean squared error on the reference table, of the ridge that the solver would come to there."""
