@@ -28,7 +28,9 @@ def rows(rng: np.random.Generator) -> tuple[Array, Array]:
     return np.ascontiguousarray(X), theta
 
 
-def predicted(loss: Loss, solver: object, X: Array, y: Array, offset: Array | None, mu: float) -> list[float]:
+def predicted(
+    loss: Loss, solver: object, X: Array, y: Array, offset: Array | None, mu: float, earlier: int = 0
+) -> list[float]:
     """Predicted over observed total of three fixed keys; only plans of larger budgets have a second phase."""
     width = X.shape[1]
     norm = NUMBERS + 2.0
@@ -36,7 +38,7 @@ def predicted(loss: Loss, solver: object, X: Array, y: Array, offset: Array | No
         tuple(map(str, range(width))), True, norm, math.sqrt(norm), 1.0, ("y",), offset_bound=2.0 * (offset is not None)
     )
     data = Table(X, y[:, None], facts)
-    asked = replace(problem(data), loss=loss, offset_bound=facts.offset_bound)
+    asked = replace(problem(data), loss=loss, offset_bound=facts.offset_bound, earlier=earlier)
     plan = solver.plan(asked, prices(data, asked), Allowance.gdp(mu))  # type: ignore[attr-defined]
     assert bool(GradientSchedule(**plan.settings).late) == (mu > 0.5)
     found = []
@@ -70,3 +72,16 @@ def test_rare_counts_come_to_their_total(solver: object) -> None:
     counts = rng.poisson(0.05 * np.exp(X @ theta - 0.7 + offset + 1.0))
     ratios = predicted(Poisson(), solver, X, np.minimum(counts, 4) / 4.0, offset, 0.2)
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.2)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
+def test_totals_of_very_rare_counts_are_not_lost_in_the_noise_of_the_largest(solver: object) -> None:
+    """Counts of 0.02, of at most 10: three keys' logarithms of predicted over observed are nearer to 0 than where steps for the level are cut at a count of 10."""
+    rng = np.random.default_rng(2)
+    X, theta = rows(rng)
+    y = np.minimum(rng.poisson(0.02 * np.exp(X @ theta - 0.7)), 10) / 10.0
+    now, before = (
+        np.linalg.norm(np.log(predicted(Poisson(), solver, X, y, None, 0.2, earlier=version))) for version in (0, 1)
+    )
+    assert now < 0.4 * before
+    assert now < 0.3

@@ -45,6 +45,11 @@ def logistic(**changes: Any) -> Any:
     return hb.LogisticRegression(**{"budget": BUDGET, "domain": CLASSES, "test_key": KEY, **changes})
 
 
+def counts(**changes: Any) -> Any:
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target={"y": (0, 1)}, indicators=False)
+    return hb.PoissonRegressor(**{"budget": BUDGET, "domain": domain, "test_key": KEY, **changes})
+
+
 def records(n: int = N, *, classes: bool = False) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.uniform(-1.0, 1.0, (n, 2)), columns=["a", "b"])
@@ -237,20 +242,20 @@ def test_fingerprints_tell_versions_apart_that_ask_the_same_and_use_answers_othe
     """Two fits of the same questions under one noise, cut at other lengths, would show what one of them does not; so a stream goes on as it began."""
     encoding, schedule = NUMBERS.encoding(), Schedule(N, 200)
     task = linear(budget=hb.Budget.gdp(80.0), solver="adaptive_gradient", inference=True)._task(encoding)
-    tasks = [replace(task, earlier=version) for version in range(5)]
+    tasks = [replace(task, earlier=version) for version in range(6)]
     fits = [planned(one, encoding, schedule) for one in tasks]
-    assert [one.fits[0].solver.earlier for one in fits] == [0, 1, 2, 3, 4]  # type: ignore[attr-defined]
-    assert [one.fits[0].problem.earlier for one in fits] == [0, 1, 2, 3, 4]
+    assert [one.fits[0].solver.earlier for one in fits] == [0, 1, 2, 3, 4, 5]  # type: ignore[attr-defined]
+    assert [one.fits[0].problem.earlier for one in fits] == [0, 1, 2, 3, 4, 5]
     assert fits[0].event == fits[1].event
-    assert len({PrefixProcess(task, one).fingerprint for one in fits}) == 5
+    assert len({PrefixProcess(task, one).fingerprint for one in fits}) == 6
 
 
-def begun(path: Path, **changes: Any) -> PeriodicERM:
-    return PeriodicERM(linear(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
+def begun(path: Path, make: Any = linear, **changes: Any) -> PeriodicERM:
+    return PeriodicERM(make(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
 
 
 @pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "preconditioned_gradient"])
-@pytest.mark.parametrize(("version", "classes"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("version", "classes"), [(3, False), (4, True)])
 def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
     solver: str, version: int, classes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,32 +290,39 @@ def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
 
 
 @pytest.mark.parametrize(
-    ("version", "solver", "mu"),
+    ("version", "solver", "mu", "make"),
     [
-        (0, "adaptive_gradient", 60.0),
-        (1, "preconditioned_gradient", 8.0),
-        (2, "adaptive_gradient", 60.0),
-        (3, "adaptive_gradient", 60.0),
+        (0, "adaptive_gradient", 60.0, linear),
+        (0, "adaptive_gradient", 2.0, counts),
+        (1, "adaptive_gradient", 2.0, counts),
+        (2, "preconditioned_gradient", 8.0, linear),
+        (3, "adaptive_gradient", 60.0, linear),
+        (4, "adaptive_gradient", 60.0, linear),
     ],
 )
 def test_a_stream_of_numbers_goes_on_with_the_steps_of_the_version_that_began_it(
-    version: int, solver: str, mu: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: int, solver: str, mu: float, make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Number for number, whatever the version; and earlier ones stepped to another level, where noise is in their way cut otherwise."""
     path, frame = tmp_path / "one.state", records()
-    about = {"solver": solver, "inference": False, "budget": hb.Budget.gdp(mu)}
+    about = {"make": make, "solver": solver, "inference": False, "budget": hb.Budget.gdp(mu)}
     monkeypatch.setattr(
         "hullabaloo.streaming.periodic_erm.planned",
         lambda task, *about: planned(replace(task, earlier=max(task.earlier, version)), *about),
     )
-    whole = [begun(tmp_path / "other.state", **about).partial_fit(frame).coef_]
+
+    def found(stream: PeriodicERM, part: pd.DataFrame) -> Any:
+        fitted = stream.partial_fit(part)
+        return np.append(fitted.coef_, fitted.intercept_)
+
+    whole = found(begun(tmp_path / "other.state", **about), frame)
     with begun(path, **about) as stream:
         stream.partial_fit(frame.iloc[:250])
     monkeypatch.undo()
     with begun(path, **about) as stream:
-        assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, whole[0])
-    today = begun(tmp_path / "third.state", **about).partial_fit(frame).coef_
-    assert np.array_equal(today, whole[0]) == (version == 0)
+        assert np.array_equal(found(stream, frame.iloc[250:]), whole)
+    today = found(begun(tmp_path / "third.state", **about), frame)
+    assert np.array_equal(today, whole) == (version == 0)
 
 
 def square(weight: float) -> Any:

@@ -49,6 +49,7 @@ class NoisyMoments(_Kept):
         records: the public number of records (declared, under add-or-remove); of a stream that forgets, the sum of the weights
             that time has left them.
         counted: whether `records` is exactly the sum of weights, so that the mean of a constant column is known.
+        level, corner: shares of the noise's variance that are left in the constant column's own entries of `cross` and of `gram`, where these were released once more.
     """
 
     gram: Array
@@ -60,6 +61,8 @@ class NoisyMoments(_Kept):
     target_scale: float
     records: float
     counted: bool = False
+    level: float = 1.0
+    corner: float = 1.0
 
     @property
     def gram_noise(self) -> float:

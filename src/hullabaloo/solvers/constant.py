@@ -101,7 +101,7 @@ def level_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, loud
         for name, share in _sums(problem)
     )
     noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
-    if bought and (problem.loss.kernel_code != KernelCode.SQUARED or _mean_noise(noise) <= loud):
+    if bought and (problem.loss.kernel_code != KernelCode.SQUARED or mean_noise(noise) <= loud):
         reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
         return Plan(ConstantSolver.name, bought, {"sums": noise}, reason)
     inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
@@ -118,7 +118,7 @@ def _sums(problem: Problem) -> tuple[tuple[str, float], ...]:
     return (("gradient", 1.0),) if problem.alike else tuple(zip(("gradient", "means"), MEAN, strict=True))
 
 
-def _mean_noise(noise: tuple[float, ...], level: float = USUAL_LEVEL) -> float:
+def mean_noise(noise: tuple[float, ...], level: float = USUAL_LEVEL) -> float:
     """Standard deviation of a mean of this size that is a ratio of sums of this noise."""
     return math.hypot(noise[0], *(level * one for one in noise[1:]))
 
@@ -129,8 +129,8 @@ def _mean(problem: Problem, noise: tuple[float, ...], curator: Answers) -> float
     if not problem.alike:
         weight = max(float(curator.answer("means")[-1]), LEAST * noise[1])
     level = min(max(total / LARGEST.get(code, 1.0) / weight, -1.0), 1.0)
-    hidden = _mean_noise(noise, abs(level)) / weight
-    level /= 1.0 + (_mean_noise(noise) / weight / USUAL_LEVEL) ** 2
+    hidden = mean_noise(noise, abs(level)) / weight
+    level /= 1.0 + (mean_noise(noise) / weight / USUAL_LEVEL) ** 2
     if code == KernelCode.SQUARED:
         return level
     odds = math.hypot(1.0 + level, hidden) / math.hypot(1.0 - level, hidden)

@@ -96,7 +96,7 @@ def test_nothing_is_kept_where_one_question_is_asked(monkeypatch: pytest.MonkeyP
     begin = Local.__init__
     monkeypatch.setattr(Local, "__init__", lambda self, *given: (made.append(self), begin(self, *given))[1])
     for solver, kept in (("moments", 0), ("preconditioned_gradient", 1)):
-        model = hb.LinearRegression(domain=domain, solver=solver, inference=False, budget=hb.Budget(1.0, 1e-6))
+        model = hb.LinearRegression(domain=domain, solver=solver, inference=False, budget=hb.Budget(100.0, 1e-6))
         model.fit(hb.scan(lambda: table, cache=tmp_path))
         assert len(made.pop()._kept) == kept
 

@@ -53,6 +53,7 @@ class Normalised:
         gram_noise, cross_noise: s and t.
         intercept: whether the last column is the constant.
         corner: how much of the noise of that column's own Gram entry is left in it, in [0, 1].
+        heard: what share of the variance of the noise is left in that column's own entry of `cross`.
     """
 
     gram: Array
@@ -61,6 +62,7 @@ class Normalised:
     cross_noise: float
     intercept: bool
     corner: float
+    heard: float = 1.0
 
     @property
     def noiseless(self) -> bool:
@@ -101,18 +103,21 @@ def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalise
     scale = moments.scale_x
     gram, noise, corner = moments.gram / scale**2, moments.gram_noise / scale**2, 1.0
     if intercept and noise > 0.0:
-        doubt = 0.0 if moments.counted else COUNT_DOUBT / scale**2
-        corner = doubt**2 / (doubt**2 + noise**2)
-        gram[-1, -1] = max(corner * gram[-1, -1] + (1.0 - corner) / scale**2, corner * noise)
-    return Normalised(gram, moments.cross[:, target] / scale, noise, moments.cross_noise / scale, intercept, corner)
+        doubt, own = 0.0 if moments.counted else COUNT_DOUBT / scale**2, math.sqrt(moments.corner)
+        corner = doubt**2 / (doubt**2 + (own * noise) ** 2)
+        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2
+        corner *= own
+        gram[-1, -1] = max(gram[-1, -1], corner * noise)
+    noises = noise, moments.cross_noise / scale
+    return Normalised(gram, moments.cross[:, target] / scale, *noises, intercept, corner, moments.level)
 
 
 def choose_ridge(facts: Normalised, *, above_mean: bool = False) -> Ridge:
     """The ridge with the least upper confidence bound; none at all where there is no noise.
 
-    With `above_mean` it is never zero: the mean alone, of level m and with noise of variance `N = (t² + corner²s²m²)/c` in predictions, is drawn to the middle of the range by `κ = V/(V + N)`,
+    With `above_mean` it is never zero: the mean alone, of level m and with noise of variance `N = (heard t² + corner²s²m²)/c` in predictions, is drawn to the middle of the range by `κ = V/(V + N)`,
     V the square of the level less N, or of a usual level where that is more; and what has slopes, or goes along q, has to be better than that by `LESS` standard deviations of the difference, as the noise in
-    the mean is in both. `f̂ = ½κ²m²c − κm²c + κ³corner²s²m²/c + κt²/c`, by the same lemma.
+    the mean is in both. `f̂ = ½κ²m²c − κm²c + κ³corner²s²m²/c + κ heard t²/c`, by the same lemma.
     """
     if facts.noiseless:
         return Ridge(0.0, True, 0.0, math.nan, math.nan)
@@ -123,7 +128,7 @@ def choose_ridge(facts: Normalised, *, above_mean: bool = False) -> Ridge:
         grid = path.floor + np.concatenate([[0.0], np.geomspace(1e-4 * path.edge, 1e2, 100), [SLOPELESS]])
         if free and above_mean:
             level, c = path.middle / path.corner, path.corner
-            heard, size = facts.cross_noise**2 / c, min(level**2 * c, 1.0)
+            heard, size = facts.heard * facts.cross_noise**2 / c, min(level**2 * c, 1.0)
             own = (facts.corner * facts.gram_noise / c) ** 2 * size
             known = max(size - heard - own, USUAL_LEVEL**2)
             kept = known / (known + heard + own)
@@ -198,7 +203,9 @@ class RidgePath:
             optimism -= (1.0 - facts.corner**2) * s2 * own**2 * entry
             both, half = moved * own, 0.5 * level**2  # the same of the constant, all of whose other entries are 0
             frobenius -= (1.0 - facts.corner**2) * both**2 + facts.corner**2 * half * (2.0 * both - half)
-            far += level**2 - 2.0 * level * (moved + 0.5 * own)  # moved + own/2 = θ + v at the intercept
+            there = moved + 0.5 * own - level  # θ + v at the intercept, beside the constant's
+            far += (facts.heard - 1.0) * there**2 + level**2 - 2.0 * level * (moved + 0.5 * own)
+            trace = trace - (1.0 - facts.heard) * entry
         fitted = gain - grid * (squares - theta**2 @ (1.0 - self.ridged))  # θᵀG̃θ = θᵀ(b̃ − λDθ)
         risk = 0.5 * fitted - gain + optimism + t2 * trace
         return risk, np.sqrt(t2 * np.maximum(far, 0.0) + s2 * np.maximum(frobenius, 0.0))

@@ -73,7 +73,7 @@ def _noise_covariance(facts: Normalised, theta: Array) -> Array:
     s2, t2 = facts.gram_noise**2, facts.cross_noise**2
     covariance = (t2 + 0.5 * s2 * float(theta @ theta)) * np.eye(len(theta)) + 0.5 * s2 * np.outer(theta, theta)
     if facts.intercept:
-        covariance[-1, -1] -= (1.0 - facts.corner**2) * s2 * theta[-1] ** 2
+        covariance[-1, -1] -= (1.0 - facts.corner**2) * s2 * theta[-1] ** 2 + (1.0 - facts.heard) * t2
     return covariance
 
 
@@ -119,7 +119,7 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
     private = intercept and not moments.counted
     share = max(float(moments.gram[-1, -1]), 1e-12) if private else 1.0
     mean = float(cross[-1]) / share if intercept else 0.0
-    variance = square - (share * mean**2 - t2 / share if intercept else 0.0)
+    variance = square - (share * mean**2 - moments.level * t2 / share if intercept else 0.0)
     if not variance > moments.square_noise or (private and share < HIDDEN * moments.gram_noise):
         return Explained(math.nan, math.inf, residual, variance)
     by_cross = 2.0 * theta / variance
