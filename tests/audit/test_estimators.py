@@ -41,7 +41,7 @@ ASKED: dict[str, tuple[dict[str, Any], float]] = {
     "adaptive_gradient": ({}, 0.95),
     "preconditioned_gradient": ({}, 0.7),
     "subspace_descent": ({}, 0.6),
-    "constant": ({"fit_intercept": True}, 0.9),
+    "constant": ({"fit_intercept": True}, 0.85),
     "coordinate_descent": ({"solver": hb.CoordinateDescentSolver(rounds=2)}, 0.95),
     "greedy_selection": ({"budget": LARGE}, 0.5),
     "greedy_coordinate_descent": ({"budget": LARGE}, 0.5),
