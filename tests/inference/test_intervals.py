@@ -472,13 +472,13 @@ def test_what_a_column_takes_of_others_that_is_held_is_part_of_their_errors() ->
         score = curvature @ move + root @ rng.normal(size=5) + 1e-5 * rng.normal(size=5)
         fitted = seen(model, noisy, move, score=score, records=n, score_noise=1e-5, curvature_noise=3e-6)
         made = FromScore(fitted, fitted.release.scores[0])
-        assert made.second is not None
-        assert made.second.held.tolist() == [False, False, False, True, False]
+        beside = made.others[0]
+        assert beside.held.tolist() == [False, False, False, True, False]
         assert made.decided_by(eye[:1]) == [3]
         told = made.intervals(eye, 1.96)
         assert np.isfinite(told.high).tolist() == [True, True, True, False, True]
         held += told.low[0] <= move[0] <= told.high[0]
-        made.second.beside_held = np.zeros((5, 5))
+        made.others, beside.beside_held = (beside,), np.zeros((5, 5))
         short = made.intervals(eye, 1.96)
         blind += short.low[0] <= move[0] <= short.high[0]
     assert held >= 182

@@ -141,13 +141,13 @@ class Debiased:
         self.theta: Array = self.inverse @ equations.cross
         s2, t2, far = equations.gram_noise**2, equations.cross_noise**2, self.scale * self.theta
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
-        self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse
+        self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse.T
         self.left: Array = np.zeros_like(scales) if equations.left is None else equations.left
         squares = np.outer(far, far) + scales * (self.allowed + self.left)
         spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
         spoiled[-1, -1] -= equations.exact_corner * s2 * far[-1] ** 2
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales
-        self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse + self.left
+        self.covariance: Array = self.inverse @ (self.noise + equations.sampling) @ self.inverse.T + self.left
 
     def intervals(self, functions: Array, quantile: float, own: float | Array = 0.0) -> Intervals:
         """The intervals of `functions @ θ`, functions (m, p), at ± `quantile` standard errors where noise is small.

@@ -11,7 +11,7 @@ the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + n
   or of what is lost the level's part of E‖v‖⁴, `share (length/√q)⁴` over its sum over the levels of the column, whose long gradients come to all there are, if that is more (both are of the same records). Records of a baseline point one way, too, and what is lost of theirs
   is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
   noise to show, is fifty times as long as usual ones: what these could change is part of the errors (`hidden_at_ends`), and what one or two could decide (`decided_by`) is told, if at all, with the column
-  at whose end they are held where it was released, and what that is off by as part of the errors (`_holding`). A level that noise hides is held where its usual record is
+  at whose end they are held where it was released, and what that is off by as part of the errors (`holding`). A level that noise hides is held where its usual record is
   predicted (`levels`): where its own coefficient was held all others took a part of what that was off by. Of classes that do not follow the model it points where gradients spread more than the curvature has it (`one_signed`). A cluster of records far off that
   the histogram of gradients shows as a second hump may point any one way: what it loses, and what its sampling adds that the shortened spread does not show, is taken as along every one (`NoisyScore.apart`);
 - for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
@@ -32,8 +32,7 @@ at each edge but for a second hump that is likelier than none (`solvers/score/le
 """
 
 import math
-from copy import copy
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +42,7 @@ from scipy.special import expit, gammaln
 from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms, reach
+from hullabaloo.inference.ends import FEW, LONE, holding, leaning
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -67,10 +67,6 @@ RAREST = 10.0
 TOGETHER = 3.5
 """Standard deviations of noise from which a function is seen to go with a number that noise hides. Seen on diamonds (carat beside x, y, z within (0, 100), ε = 1), where carat was told in 9 of
 30 draws at 4.4 to 8 and never held; of the 1 500 other coefficients of real tables told beside such numbers none lay above (with other keys carat 7 of 30, of 1 800 others 5, which held)."""
-
-FEW, LONE = 14.0, 2.0
-"""Records that have to carry what is told, or it is told with what so few may hide (`hidden_at_ends`), or not at all where it is less than `LONE`: where k records alike do,
-its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95; of 2 it has no variance. (Of development's told between them 98 % hold; down to 1, on California at ε = 1, 78 % of 48.)"""
 
 
 class Marked(NamedTuple):
@@ -216,7 +212,7 @@ def lean(far: Array, spread: Array, intercept: bool) -> Array:
 class FromScore:
     """The estimate of one target's coefficients, of least norm where encoded columns always add up to the same."""
 
-    second: "FromScore | None" = None
+    others: "tuple[FromScore, ...]" = ()
 
     def __init__(self, model: FittedModel, found: NoisyScore) -> None:
         self.found, self.model, p, self.intercept = found, model, found.point.size, model.encoding.facts.intercept
@@ -273,7 +269,7 @@ class FromScore:
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
-        self.second = self._holding()
+        self.others = tuple(one for one in (holding(self), leaning(self)) if one is not None)
 
     def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
         """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; what share of the information shortening takes (`spared`); and how many records of their length there may be (`crowd`)."""
@@ -288,35 +284,13 @@ class FromScore:
         self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
         self.most: Array = found.as_many(ends @ found.matrix)
 
-    def _holding(self) -> "FromScore | None":
-        """The same with those columns held where they were released that decide what is told of others (`decided_by`), where the curvature shows what they say themselves; None where there are none.
-
-        With R their rows of the matrix and `C = HRᵀ(RHRᵀ)⁻¹` it is the step without their part, `(I − CR)Hb̃`: a record at an end of theirs has no influence, and the estimate is off by `C d`, d what they are
-        off by. The first step says that this is d̃, so that `d̃d̃ᵀ` and its covariance, with what few records may hide of them, is taken as its second moment. Nothing is told so of a column that decides others
-        itself, as either of two that are nearly the same. (Of intervals that only this tells, n = 20 000, an expert's bounds, ε = 1 and 3, 99 % of 313 of the development half of
-        `benchmarks/inference.py` hold and 97 % of 189 of the report half, 7 and 8 robust errors wide; holding alone covers 78 to 85 % on California, abalone and noaa.)
-        """
-        eye, H = np.eye(len(self.faint)), self.law.inverse
-        seen, shares = self._at_ends(eye)
-        decide = (LONE * shares > seen[:, None]) & (seen[:, None] > 0.0)
-        held = np.isin(np.arange(len(eye)), self.columns[decide.any(axis=0)]) & (seen > 0.0) & ~self.faint
-        if not held.any():
-            return None
-        other, rows = copy(self), self.found.matrix[held]
-        along = H @ rows.T @ np.linalg.pinv(rows @ H @ rows.T)
-        off, apart = rows @ self.law.theta, np.eye(len(H)) - along @ rows
-        wrong = np.outer(off, off) + rows @ self.law.covariance @ rows.T + np.diag(self.hidden_at_ends(eye[held]))
-        other.law = Debiased(replace(self.law.equations, inverse=apart @ H, left=apart @ self.law.left @ apart.T))
-        other.held, other.beside_held = held, self.map @ along @ wrong @ along.T @ self.map.T
-        return other
-
     def decided_by(self, functions: Array) -> npt.NDArray[np.int_]:
         """The column by which fewer than `LONE` records carry as much information of `functions @ θ` as all, (m,), were they usual but in it, at an end of its bounds; -1 for none.
 
         With `u = Ha` the estimate moves with `Σ uᵀv φ'`, and `n uᵀG̃u` is the information `Σ φ''(uᵀv)²` of shortened records, which whole ones exceed: the
         leverage `φ''(uᵀv)²/n uᵀG̃u` of such a record is 1/k at most, whether noise shows it or not. Huber (1981, §7.2) calls its inverse k the equivalent number of records.
         """
-        seen, shares = self._at_ends(functions)
+        seen, shares = self.shares_at_ends(functions)
         return np.where(LONE * np.max(shares, axis=1) > seen, self.columns[np.argmax(shares, axis=1)], -1)
 
     def hidden_at_ends(self, functions: Array) -> Array:
@@ -325,7 +299,7 @@ class FromScore:
         So many, k, are taken as there, or as many as there may be of their length by the released histogram (`NoisyScore.crowd`), if that is fewer. Least squares of both moves halfway to theirs, by `½ k uᵀv φ'/n`, φ' what the estimate leaves of them: as likely anything up to what it says of
         how they differ from usual ones, as if the column said nothing there, or twice as much, and to a usual φ' besides, each to either side: a uniform law, of a third of the square.
         """
-        seen, shares = self._at_ends(functions)
+        seen, shares = self.shares_at_ends(functions)
         size = np.abs(seen)[:, None]
         few = np.minimum(np.divide(size, shares, out=0.0 * shares, where=FEW * shares > size), self.most)
         return np.asarray(np.max(few**2 * shares * self.aside, axis=1, initial=0.0) / 12.0)
@@ -341,7 +315,7 @@ class FromScore:
         spare = np.maximum(u**2 @ self.lean - (self.cut * (functions @ self.theta)) ** 2, 0.0)
         return np.asarray(np.where(self.intercept & (functions[:, -1] != 0.0), 0.0, spare))
 
-    def _at_ends(self, functions: Array) -> tuple[Array, Array]:
+    def shares_at_ends(self, functions: Array) -> tuple[Array, Array]:
         """`uᵀG̃u`, (m,), and `φ''(uᵀv)²/n` of the longest records, (m, k)."""
         u = functions @ self.map @ self.law.inverse
         return ((u @ self.found.curvature) * u).sum(axis=1), (u @ self.longest.T) ** 2
@@ -374,7 +348,7 @@ class FromScore:
         return np.asarray(self.map @ self.law.covariance @ self.map.T, dtype=np.float64)
 
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
-        """Of `functions @ θ`, functions (m, p): of the fit beside all columns and that with some held (`_holding`) the shorter."""
+        """Of `functions @ θ`, functions (m, p): of the fit beside all columns and those that lean less on records at ends of wide bounds (`ends.py`) the shortest."""
         beyond = self.hidden_at_ends(functions) - self.spared(functions) + forms(functions, self.beside_held)
         told = self.law.intervals(functions @ self.map, quantile, own + beyond)
         at = functions @ self.project @ self.found.point
@@ -393,8 +367,8 @@ class FromScore:
             usual = [one for one in levels(self.model.encoding, self.found) if not one.baseline]
             classes = isinstance(self.model.loss, Logistic)
             reach(found, functions, at, {one.column: expit(one.record @ self.found.point) * classes for one in usual})
-        if self.second is None:
-            return found
-        held = self.second.intervals(functions, quantile, own)
-        shorter = np.isfinite(held.high) & ~(held.high - held.low >= found.high - found.low)
-        return Intervals(*np.where(shorter, astuple(held), astuple(found)))
+        for other in self.others:
+            told_so = other.intervals(functions, quantile, own)
+            shorter = np.isfinite(told_so.high) & ~(told_so.high - told_so.low >= found.high - found.low)
+            found = Intervals(*np.where(shorter, astuple(told_so), astuple(found)))
+        return found

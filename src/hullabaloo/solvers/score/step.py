@@ -70,10 +70,17 @@ def moved(found: NoisyScore, step: Array) -> float:
 
 
 def score_step(
-    found: NoisyScore, reg: float, doubt: float = 0.0, basis: Array | None = None, *, evident: bool = False
+    found: NoisyScore,
+    reg: float,
+    doubt: float = 0.0,
+    basis: Array | None = None,
+    *,
+    evident: bool = False,
+    beside: Array | None = None,
 ) -> ScoreStep:
     """The step within a subspace (orthonormal columns, (q, r); None for all); `doubt` is the least δ* that is reckoned with.
 
+    With `beside`, a covariance (q, q) beside that of noise, H is least in mean squared error with both.
     Where only what is `evident` counts there is no step while the score is as long as a standard deviation above pure noise would make it."""
     q, scales = found.score.size, found.scale**2
     within = np.eye(q) if basis is None else basis
@@ -94,6 +101,10 @@ def score_step(
     likely = energy / np.maximum(values - edge, max(LEAST * float(np.mean(positive)), 1e-300))
     spoiled = 0.5 * (found.curvature_noise * float(np.mean(scales))) ** 2 * float(np.sum(likely))
     inner = (vectors * (values / (values**2 + reg * (noise + spoiled) / likely))) @ vectors.T
+    if beside is not None:
+        known = gram @ (vectors * likely) @ vectors.T
+        all_noise = reg * (noise + spoiled) * np.eye(size) + within.T @ beside @ within
+        inner = np.linalg.solve(known @ gram + all_noise, known).T
     inverse = within @ inner @ within.T
     undone = within @ vectors - inverse @ found.curvature @ within @ vectors
     return ScoreStep(inverse, inverse @ found.score, (undone * likely) @ undone.T)
