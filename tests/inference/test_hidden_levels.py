@@ -10,7 +10,8 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.inference.debiased import Intervals, reach
-from hullabaloo.inference.from_score import FromScore, levels
+from hullabaloo.inference.from_score import FromScore
+from hullabaloo.inference.levels import levels
 from hullabaloo.inference.significance import z_against
 
 Array = npt.NDArray[np.float64]

@@ -1,9 +1,9 @@
-"""Classes that do not follow the model: a cluster of records that it takes for the other class, of which shortening takes all one way (`inference/from_score.py`)."""
+"""Classes that do not follow the model: a cluster of records that it takes for the other class, of which shortening takes all one way (`inference/shortening.py`)."""
 
 import numpy as np
 import pytest
 
-from hullabaloo.inference.from_score import lean, one_signed
+from hullabaloo.inference.shortening import lean, one_signed
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 

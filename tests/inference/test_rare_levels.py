@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.inference.from_score import lost
+from hullabaloo.inference.shortening import lost
 
 SHARES = {"a": 0.5, "b": 0.38, "c": 0.09, "d": 0.027, "e": 0.003}
 

@@ -1,55 +1,47 @@
 """Estimates from a released score: what the solver left, shrank or never reached is taken out, and how far the rest may be off.
 
-The population's coefficients θ* are where its mean gradient vanishes. Seen from the released point θ₁, in the coordinates of the
-release, `θ* = θ₁ + Mδ*`, the mean curvature H̄ on the way from θ₁ to θ* gives `b − H̄δ* = 0`; the released curvature is that at θ₁: exact for
-the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + noise` are the equations of `inference/debiased.py` for δ*, Ξ, what is likely of the curvature, in place of G̃ (`as_likely`), with
+The population's coefficients θ* are where its mean gradient vanishes. In the coordinates of the release `θ* = θ₁ + Mδ*`, θ₁ the released point, and with H̄ the mean curvature on the way `b − H̄δ* = 0`. The
+released curvature is that at θ₁: exact for the squared loss, off by a share of order `‖δ*‖` else. So `b̃ = G̃δ* + noise` are the equations of `debiased.py` for δ*, with Ξ, what is likely of the curvature, in place
+of G̃ (`as_likely`). Their errors:
 
-- privacy: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, known: the noise of G̃ in full;
-- sampling: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`), and the
-  excess of shortened gradients, of which `ρ E(L − c)_+` is taken as lost, shared by the coordinates by how long the declared bounds let records be along each, and gradients are (`lean`). A level's records, or
-  those with a value missing, point one way: what shortening takes of theirs, by the released share of the level, the length of its records and the loss's own law of φ', is taken as lost in that direction,
-  or of what is lost the level's part of E‖v‖⁴, `share (length/√q)⁴` over its sum over the levels of the column, whose long gradients come to all there are, if that is more (both are of the same records). Records of a baseline point one way, too, and what is lost of theirs
-  is lost of the difference of all levels from it. It can point one way elsewhere, too, where a handful of records, too few for
-  noise to show, is fifty times as long as usual ones: what these could change is part of the errors (`hidden_at_ends`), and what one or two could decide (`decided_by`) is told, if at all, with the column
-  at whose end they are held where it was released, and what that is off by as part of the errors (`holding`). A level that noise hides is held where its usual record is
-  predicted (`levels`): where its own coefficient was held all others took a part of what that was off by. Of classes that do not follow the model it points where gradients spread more than the curvature has it (`one_signed`). A cluster of records far off that
-  the histogram of gradients shows as a second hump may point any one way: what it loses, and what its sampling adds that the shortened spread does not show, is taken as along every one (`NoisyScore.apart`);
-- for losses that are no quadratic what one step leaves, `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and
-  counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean
-  curvature. Its weight is a function of z and d alone, so that for elliptical records r lies in the span of the constant, z and d (Li & Duan 1989), where it is
-  taken as b long, in each direction; b is taken as spread evenly over all directions besides, for other shapes. (Measured on law school, Adult, bank and a rare class at ε = 1 and 3: 0.2 to 1.8 times
-  `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b: `undone`.) Of classes `|φ‴| = φ''|1 − 2p|`, so that b is as much shorter where no
-  set or penalty has held the coefficients (its square at ε = 1: 0.3 of it on electricity and noaa, where 0.05 to 0.07 came in the median, 0.8 on a class of 4 %);
-  What the mean over all records hides is reckoned besides for those of each level and baseline, which are alike: `left_of`, by how far the step moves theirs beyond noise; and the far end of a level that has moved is that of a whole move (`reach`);
-- what shortening took of the curvature, a share k of it as its records' lengths say: a step δ by what is left is `1/(1 − k)` times too long where all directions lost alike, so that `kG̃δ` of the score is
-  taken as wrong, δ as far as it is longer than noise makes it;
-- what the regularised inverse leaves undone, `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
+- *Privacy*, known: `t²I + S(½s²(‖Sδ‖²I + Sδδᵀ S))S`, by the noise of G̃ in full.
+- *Sampling*: the released spread over n, so that errors are robust (White 1980), as far as its own noise lets it be told from that of residuals alike for all records (`steadied`).
+- *Shortening*: what it takes of long gradients (`shortening.py`), and of the curvature. There a share k of it, as its records' lengths say, makes a step by what is left `1/(1 − k)` times too long where all directions
+  lost alike: `kG̃δ` of the score is taken as wrong, δ as far as it is longer than noise makes it (`undone`).
+- *Bending*, for losses that are no quadratic: what one step leaves, over all records (`undone`), and over those of each level and baseline, which are alike (`left_of`). The far end of a level that has moved is that of a
+  whole move (`reach`).
+- *Few records*, which no noise lets be seen, at an end of a column's wide bounds may be fifty times as long as usual ones. What they could change is part of the errors (`hidden_at_ends`); what one or two could decide
+  (`decided_by`) is told by the estimates that lean on them less (`ends.py`), or not at all.
+- *A cluster* far off that the histogram of gradients shows as a second hump may point any one way. What it loses, and what its sampling adds that the shortened spread does not show, is taken as along every one
+  (`NoisyScore.apart`).
+- *What the regularised inverse leaves undone*: `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
 
-Nothing is told of what goes with a number that noise hides (`goes_with_hidden`); of classes and counts nothing at all where the estimates are `NEAR` no more, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
+A level that noise hides is held where its usual record is predicted (`levels.py`): where its own coefficient was held all others took a part of what that was off by. Nothing is told of what goes with a number that
+noise hides (`goes_with_hidden`). Of classes and counts nothing at all is told where the estimates are more than `NEAR` away, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
 
-What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half
-at each edge but for a second hump that is likelier than none (`solvers/score/lengths.py`): a cluster of less than about five deviations of a share's noise mostly goes unseen. The spread's own noise is not reckoned with.
+What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half at each edge but for a second hump that is likelier than none
+(`solvers/score/lengths.py`). A cluster of less than about five deviations of a share's noise mostly goes unseen. The spread's own noise is not reckoned with.
 """
 
 import math
 from dataclasses import astuple
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, gammaln
+from scipy.special import expit
 
-from hullabaloo.data import BoundedTarget, Encoding
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.ends import FEW, LONE, holding, leaning
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
+from hullabaloo.inference.levels import RAREST, levels, nearly_constant
+from hullabaloo.inference.shortening import at_ends, hidden, lean, one_signed
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
-from hullabaloo.solvers.score.spread import TAIL_SPREAD, steadied, unlike
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, SEEN, faint, left_of, score_step, undone, variances
+from hullabaloo.solvers.score.spread import steadied, unlike
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, faint, score_step, undone
 
 NEAR = 1.0
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square), and how far noise alone may move these, as a move that is less
@@ -57,156 +49,9 @@ is not told from none: what a step of m leaves, about m²/2, is part of the erro
 (Chosen on Adult, bank, law school and motor claims at ε = 1 and 3, where intervals hold as well as up to 0.5; all draws of a rare class with strong columns that told anything, covertype at
 ε = 1, had noise of 2.)"""
 
-EVEN, CONSTANT = 0.3, 0.2
-"""Of what shortening takes, see `lean`: shares of its square, by the likelihood of what was taken on the development tables of `benchmarks/inference.py` at ε = 1: more than half of it lies
-in one coordinate, of a rare level or of a column with a long tail, and of skewed targets a third to a half of it in the level."""
-
-RAREST = 10.0
-"""How many times as long as usual records are those of a level of which nothing is told. Chosen on motor claims (2.6 % of the records) and a simulated class of 8 % beside levels of 0.3 to 9 %."""
-
 TOGETHER = 3.5
 """Standard deviations of noise from which a function is seen to go with a number that noise hides. Seen on diamonds (carat beside x, y, z within (0, 100), ε = 1), where carat was told in 9 of
 30 draws at 4.4 to 8 and never held; of the 1 500 other coefficients of real tables told beside such numbers none lay above (with other keys carat 7 of 30, of 1 800 others 5, which held)."""
-
-
-class Marked(NamedTuple):
-    """Records of a level, or with a value missing, or of a baseline, which all point one way: the encoded column that marks them, of a baseline the first
-    of its category, whether they are a baseline's, their released share, a usual one of them, (p,), and their part of `E‖v‖⁴` of all of that column."""
-
-    column: int
-    baseline: bool
-    share: float
-    record: Array
-    part: float = 0.0
-
-
-def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
-    """Of each level, value missing and baseline. A usual record of a level has other columns at what the covariance C of records, for which the coordinates are round, makes of them: `E x + (1 − p) C_j/C_jj`, p its share."""
-    layout = encoding.layout
-    if layout is None or not encoding.facts.intercept:
-        return []
-    groups: list[tuple[tuple[int, ...], tuple[int, ...], bool]]
-    groups = [((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0]
-    groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
-    seen: list[Marked] = []
-    back = np.linalg.inv(found.matrix)[:-1, :-1]
-    C = (back.T * found.scale[:-1] ** 2) @ back
-    for group, columns, baseline in groups:
-        first = len(seen)
-        without = np.append(found.centre, 1.0)
-        without[list(group)] = 0.0
-        for column in columns:
-            share = max(float(found.centre[column]), 0.0)
-            apart = (1.0 - share) * C[column] / C[column, column]
-            apart[list(group)] = 0.0
-            record = np.clip(without + np.append(apart, 0.0), -1.0, 1.0)
-            record[column] = 1.0
-            seen.append(Marked(column, False, share, record))
-        if baseline and columns:
-            share = max(1.0 - float(found.centre[list(columns)].sum()), 0.0)
-            seen.append(Marked(columns[0], True, share, without))
-        fourths = [one.share * float(np.mean((found.matrix.T @ one.record) ** 2)) ** 2 for one in seen[first:]]
-        whole = max(sum(fourths), 1.0)
-        seen[first:] = [one._replace(part=part / whole) for one, part in zip(seen[first:], fourths, strict=True)]
-    return seen
-
-
-def nearly_constant(encoding: Encoding, found: NoisyScore, kept: npt.NDArray[np.bool_], rare: set[Any]) -> list[Array]:
-    """Sums of the kept levels of a category, (p,), that vary less than noise may have made of a constant, as the others, or the baseline, are rare; or whose baseline
-    is among the `rare`, columns and whether a baseline's (`Marked`); or of which all levels are columns.
-
-    What such a sum shares with the constant column nothing tells, and whatever follows from it would be noise: neither is asked for, and all else is told as without it.
-    Where all levels are columns the sum differs from the constant by those left out alone: how far it lies from it only a level would tell of which nothing is told.
-    """
-    sums, noise = [], found.curvature_noise * found.scale**2
-    for block in encoding.layout.onehot if encoding.layout is not None else ():
-        columns = [column for column in block.columns if kept[column]]
-        if columns and len(columns) < len(block.all_levels):
-            one = np.isin(np.arange(len(kept)), [*columns, *block.places[len(block.columns) :]]).astype(float)
-            part, hides = variances(found.curvature, found.matrix, noise, True, one[None])
-            full = len(block.columns) == len(block.all_levels)
-            if full or part[0] < SEEN * hides[0] or (block.columns[0], True) in rare:
-                sums.append(one)
-    return sums
-
-
-MANY = 1000.0
-"""Mean from which a Poisson law is as good as a normal one."""
-
-
-def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cut: float) -> float:
-    """`E(|φ'|L − c)_+` of such records: of a class of its chance, of counts of their Poisson law, of many counts and of numbers of normal residuals."""
-    z = min(max(float(record @ found.point), -50.0), 50.0)
-    if isinstance(model.loss, Logistic):
-        p = 1.0 / (1.0 + math.exp(-z))
-        return p * max((1.0 - p) * length - cut, 0.0) + (1.0 - p) * max(p * length - cut, 0.0)
-    if isinstance(model.loss, Poisson):
-        highest = max(target.hi for target in model.encoding.targets if isinstance(target, BoundedTarget))
-        mean = math.exp(z) * highest
-        if mean < MANY:
-            counts = np.arange(min(highest, 10.0 + 2.0 * mean) + 1.0)
-            chance = np.exp(counts * math.log(mean) - mean - gammaln(counts + 1.0))
-            chance[-1] += max(1.0 - float(chance.sum()), 0.0)  # larger counts are clipped to the bound
-            return float(chance @ np.maximum(np.abs(mean - counts) / highest * length - cut, 0.0))
-        spread = math.sqrt(mean) / highest * length
-    else:
-        spread = math.sqrt(max(found.residual, 1e-300)) * length
-    u = min(cut / spread, 40.0)
-    return spread * (math.sqrt(2.0 / math.pi) * math.exp(-0.5 * u * u) - u * math.erfc(u / math.sqrt(2.0)))
-
-
-def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
-    """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: of what is beyond the cut and what the tail says the larger, and what a step that moves their predictions leaves.
-
-    Gradients of classes and counts beyond the cut point one way; of numbers, whose residuals point both ways, as much is left as of all that shortening takes.
-    """
-    length = float(np.linalg.norm(way))
-    cut = found.weight * found.score_noise / model.release.plan["settings"]["score_noise"]
-    doubt = 1.0 if isinstance(model.loss, Logistic | Poisson) else DOUBT_SCORE
-    missed = max(doubt * one.share * lost(model, found, one.record, length, cut), drowned * one.part)
-    if isinstance(model.loss, Logistic | Poisson):
-        missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
-    return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
-
-
-def one_signed(found: NoisyScore, unit_noise: float, cut: float) -> Array:
-    """Covariance (q, q) of what shortening takes where classes do not follow the model, as of a cluster of records that it takes for the other class, whose gradients all point one way.
-
-    Where the model holds gradients spread as the curvature says, `E φ'²vvᵀ = E φ''vvᵀ` (White 1982). The part D of the released difference that is above the spectral radius of its noise
-    is what misfit adds. For the spread gradients were shortened to a length w that a share s of them exceed, with noise of w² `unit_noise`, so that of these a share of `tr D/(s w²)` may lie along D; and
-    as large a share of E(L − c)₊ is taken as lost along it, shared as D is. s is `TAIL_SPREAD`, or less where noise is low, as of a tail that has a fourth moment: `E(L − c)₊ = sc/3`. Clusters of a smaller share are shortened so much there that D is within noise. (Of an image's colours, n = 20 000, ε = 3, all of E(L − c)₊ was lost along D, three times what `lean` allows for there, and s was 0.0024; on eight other tables of classes D is next to nothing.)
-    """
-    noise = math.hypot(found.spread_noise, found.curvature_noise * float(np.mean(found.scale**2)))
-    values, vectors = np.linalg.eigh(found.spread - found.curvature)
-    beyond = np.maximum(values - noise * math.sqrt(2.0 * len(values)), 0.0)
-    whole = max(float(beyond.sum()), 1e-300)
-    share = max(min(TAIL_SPREAD, 3.0 * found.excess / cut), 1e-300)
-    most = found.excess * min(1.0, unit_noise * whole / (share * found.weight * found.spread_noise))
-    return np.asarray(most**2 * ((vectors * (beyond / whole)) @ vectors.T), dtype=np.float64)
-
-
-def at_ends(found: NoisyScore, marked: list[Marked], intercept: bool) -> tuple[npt.NDArray[np.int_], Array]:
-    """Records (m, p): a usual one, and such that differ from it in one column, which is at an end of its bounds, or in a level, `marked` (`levels`); and which column."""
-    middle = np.append(found.centre, 1.0) if intercept else np.zeros(len(found.point))
-    ends = np.tile(middle, (2, len(middle), 1))
-    ends[:, range(len(middle)), range(len(middle))] = np.array([[-1.0], [1.0]])
-    of = [one.column for one in marked]
-    alone = [place for place in range(len(middle) - intercept) if place not in of]
-    columns = [len(middle) - 1, *of, *alone, *alone]
-    return np.array(columns), np.concatenate([np.stack([middle, *(one.record for one in marked)]), *ends[:, alone]])
-
-
-def lean(far: Array, spread: Array, intercept: bool) -> Array:
-    """How what shortening takes is shared by the coordinates, (q,), of sum 1.
-
-    Its part in a coordinate is `E(1 − c/L)_+ g_j` over long gradients: large where records can be long, as the longest of the records `far` (m, q) is, and gradients
-    are, as their released spread says. So `EVEN` of it is taken as even, the rest by the product of both; and `CONSTANT` of all in the level, along which gradients of one sign add up.
-    """
-    longest, size = np.max(np.abs(far), axis=0), np.maximum(np.diag(spread), 0.0)
-    long = longest * (size if size.any() else 1.0)
-    shared = EVEN / len(long) + (1.0 - EVEN) * long / long.sum()
-    level = CONSTANT * intercept
-    return np.asarray((1.0 - level) * shared + level * (np.arange(len(long)) == len(long) - 1), dtype=np.float64)
 
 
 class FromScore:

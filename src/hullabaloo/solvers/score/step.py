@@ -124,9 +124,15 @@ def left_of(loss: Loss, z: float, move: float) -> float:
 def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept: bool, held: bool) -> Array:
     """Covariance (q, q) of what a step leaves, where it moves predictions by m = `far` beyond noise.
 
-    Where shortening took a share k of the curvature, `kG̃δ`, δ as far as it is longer than noise makes it. And of a loss that is no quadratic `b = (e^m − 1 − m) h̄^{1/2}` long, in every direction of the
-    constant, the predictions and the step, and evenly over all besides, in the metric of the curvature. Of classes b is as much shorter as φ''' is smaller than φ'' where predictions are
-    normal (`NormalPredictions.bentness`), unless a set or penalty has `held` the coefficients: a step from far off sees little of the way. (With a third of b² there 50 to 88 % held where a set keeps slopes of 6 and 8 at 1 and 2.)
+    Where shortening took a share k of the curvature, `kG̃δ`, δ as far as it is longer than noise makes it.
+
+    Of a loss that is no quadratic the step leaves `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in
+    all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean curvature. Its weight is a function of z and d alone, so that for elliptical
+    records r lies in the span of the constant, z and d (Li & Duan 1989): there it is taken as b long, in each direction, and besides as spread evenly over all, for other shapes. (Measured on law school, Adult, bank and
+    a rare class at ε = 1 and 3: 0.2 to 1.8 times `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b.)
+
+    Of classes `|φ‴| = φ''|1 − 2p|`: b is as much shorter as that is where predictions are normal (`NormalPredictions.bentness`; its square at ε = 1: 0.3 of it on electricity and noaa, where 0.05 to 0.07 came in the
+    median, 0.8 on a class of 4 %), unless a set or penalty has `held` the coefficients: a step from far off sees little of the way. (With a third of b² there 50 to 88 % held where a set keeps slopes of 6 and 8 at 1 and 2.)
     """
     values, vectors = np.linalg.eigh(found.curvature)
     bend = (vectors * np.maximum(values, 0.0)) @ vectors.T
