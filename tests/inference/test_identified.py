@@ -122,7 +122,9 @@ def test_an_interval_holds_what_as_many_records_as_carry_it_may_make_of_it(epsil
     )
     row, other, _ = made.fit(pd.DataFrame({"x": x, "c": c, "y": y})).summary().rows
     assert 0.0 < row.low <= truth <= row.high
-    assert 0.15 < row.std_error < 0.2 > 20.0 * other.std_error  # 0.6/√12 of the estimate, of x alone
+    assert (
+        0.14 < row.std_error < 0.2 > 20.0 * other.std_error
+    )  # 0.6/√12 of the estimate, less what the step leans away, of x alone
 
 
 @pytest.mark.parametrize("key", [50, 52, 54, 90])
