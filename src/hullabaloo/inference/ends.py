@@ -45,8 +45,8 @@ def leaning(of: "FromScore") -> "FromScore | None":
 
     The less noise, the more a step trusts directions that records hardly show, and the fewer records at an end of wide bounds could decide what is told: intervals grew with the budget. Here such a record, of a usual residual,
     is part of the noise that Tikhonov's matrix weighs against what it leaves undone: that is taken as likely as of any step, and besides as far as the first one moves, `(I − HG̃)δ̃`, squared, as where the coefficients
-    were released far off more is left than is likely. (Chosen on California and diamonds, median widths at n = 20 000, ε = 3, 10, 30, 100: 2.0, 7.1, 5.1, 4.9 robust errors became 1.9, 1.2, 1.1, 1.1, and with
-    fresh keys 170 of 176 hold; on 23 other lines of `benchmarks/inference.py` what is told holds as often to within one interval. With one to five records planted at an end, 140 of 150 that this shortens.)
+    were released far off more is left than is likely. (Chosen on California and diamonds; California's median widths at n = 20 000, ε = 3, 10, 30, 100: 2.0, 7.1, 5.1, 4.9 robust errors became 1.9, 1.2, 1.1, 1.1, and with
+    fresh keys 170 of 176 hold; on 23 other lines of `benchmarks/inference.py` what is told holds as often to within one interval. With one to five records planted at an end, 140 of 150 that this shortens, where 144 held.)
     """
     if not np.any(of.hidden_at_ends(np.eye(len(of.faint)))):
         return None
