@@ -1,4 +1,4 @@
-"""More budget makes no interval longer where columns lie within bounds that are far wider than their records (`inference/ends.py`)."""
+"""More budget makes no interval longer where columns lie within bounds that are far wider than their records (`_leaning` of `inference/from_score.py`)."""
 
 import numpy as np
 import pandas as pd
