@@ -210,6 +210,20 @@ def test_a_solver_that_is_favoured_over_the_first_line_is_said_to_be() -> None:
     assert passed_over(best_of(found, {}), found, {}) == ""
 
 
+@pytest.mark.parametrize("constraint", [L1Ball(1.0), hb.L2Ball(1.0), hb.Simplex(1.0)], ids=repr)
+def test_a_thousand_steps_and_more_are_tried_out_by_name_alone(constraint: ConvexSet) -> None:
+    """Where whitened steps are offered: few steps compete, at whatever budget many do not."""
+    data = table(20, 5)
+    for mu in (0.1, 0.3, 1.0, 3.0, 10.0):
+        asked = problem(data, records=50_000, constraint=constraint)
+        spent = prices(data, asked), Allowance.gdp(mu)
+        found = {one.name: one for one in forecasts(asked, *spent, None)}
+        assert found["preconditioned_gradient"].plan
+        for name in ("mirror_descent", "frank_wolfe"):
+            steps = choose(asked, *spent, name)[1].settings["steps"]
+            assert (found[name].plan is None) == (steps >= 1_000)
+
+
 def test_over_a_set_of_ones_own_that_lists_vertices_frank_wolfe_is_taken() -> None:
     """Such a set has no projection; plans are rehearsed, and without noise Frank–Wolfe comes near the optimum."""
     rng = np.random.default_rng(0)

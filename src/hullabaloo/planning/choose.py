@@ -41,8 +41,8 @@ OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
-LABORIOUS = "preconditioned_gradient"
-"""The solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. It can be asked for by name."""
+LABORIOUS, WALKS = "preconditioned_gradient", ("gradient", "mirror_descent", "frank_wolfe")
+"""Solvers of as many passes over the table as noise leaves room for: from `MOST_STEPS` on "auto" took none of them beside whitened steps, and trying them out was most of a plan's time. And the solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. It can be asked for by name."""
 
 RIDGED, STIFF = "objective_perturbation", 0.5
 """The solver that pays for privacy by a ridge, and the λ/σ from which "auto" leaves it out where noise is low (at most `QUIET`) and nothing else shrinks coefficients: a column whose variance
@@ -321,7 +321,7 @@ def _constant(
 def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
     """Without those that would end short of the optimum however large the budget is, where the preconditioned gradient does not.
 
-    Plain steps do where as many as are taken do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`).
+    Nor is a walk of `MOST_STEPS` steps or more offered beside it. Plain steps do end short where as many do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`).
     Where the coordinate along the mean is the constant's place, what it varies by has to be taken back by the others, which plain steps hardly move: of claims in the unit ball (`benchmarks/bare_norm.py`, ε = 1 and 3) the adaptive gradient lost 1.12 to 1.25 times what the constant does, ever more as noise fell.
     """
     if not any(one.plan is not None and one.name == LABORIOUS for one in found):
@@ -331,17 +331,18 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
     stiff = STIFF if free and quiet else math.inf
 
     def short(one: Forecast) -> bool:
-        if one.plan is not None and one.name == RIDGED:
-            known = one.plan.settings
-            return bool(known.get("ridge", 0.0) > stiff * known.get("sigma", math.inf))
-        if one.plan is None or one.name not in ("gradient", "adaptive_gradient"):
+        if one.plan is None:
             return False
+        known = one.plan.settings
+        if one.name == RIDGED:
+            return bool(known.get("ridge", 0.0) > stiff * known.get("sigma", math.inf))
         if one.name == "adaptive_gradient":
             return code == KernelCode.PINBALL or (quiet and led(problem))
-        return code == KernelCode.POISSON or one.plan.settings.get("steps") == MOST_STEPS
+        flat = one.name == "gradient" and code == KernelCode.POISSON
+        return flat or (one.name in WALKS and known.get("steps", 0) >= MOST_STEPS)
 
     refusal = CapabilityError(
-        "Its steps or its ridge would end short of the optimum, whatever the budget; it can be asked for by name."
+        f"Its steps or its ridge would end short of the optimum, whatever the budget, or it would take {MOST_STEPS:,} steps and more; it can be asked for by name."
     )
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 
