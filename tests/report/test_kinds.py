@@ -60,7 +60,9 @@ def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     for query in document["mechanism"]["queries"]:
         assert query["asks"] == book()["queries"][query["name"]]
         assert query["how"] or query["noise_std"] > 0.0
-    told = re.findall(r"\(released (once|[\d,]+)[ ;,]", document["methods"])  # queries alike in one phrase, and every answer in one
+    told = re.findall(
+        r"\(released (once|[\d,]+)[ ;,]", document["methods"]
+    )  # queries alike in one phrase, and every answer in one
     assert len(told) == len({(q["asks"], q["how"] or q["sensitivity_l2"]) for q in document["mechanism"]["queries"]})
     assert sum(1 if count == "once" else int(count.replace(",", "")) for count in told) == sum(
         query["answers"] for query in document["mechanism"]["queries"]
