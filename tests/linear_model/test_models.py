@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
 
@@ -312,6 +313,7 @@ def test_a_pipeline_takes_row_wise_steps_and_refuses_what_learns() -> None:
         (PCA(), "directions of all records"),
         (FunctionTransformer(lambda table: table - table.mean(0)), "whole table"),
         (FunctionTransformer(), "the identity"),
+        (ColumnTransformer([("scaled", StandardScaler(), [0])]), r"in hb\.Domain\(features"),
         (object(), "something from all records"),
     ):
         with pytest.raises(InvalidParameter, match=reason):

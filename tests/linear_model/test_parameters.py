@@ -42,6 +42,11 @@ def test_what_is_declared_is_taken_stored_and_cloned(kind: Any) -> None:
         (hb.Lasso, {"epsilon": 1.0}, r"budget=hb\.Budget\(1\.0, 1e-9\)"),
         (hb.HuberRegressor, {"epsilon": 1.35}, r"threshold=0\.25"),
         (hb.streaming.IncrementalRegression, {"max_iter": 100}, "steps follow from the budget"),
+        (
+            hb.streaming.PeriodicERM,
+            {"estimator": hb.Ridge(), "budget": hb.Budget(1.0, 1e-9)},
+            "parameter of the estimator inside",
+        ),
         (hb.PrivateSearchCV, {"random_state": 0}, "noise is never seeded"),
         (hb.LinearSVC, {"nosuch": 0}, "has no parameter 'nosuch'. Its parameters: budget, domain"),
     ],

@@ -1,5 +1,6 @@
 """Cards of every kind of model and solver: each query has a row in words, and what a coefficient measures is said."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,13 @@ def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     for query in document["mechanism"]["queries"]:
         assert query["asks"] == book()["queries"][query["name"]]
         assert query["how"] or query["noise_std"] > 0.0
+    told = re.findall(
+        r"\(released (once|[\d,]+)[ ;,]", document["methods"]
+    )  # queries alike in one phrase, and every answer in one
+    assert len(told) == len({(q["asks"], q["how"] or q["sensitivity_l2"]) for q in document["mechanism"]["queries"]})
+    assert sum(1 if count == "once" else int(count.replace(",", "")) for count in told) == sum(
+        query["answers"] for query in document["mechanism"]["queries"]
+    )
     html = card.to_html()
     assert all(query["how"] in html for query in document["mechanism"]["queries"])
     assert measures in html

@@ -48,7 +48,7 @@ class Estimator(BaseEstimator):
         made = writer is object or getattr(vars(writer).get("__dataclass_params__"), "init", False)
         dataclass(kw_only=True, eq=False, repr=False, init=made)(cls)  # one that was written by hand is inherited
         if made:
-            cls.__init__ = _told(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = told(cls.__init__)  # type: ignore[method-assign]
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "")
         for kind in cls.__mro__[1:]:
             if found := re.search(rf"(?m)^.*: see `{kind.__name__}`\.", cls.__doc__):
@@ -69,12 +69,13 @@ HABITS = {
     "passed as solver=hb.GradientSolver(...)",
     "random_state seed": "noise is never seeded; test_key=... is for tests, and marks the release as not private",
     "bounds bounds_X bounds_y data_norm": "bounds are declared, domain=hb.Domain(features={'age': (18, 90)}, target=(0, 1))",
+    "budget domain": "it is the parameter of the estimator inside, such as hb.Ridge(domain=..., budget=...)",
     "class_weight": "weights are of records, fit(X, y, sample_weight), and their maximum is declared in the domain",
 }
 """Parameters that other libraries' estimators have, and what is written here instead."""
 
 
-def _told(make: Callable[..., None]) -> Callable[..., None]:
+def told(make: Callable[..., None]) -> Callable[..., None]:
     """`__init__` that refuses what is no parameter with a sentence, as other libraries' habits are close at hand."""
 
     known = list(inspect.signature(make).parameters)[1:]

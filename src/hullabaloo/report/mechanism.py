@@ -109,19 +109,28 @@ def asked(statement: PrivacyStatement) -> dict[str, bool]:
 
 
 def _noise(queries: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> str:
+    alike: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
+    for one in queries:
+        if not one["how"]:
+            alike.setdefault((one["asks"], one["sensitivity_l2"]), []).append(one)
     sums = [
-        f"{one['asks']} ({_answers(one)}, L2 sensitivity {shown(one['sensitivity_l2'])}, standard deviation of the noise "
-        f"{shown(one['noise_std'])}, on the scaled columns)"
-        for one in queries
-        if not one["how"]
+        f"{asks} ({_times(sum(one['answers'] for one in same))}, L2 sensitivity {shown(moved)}, standard deviation of the noise "
+        f"{_span([one['noise_std'] for one in same])}, on the scaled columns)"
+        for (asks, moved), same in alike.items()
     ]
-    others = [f"{one['asks']} ({_answers(one)}; {one['how']})" for one in queries if one["how"]]
+    others = [f"{one['asks']} ({_times(one['answers'])}; {one['how']})" for one in queries if one["how"]]
     sentences = [f"Gaussian noise was added to {'; and to '.join(sums)}."] if sums else []
     if others:
         sentences.append(f"Released by a private mechanism: {'; and '.join(others)}, all on the scaled columns.")
     return " ".join([*sentences, words.text("methods_exact", known)]) if sentences else ""
 
 
-def _answers(query: Mapping[str, Any]) -> str:
-    count = query["answers"]
+def _times(count: int) -> str:
     return "released once" if count == 1 else f"released {count:,} times"
+
+
+def _span(noises: Sequence[Any]) -> str:
+    """One number, or the ends: which answer has which noise is in the card's table."""
+    rising = sorted(noises, key=lambda noise: math.inf if noise is None else noise)
+    least, most = shown(rising[0]), shown(rising[-1])
+    return least if least == most else f"{least} to {most}"

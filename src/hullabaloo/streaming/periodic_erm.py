@@ -23,6 +23,7 @@ from hullabaloo.linear_model.shared import Around, offers
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Calibration, Schedule
 from hullabaloo.release import PrivacyStatement, Release, found, label_of, one_of, whole
+from hullabaloo.release.estimator import told
 from hullabaloo.release.price import Price, price
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.refits import RULES, planned, spacing
@@ -116,6 +117,7 @@ class PeriodicERM(Around, PrivateStream):
 
     _every: int | tuple[int, ...] | None = None
 
+    @told
     def __init__(
         self,
         estimator: PrivateLinearModel,
