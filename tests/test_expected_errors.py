@@ -70,6 +70,13 @@ def test_no_middle_is_below_what_sampling_alone_gives(numbers: int, epsilon: flo
     assert np.all(found[:, 1] >= 3.0 / (0.4 * math.sqrt(N)) * (1.0 - 1e-9))
 
 
+def test_columns_that_explain_one_another_may_have_far_longer_errors_and_hardly_shorter_ones() -> None:
+    """Of numbers; levels of a baseline explain one another as usual."""
+    numbers, level = told(posed(hb.LinearRegression), age=10.0, y=2.0, **{"sex=m": 0.49})
+    assert numbers[2] / numbers[1] > 2.0 * numbers[1] / numbers[0]
+    assert level[2] / level[1] == pytest.approx(level[1] / level[0])
+
+
 def drawn(estimator: Any) -> pd.DataFrame:
     """Records of a number and a category, whose target suits the estimator."""
     rng = np.random.default_rng(0)

@@ -89,6 +89,19 @@ def test_the_model_is_in_the_declared_set(body: ConvexSet) -> None:
             assert body.contains(theta)
 
 
+def test_a_price_has_tables_in_which_one_column_reaches_the_end_of_the_set() -> None:
+    """Of an l1 ball, that which varies most; and of numbers more is explained than plans are compared by, if the set allows it."""
+    asked = replace(problem(table(30, 6)), constraint=L1Ball(0.3))
+    for scenario in PRICED:
+        made, free = (synthetic_table(one, scenario, 2_000) for one in (asked, replace(asked, constraint=None)))
+        assert np.flatnonzero(made.slopes[:, 0]).tolist() == [
+            int(np.argmax(made.X[:, : made.slopes.shape[0]].var(axis=0)))
+        ]
+        assert asked.constraint.contains(made.slopes[:, 0])
+        signal = float(np.var(free.X[:, : free.slopes.shape[0]] @ free.slopes))
+        assert signal == pytest.approx(scenario.numbers * TARGET_VARIANCE)
+
+
 def test_counts_are_the_quantiles_of_poisson_laws() -> None:
     """Of which SciPy's own are the reference: bit for bit, as forecasts are kept."""
     from scipy.stats import poisson
