@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 
 import hullabaloo as hb
 from hullabaloo.curation.intake import encoded
-from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, _part, corrects, counting
+from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, corrects, counting, part
 from hullabaloo.curator.query import NoisySum
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
@@ -114,7 +114,7 @@ def test_all_records_of_a_person_are_paid_for_in_every_fit(neighbours: str) -> N
         for fit in fits:
             (query,) = fit.bought.queries
             assert isinstance(query, NoisySum)
-            sums = [query.exact(counting(_part(one, 0, fit.problem.records), share)) for one in both]
+            sums = [query.exact(counting(part(one, 0, fit.problem.records), share)) for one in both]
             moved = float(np.linalg.norm(sums[0] - sums[1])) / query.sensitivity
             reached = max(reached, moved)
             assert moved <= 1.0
@@ -645,8 +645,8 @@ def test_each_release_tells_its_own_errors_where_they_are_asked_for(tmp_path: Pa
         asked = {"budget": hb.Budget(4.0, 1e-9), "domain": domain, "solver": "adaptive_gradient"}
         one = hb.LinearRegression(inference=True, test_key=KEY.derive(seed), **asked)
         stream = hb.streaming.PeriodicERM(one, horizon=32_000, every=8_000)
-        for part in np.array_split(np.arange(32_000), 4):
-            rows = stream.partial_fit(X[part], y[part]).summary().rows
+        for places in np.array_split(np.arange(32_000), 4):
+            rows = stream.partial_fit(X[places], y[places]).summary().rows
             held += [row.low <= true <= row.high for row, true in zip(rows, [0.6, -0.4], strict=False)]
         assert stream.model_at().release_.plan["starts from the model before"]
         assert stream.model_at().release_.score.records == 32_000

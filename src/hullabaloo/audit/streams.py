@@ -18,7 +18,7 @@ from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables, TracingCurator
 from hullabaloo.curation.moments_process import MomentsProcess
-from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting
+from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting, part
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
@@ -247,14 +247,10 @@ class TracedRefits:
 
     def prefix(self, which: int, step: int, theta: Array | None) -> Rows:
         """What fit number `step` sees of stream `which`, starting from the model θ."""
-        rows = self.tables[which]
         end = self.process.refits.schedule.position(step + 1) - self._absent(which)
-        X = rows.X[:end]
-        offset = None if theta is None else (X @ theta)[:, 0]
-        weight = None if rows.weight is None else rows.weight[:end]
-        unit = None if rows.unit is None else rows.unit[:end]
-        seen = Rows(X, rows.Y[:end], weight, offset, unit)
-        return seen if unit is None else counting(seen, self.process.task.domain.records_per_unit)
+        rows = part(self.tables[which], 0, end)
+        rows = replace(rows, offset=None if theta is None else (rows.X @ theta)[:, 0])
+        return rows if rows.unit is None else counting(rows, self.process.task.domain.records_per_unit)
 
     def _absent(self, which: int) -> int:
         return len(self.tables[0].Y) - len(self.tables[which].Y)

@@ -111,7 +111,7 @@ class PrefixProcess(Process):
                 self._position += count - start
                 return
             stop = min(count, start + self.schedule.position(step) - self._position)
-            self._parts.append(_part(rows, start, stop))
+            self._parts.append(part(rows, start, stop))
             self._position += stop - start
             start = stop
             if self.schedule.completed(self._position) == step:
@@ -170,7 +170,7 @@ class PrefixProcess(Process):
         return self._parts[0] if self._parts else None
 
 
-def _part(rows: Rows, start: int, stop: int) -> Rows:
+def part(rows: Rows, start: int, stop: int) -> Rows:
     """Some records, in memory of their own."""
     own: list[Any] = [None if values is None else values[start:stop].copy() for values in _held(rows)]
     return Rows(*own)

@@ -165,14 +165,11 @@ class FromScore:
         """
         if not np.any(self.hidden_at_ends(np.eye(len(self.faint)))):
             return None
-        law, other = self.law, copy(self)
+        law, other, likely = self.law, copy(self), replace(self.found, curvature=self.law.equations.gram)
         records = self.aside[0] * self.longest.T @ self.longest
-        step = score_step(
-            replace(self.found, curvature=law.equations.gram), INFERENCE, DOUBT, self.basis, beside=records
-        )
-        off = law.theta - step.inverse @ law.equations.gram @ law.theta
-        left = LEFT * step.left + np.outer(off, off)
-        other.law = Debiased(replace(law.equations, inverse=step.inverse, left=left))
+        step = score_step(likely, INFERENCE, DOUBT, self.basis, beside=records)
+        off = law.theta - step.inverse @ likely.curvature @ law.theta
+        other.law = Debiased(replace(law.equations, inverse=step.inverse, left=LEFT * step.left + np.outer(off, off)))
         return other
 
     def decided_by(self, functions: Array) -> npt.NDArray[np.int_]:

@@ -34,10 +34,7 @@ _LEARNS = {
     "OrdinalEncoder": ("which levels occur", "declare levels in hb.Categorical([...])"),
     "TargetEncoder": ("the targets of all records", "declare levels in hb.Categorical([...])"),
     "KBinsDiscretizer": ("bin edges", "declare levels, or a transform, in the domain"),
-    "ColumnTransformer": (
-        "what its own steps learn",
-        "declare each column, bounds or levels, in hb.Domain(features=...)",
-    ),
+    "ColumnTransformer": ("what its own steps learn", "declare each column in hb.Domain(features=...)"),
     "PCA": ("directions of all records", "fit solver='moments' and work on the released moments"),
     "SelectKBest": ("scores of all records", "use hb.Lasso, whose selection is part of what is charged"),
 }
@@ -93,9 +90,7 @@ def _refuse_learning(step: Any) -> None:
         )
     if type(step) in {PolynomialFeatures, Normalizer, Binarizer}:  # a subclass may learn
         return
-    learns, instead = _LEARNS.get(
-        name, ("something from all records, for all that is known", "declare it in hb.Domain")
-    )
+    learns, instead = _LEARNS.get(name, ("something from all records, for all one knows", "declare it in hb.Domain"))
     raise InvalidParameter(
         f"The step {name} was refused: its fit learns {learns}, which would reach the release outside the guarantee. Instead, {instead}."
     )

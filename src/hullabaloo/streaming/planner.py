@@ -195,9 +195,8 @@ def plan(
     able = [way for way in ways if way.able]
     if not able:
         raise InvalidParameter(" ".join(["No way to learn from this stream.", *[way.reason for way in ways]]))
-    ordered = sorted(
-        ways, key=lambda way: (way.score, -sum(way.kept))
-    )  # of ways that lose all, the one that harms less
+    # Of ways that lose all, the one that harms less.
+    ordered = sorted(ways, key=lambda way: (way.score, -sum(way.kept)))
     best = next(way for way in ordered if way.able)
     title = f"{task.loss.name} loss, up to {horizon:,} records, {encoding.facts.width} columns, {budget.describe()}, {task.neighbours}"
     return StreamPlan(title, best.name, _why(best, able), tuple(looks), schedule.steps, tuple(ordered))
