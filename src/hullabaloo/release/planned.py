@@ -10,6 +10,7 @@ import numpy as np
 
 from hullabaloo.data import MOST_PER_UNIT, Encoding, Table, TargetScale
 from hullabaloo.data.parts import check_parts
+from hullabaloo.data.transforms import LARGEST
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.lazy import recalled
@@ -261,7 +262,7 @@ def coordinates(loss: AnyLoss, encoding: Encoding) -> Sequence[str]:
 
 
 def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Sequence[str]) -> None:
-    """Refuse a set or a norm made for so many coordinates where the encoded columns are not as many."""
+    """Refuse a set or a norm made for so many coordinates where the encoded columns are not as many, or of sizes that doubles cannot reckon with."""
     normed: int | None = None
     if isinstance(penalty, SubmodularPenalty):
         normed = penalty.function.dimension
@@ -276,6 +277,13 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
             f"The {what} in {dimension} dimensions, but {len(columns)} encoded columns get a "
             f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, "
             "in this order (a Box takes a single number for all, too)."
+        )
+    reach = 0.0 if constraint is None else constraint.max_norm(2, len(columns))
+    price = penalty.value(np.ones(len(columns)))
+    if not all(size == 0.0 or 1.0 / LARGEST <= size <= LARGEST for size in (reach, price)):  # NaN is not
+        raise InvalidParameter(
+            f"The constraint reaches {reach:g} from 0, and the penalty of coefficients of 1 is {price:g}. Sizes beyond {LARGEST:g} or below {1.0 / LARGEST:g} "
+            "have squares and cubes that a computer's numbers do not hold. Nothing was read or charged. Give sizes of the order of 1."
         )
 
 
