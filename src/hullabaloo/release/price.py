@@ -51,7 +51,7 @@ def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float])
     classes = prepared.problem.loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)
     return (
         (max(lost) * FARTHER, min(lost) / FARTHER),
-        "a fiftieth to a half" if classes else "a twentieth to nine tenths",
+        "a fiftieth to a half" if classes else "a fiftieth to nine tenths",
         REHEARSED,
     )
 
