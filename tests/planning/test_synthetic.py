@@ -99,7 +99,7 @@ def test_a_price_has_tables_in_which_one_column_reaches_the_end_of_the_set() -> 
         ]
         assert asked.constraint.contains(made.slopes[:, 0])
         signal = float(np.var(free.X[:, : free.slopes.shape[0]] @ free.slopes))
-        assert signal == pytest.approx(scenario.numbers * TARGET_VARIANCE)
+        assert signal == pytest.approx((scenario.numbers or scenario.explained) * TARGET_VARIANCE)
 
 
 def test_counts_are_the_quantiles_of_poisson_laws() -> None:
