@@ -49,16 +49,8 @@ def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float])
     if runs[0].scenario == WIDE[0].name:
         return lost, "half to four fifths", "rehearsed on fewer columns"
     classes = prepared.problem.loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)
-<<<<<<< HEAD
-    span = "a fiftieth to a half" if classes else "a twentieth to nine tenths"
+    span = f"a fiftieth to {'a half' if classes else 'nine tenths'}"
     return (max(lost) * FARTHER, min(lost) / FARTHER), span, REHEARSED
-=======
-    return (
-        (max(lost) * FARTHER, min(lost) / FARTHER),
-        "a fiftieth to a half" if classes else "a fiftieth to nine tenths",
-        REHEARSED,
-    )
->>>>>>> part-F-40
 
 
 def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]:
