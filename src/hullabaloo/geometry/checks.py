@@ -97,17 +97,17 @@ def first_missing(columns: Iterable[int]) -> int | None:
     return next((column for column in range(len(present)) if column not in present), None)
 
 
-def vector(value: ArrayLike, what: str = "The vector", dimension: int | None = None) -> Vector:
+def vector(value: ArrayLike, dimension: int | None = None) -> Vector:
     """Give `value` as a one-dimensional float64 array of finite numbers (the same array when it is one already)."""
     array: Vector = np.asarray(value, dtype=np.float64)
     if array.ndim != 1:
-        raise InvalidParameter(f"{what} must be one-dimensional, but its shape is {array.shape}; pass one vector.")
+        raise InvalidParameter(f"The vector must be one-dimensional, but its shape is {array.shape}; pass one vector.")
     if dimension is not None and array.size != dimension:
-        raise InvalidParameter(f"{what} has {array.size} coordinates, but the set has {dimension}; use as many.")
+        raise InvalidParameter(f"The vector has {array.size} coordinates, but the set has {dimension}; use as many.")
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()
     if not np.isfinite(total) and not np.isfinite(array).all():  # the sum alone may overflow: then look at each
-        raise InvalidParameter(f"{what} holds a NaN or an infinity, which no set holds; check what produced it.")
+        raise InvalidParameter("The vector holds a NaN or an infinity, which no set holds; check what produced it.")
     return array
 
 

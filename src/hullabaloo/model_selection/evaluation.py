@@ -139,7 +139,6 @@ def _number(value: float) -> str:
     return f"{float(f'{value:.4g}'):.10g}"
 
 
-__all__ = ["Evaluation", "evaluate", "price_evaluation"]
 JOINED = (
     "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
 )

@@ -37,25 +37,24 @@ def write(found: Reproduction, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     pictures, made = {}, {"claims.json": json.dumps(found.to_dict(), indent=1, ensure_ascii=False) + "\n"}
     for name, picture in found.pictures.items():
-        figure, images = draw(picture), {}
+        figure = draw(picture)
         for end in ("svg", "png"):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=end, dpi=160)
-            images[end] = buffer.getvalue()
-            write_whole(folder / f"{name}.{end}", images[end])
+            image = io.BytesIO()
+            figure.savefig(image, format=end, dpi=160)
+            write_whole(folder / f"{name}.{end}", image.getvalue())
         pictures[name] = inline_svg(draw(picture), name, picture.title)
     for name, rows in found.tables.items():
-        buffer_ = io.StringIO()
+        text = io.StringIO()
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        writer = csv.DictWriter(buffer_, columns, lineterminator="\n")
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        made[f"{name}.csv"] = buffer_.getvalue()
+        made[f"{name}.csv"] = text.getvalue()
     template = resources("hullabaloo.reproduce").joinpath("page.html.j2").read_text(encoding="utf-8")
     made["index.html"] = environment().from_string(template).render(found=found, pictures=pictures)
-    for name, text in made.items():
-        write_whole(folder / name, text)
-    return sorted(path for path in folder.iterdir())
+    for name, content in made.items():
+        write_whole(folder / name, content)
+    return sorted(folder.iterdir())
 
 
 def draw(picture: Picture) -> "Figure":

@@ -145,9 +145,7 @@ class Plan:
         """The composition of all the noisy answers that this plan pays for."""
         return compose_answers(self.queries)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values."""
-        return arguments(self)
+    to_dict = arguments
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import HullabalooError, InvalidParameter, library
+from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole, library
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import exact
@@ -174,7 +174,7 @@ def plan(
     Source: 003, Table 1; 003, Remark 4.3.
     """
     horizon, every, p = whole(horizon), whole(every), whole(p)
-    if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
+    if not is_whole(horizon):
         raise InvalidParameter(
             f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
             "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, SquaredL2Penalty
+from hullabaloo.geometry.numerics import increasing_root
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.theory.lower_bound import LowerBound, check, told_apart
 from hullabaloo.privacy import Neighbours
@@ -185,11 +186,7 @@ def code_size(records: int) -> float:
 
     Source: 002, Theorem 5.8.
     """
-    low, high = math.e, max(2.0 * math.e, 2.0 * records)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if middle / math.log(middle) * (1.0 + middle**2) < records else (low, middle)
-    return low
+    return increasing_root(lambda m: m / math.log(m) * (1.0 + m**2) - records, math.e, max(2.0 * math.e, 2.0 * records))
 
 
 def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[LowerBound]:

@@ -96,7 +96,8 @@ class FrankWolfeSolver(Solver):
             walk, query, reason = (rule.printed_selections if polytope else rule.printed_gradients)(
                 problem, prices, allowance
             )
-            return Plan(self.name, (query,), asdict(walk), f"{reason}; {self._told(problem, walk.steps)}")
+            told = check_passes(self, problem, walk.steps, self.max_passes)
+            return Plan(self.name, (query,), asdict(walk), f"{reason}; {told}")
         buy, clip = self._selections if polytope else self._gradients, self.clip
         if clip is None:
             anywhere = slope_bound(problem, prediction_bound(problem))
@@ -107,7 +108,7 @@ class FrankWolfeSolver(Solver):
         narrow = isinstance(problem.loss, Squared) and not problem.intercept and self.clip is None
         if narrow and allowance.is_private and walk.risk > rule.NARROW_ABOVE:
             walk, query = buy(problem, prices, allowance, rule.terms(problem, rule.NARROW))
-        told = self._told(problem, walk.steps)
+        told = check_passes(self, problem, walk.steps, self.max_passes)
         how = "private choices of a vertex" if polytope else "noisy gradients"
         reason = f"{walk.steps} {how}, risk bound {walk.risk:.3g}; {told}"
         if walk.steps == self.max_passes and self.steps is None:
@@ -133,9 +134,6 @@ class FrankWolfeSolver(Solver):
         """
         walk = rule.Iterates(**plan.settings)
         return walk.usual(walk.steps, walk.slope_error)
-
-    def _told(self, problem: Problem, steps: int) -> str:
-        return check_passes(self, problem, steps, self.max_passes)
 
     def _count(self, ruled: int) -> int:
         """T: the caller's, or the rule's up to `max_passes`."""

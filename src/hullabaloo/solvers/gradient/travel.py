@@ -48,8 +48,8 @@ class ProjectedSchedule:
         steps: T.
         clip: bound of |φ'|.
         scale: bound of a row's norm without the intercept; steps below are for rows divided by it.
-        careful: step of the first half.
-        bold: largest step of the second half.
+        warmup_step: step of the careful first half.
+        main_step: largest step of the second half.
         middle: step of the intercept (0 without one).
         sigma: noise of one coordinate of one answer, in mean form, for rows as encoded.
     """
