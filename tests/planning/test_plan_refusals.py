@@ -1,13 +1,15 @@
 """What `hb.plan` refuses, and with which remedy."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hullabaloo as hb
 from hullabaloo.cli.plan import loss_from_text
-from hullabaloo.errors import HullabalooError
+from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.release.planned import _chosen
 
@@ -93,3 +95,39 @@ def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:
 def test_a_loss_of_the_command_line_says_what_is_wrong_with_it(text: str, says: str) -> None:
     with pytest.raises(HullabalooError, match=says):
         loss_from_text(text)
+
+
+SHAPES: dict[str, Any] = {
+    "l1 ball": lambda size: {"constraint": hb.L1Ball(size)},
+    "l2 ball": lambda size: {"constraint": hb.L2Ball(size)},
+    "box": lambda size: {"constraint": hb.Box(-size, size)},
+    "l1 penalty": lambda size: {"penalty": hb.L1Penalty(size)},
+    "l2 penalty": lambda size: {"penalty": hb.SquaredL2Penalty(size)},
+}
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-150, 1e-99, 1e99, 1e155, 1.7e308])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_set_or_penalty_of_any_size_is_refused_before_the_charge_or_fitted(
+    shape: str, size: float, tmp_path: Path
+) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create("d", hb.Budget(1.0, 1e-6), neighbours="replace-one")
+    terms: dict[str, Any] = {
+        "budget": hb.Budget(1.0, 1e-6),
+        "ledger": ledger,
+        "dataset": "d",
+        "domain": hb.Domain(row_norm=1.0, target=(-1, 1)),
+    }
+    model = hb.LinearRegression(**terms, **SHAPES[shape](size), solver="moments")
+    refused = None
+    try:
+        model.fit(np.full((30, 2), 0.5), np.linspace(-1.0, 1.0, 30))
+    except InvalidParameter as error:
+        refused = str(error)
+    if refused is None:
+        assert np.isfinite(model.coef_).all()
+    else:
+        assert "Sizes beyond" in refused
+        assert not ledger.charges("d")
+    assert refused is None or not 1e-100 < size < 1e100
