@@ -114,11 +114,14 @@ def clip_dense(rows: Floats, kind: int, radius: float, divisor: float, out: Floa
     Claim: ``‖out_i‖ ≤ radius/divisor`` in the norm ``kind``, in exact arithmetic. Proof: with m the largest |cell| and
     u = ‖x/m‖, ‖x‖ = m u; the row is outside when ``(m/radius) u > 1 − s`` and is then ``(x/m)/u · (1 − s) radius/divisor``,
     where s covers the rounding of all of it (``_safe``). ``rows`` and the first columns of ``out`` may be the same memory.
+    ``rows`` may be the caller's, which others may change meanwhile: each cell is looked at once, and its copy is measured and scaled.
     """
     n, p = rows.shape
     safe = _safe(p)
     for i in range(n):
-        row = rows[i]
+        row = out[i]
+        for j in range(p):
+            row[j] = rows[i, j]
         m, norm = _norm(row, 0, p, kind)
         outside = m / radius * norm > safe
         for j in range(p):

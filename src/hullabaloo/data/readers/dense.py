@@ -38,9 +38,9 @@ class ArrayTable(Table):
         return self._array[self._names[column]] if self._names else self._array[:, column]
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """See ``Table``."""
+        """See ``Table``. Several columns may be the caller's memory, which kernels look at once; one alone, which NumPy looks at more often, is a copy."""
         if not self._names and self._array.dtype.kind in "fiub":
-            whole = list(columns) == list(range(self._array.shape[1]))
+            whole = len(columns) > 1 and list(columns) == list(range(self._array.shape[1]))
             return _floats(self._array if whole else self._array[:, list(columns)])
         return super().numbers(columns)
 
