@@ -86,16 +86,16 @@ def choose(
         return solver, solver.plan(problem, prices, allowance)
     # As without the table; where that takes nothing from it, the best that does, if it can tell whether the table is right.
     if problem.public is not None and allowance.is_private:
-        plain = replace(problem, public=None)
+        plain = replace(problem, public=None), prices, allowance
         if asked != "auto" and solver_named(asked).name not in ADAPTIVE:
             raise InvalidParameter(
                 f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
                 f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
             )
-        solver, plan = choose(plain, prices, allowance, asked, perform, kept, floor=floor and asked == "auto")
+        solver, plan = choose(*plain, asked, perform, kept, floor=floor and asked == "auto", held=held)
         with suppress(HullabalooError):
             known = solver.name in ADAPTIVE
-            one = solver if known else _chosen(plain, prices, allowance, perform, kept, floor=False, among=ADAPTIVE)[0]
+            one = solver if known else _chosen(*plain, perform, kept, floor=False, among=ADAPTIVE)[0]
             taking = one.plan(problem, prices, allowance)
             if asks_public(taking):
                 return one, replace(
