@@ -35,19 +35,20 @@ BUDGET = hb.Budget(1.0, 1e-6)
 NUMBERS = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target={"y": (-1, 1)}, indicators=False)
 CLASSES = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, classes={"y": ["no", "yes"]}, indicators=False)
 N = 600
+USUAL: dict[str, Any] = {"budget": BUDGET, "solver": "gradient", "test_key": KEY}
 
 
 def linear(**changes: Any) -> Any:
-    return hb.LinearRegression(**{"budget": BUDGET, "domain": NUMBERS, "test_key": KEY, **changes})
+    return hb.LinearRegression(**{**USUAL, "domain": NUMBERS, **changes})
 
 
 def logistic(**changes: Any) -> Any:
-    return hb.LogisticRegression(**{"budget": BUDGET, "domain": CLASSES, "test_key": KEY, **changes})
+    return hb.LogisticRegression(**{**USUAL, "domain": CLASSES, **changes})
 
 
 def counts(**changes: Any) -> Any:
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target={"y": (0, 1)}, indicators=False)
-    return hb.PoissonRegressor(**{"budget": BUDGET, "domain": domain, "test_key": KEY, **changes})
+    return hb.PoissonRegressor(**{**USUAL, "domain": domain, **changes})
 
 
 def records(n: int = N, *, classes: bool = False) -> pd.DataFrame:
@@ -61,7 +62,7 @@ def records(n: int = N, *, classes: bool = False) -> pd.DataFrame:
 def test_without_noise_every_release_is_the_estimator_fitted_on_the_prefix() -> None:
     """Tests: 003, Mechanism 1."""
     for make, classes in ((linear, False), (logistic, True)):
-        frame, model = records(classes=classes), make(budget=hb.Budget(math.inf), test_key=None)
+        frame, model = records(classes=classes), make(budget=hb.Budget(math.inf), solver="auto", test_key=None)
         stream = PeriodicERM(model, N, every=200)
         for stop in (200, 400, 600):
             stream.partial_fit(frame.iloc[stop - 200 : stop])
@@ -85,7 +86,7 @@ def test_each_fit_is_of_the_first_records_of_each_person(share: int, tmp_path: P
     frame["who"] = [None if one == 5 else f"p{one}" for one in rng.integers(0, 60, N)]
     place = frame[frame.w > 0.0].groupby("who").cumcount().reindex(frame.index)
     counting = frame.assign(w=frame.w.where(place < share, 0.0), who=[f"r{i}" for i in range(N)])
-    model = linear(budget=hb.Budget(math.inf), test_key=None, domain=persons(share))
+    model = linear(budget=hb.Budget(math.inf), solver="auto", test_key=None, domain=persons(share))
     alone = clone(model).set_params(domain=persons(1))
     for start, stop in ((0, 170), (170, 430), (430, N)):
         with PeriodicERM(model, N, every=200, state=tmp_path / "state") as stream:
@@ -399,7 +400,7 @@ def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.Mo
     """A version whose planner would take another goes on with what the stream was begun with, to the same numbers."""
     first = iter(["adaptive_gradient", "coordinate_descent", "coordinate_descent"])
     monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: next(first))
-    with begun(tmp_path / "one") as stream:
+    with begun(tmp_path / "one", solver="auto") as stream:
         stream.partial_fit(records().iloc[:250])
     whole = tmp_path / "whole"
     whole.write_bytes((tmp_path / "one").read_bytes())
@@ -407,7 +408,7 @@ def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "gradient")
     taken = []
     for path in (tmp_path / "one", whole, tmp_path / "fresh"):
-        stream = begun(path)
+        stream = begun(path, solver="auto")
         for stop in (400, 600):
             stream.begin().partial_fit(records().iloc[stream.position_ : stop])
             taken.append((stream.model_at().release_.plan["solver"], stream.coef_.tolist()))
@@ -512,7 +513,7 @@ def test_a_copy_predicts_and_does_not_learn_and_a_clone_is_fresh() -> None:
     with pytest.raises(NotReleased):
         copy.partial_fit(records())
     again = clone(stream)
-    assert again.get_params()["estimator__solver"] == "auto"
+    assert again.get_params()["estimator__solver"] == "gradient"
     assert again.partial_fit(records().iloc[:200]).released_at_ == 200
 
 

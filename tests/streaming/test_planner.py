@@ -25,6 +25,12 @@ T = 8_000
 FEW, MANY = 2_000, 80
 
 
+@pytest.fixture(autouse=True)
+def few_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planner chooses at three releases in place of eight: which way is taken is looked at, not which solver."""
+    monkeypatch.setattr("hullabaloo.streaming.refits.REHEARSED", 3)
+
+
 def test_a_plan_is_drawn_with_a_line_for_each_way() -> None:
     axes = planned().plot().axes[0]
     assert {line.get_label() for line in axes.lines} == {way.name for way in planned().ways if way.able}
@@ -84,6 +90,13 @@ def test_what_it_takes_is_at_most_a_quarter_worse_than_what_it_leaves(every: int
     assert measured(taken, every) < 1.25 * measured(other, every)
 
 
+@pytest.fixture
+def one_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All fits are by one solver: which is the planner's to say, and not what is looked at."""
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "adaptive_gradient")
+
+
+@pytest.mark.usefixtures("one_solver")
 def test_a_loss_without_sums_is_fitted_again() -> None:
     table = planned(every=1_000, loss=hb.Logistic())
     assert table.chosen == "PeriodicERM"
@@ -143,11 +156,13 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert planned(horizon=np.int64(T), every=np.int64(FEW)).chosen == planned().chosen
 
 
+@pytest.mark.usefixtures("one_solver")
 def test_where_no_way_keeps_anything_the_plan_says_so() -> None:
     assert "No way is expected to beat a constant" in planned(budget=hb.Budget(1e-4, 1e-8)).why
     assert "lose as much" in planned(budget=hb.Budget(float("inf"))).why
 
 
+@pytest.mark.usefixtures("one_solver")
 def test_a_first_look_at_a_few_records_does_not_decide() -> None:
     """The way that is taken keeps most over the looks at which a way keeps anything, also where another harms less at one that nothing can keep; with persons of several records, too."""
     about: dict[str, Any] = {"target": {"y": (0, 1)}, "indicators": False, "records": 24_000}
