@@ -214,7 +214,8 @@ def test_shapes_of_predicted_intervals() -> None:
     found, wider = model.predict_interval(X[:3]), model.predict_interval(X[:3], kind="observation")
     assert found.shape == wider.shape == (3, 2, 2)
     assert np.all((wider[..., 0] < found[..., 0]) & (found[..., 1] < wider[..., 1]))
-    classes = hb.LogisticRegression(budget=hb.Budget(3.0, 1e-6), domain=domain(classes=["u", "v"]), test_key=KEY)
+    asked = {"solver": "preconditioned_gradient", "test_key": KEY}
+    classes = hb.LogisticRegression(budget=hb.Budget(3.0, 1e-6), domain=domain(classes=["u", "v"]), **asked)
     chances = classes.fit(X, np.array(["u", "v"])[labels(X)]).predict_interval(X[:3])
     assert chances.shape == (3, 2)
     assert np.all((chances > 0.0) & (chances < 1.0))
@@ -240,7 +241,7 @@ def test_what_is_not_told_says_why() -> None:
         with pytest.raises(InvalidParameter, match="The parameter inference"):
             hb.LogisticRegression(**asked, inference=share).fit(X, labels(X))
     X, _ = table(20_000)
-    logistic = hb.LogisticRegression(**asked | {"solver": "auto"}, inference=0.3).fit(X, labels(X))
+    logistic = hb.LogisticRegression(**asked | {"solver": "preconditioned_gradient"}, inference=0.3).fit(X, labels(X))
     with pytest.raises(InvalidParameter, match="kind='mean'"):
         logistic.predict_interval(X[:2], kind="observation")
     with pytest.raises(InvalidParameter, match="The parameter kind"):
@@ -360,11 +361,7 @@ def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(i
 
 @pytest.mark.parametrize("times", [1e3, 1e9])
 def test_a_score_that_points_anywhere_is_not_told_and_breaks_nothing(times: float) -> None:
-    X, _ = table(20_000)
-    model = hb.LogisticRegression(
-        budget=hb.Budget(3.0, 1e-8), domain=domain(classes={"y": [0, 1]}), test_key=KEY, inference=True
-    ).fit(X, labels(X))
-    fitted = model._fitted()
+    fitted = scored(hb.LogisticRegression, classes={"y": [0, 1]})._fitted()
     far = replace(fitted.release.scores[0], score=fitted.release.scores[0].score * times)
     told = inference(replace(fitted, release=replace(fitted.release, scores=(far,))))
     assert not told.told

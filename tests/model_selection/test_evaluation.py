@@ -207,7 +207,7 @@ def test_pipelines_loaded_models_and_streams_are_evaluated(tmp_path: Path) -> No
     pipe = hb.private_pipeline(Normalizer(), hb.Ridge(budget=FREE, domain=prepared)).fit(X, y)
     cut = np.clip(pipe.predict(X), 0.0, 30.0)
     assert without_noise(pipe, X, y, ["squared_error"])["squared_error"] == pytest.approx(mean_squared_error(y, cut))
-    model = hb.LinearRegression(budget=ONE, domain=NUMBERS, test_key=KEY).fit(X, y)
+    model = hb.LinearRegression(budget=ONE, domain=NUMBERS, solver="preconditioned_gradient", test_key=KEY).fit(X, y)
     model.save(tmp_path / "model.json")
     loaded = hb.load(tmp_path / "model.json")
     one, other = (hb.evaluate(m, X, y, budget=ONE, test_key=KEY).values for m in (model, loaded))
