@@ -2,11 +2,14 @@
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hullabaloo.planning.named import SOLVERS
+from hullabaloo.release.planned import _chosen
 from tests.cli.conftest import Run
 from tests.data.test_sparse_lists import P, lists_table
 from tests.linear_model.examples import table
@@ -24,7 +27,7 @@ TARGETS = {
     "svc": ('classes = { ward = ["a", "b", "c"] }', ["--smoothing", "0.3", *GRADIENT]),
     "poisson": ("target = { visits = [0, 30] }", GRADIENT),
     "quantile": ("target = { cost = [-20, 20] }", ["--quantile", "0.9", *GRADIENT]),
-    "huber": ("target = { cost = [-20, 20] }", ["--threshold", "0.1"]),
+    "huber": ("target = { cost = [-20, 20] }", ["--threshold", "0.1", *GRADIENT]),
     "group-lasso": ("target = { cost = [-20, 20] }", ["--group", "age, hours", "--radius", "2", *GRADIENT]),
     "multi-task": (
         "target = { cost = [-20, 20], visits = [0, 30] }",
@@ -32,6 +35,15 @@ TARGETS = {
     ),
 }
 BUDGET = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two solvers to choose from: which is the better is not the subject."""
+    known = {name: SOLVERS[name] for name in ("gradient", "output_perturbation")}
+    monkeypatch.setattr("hullabaloo.planning.choose.SOLVERS", known)
+    yield
+    _chosen.cache_clear()
 
 
 def prepared(folder: Path, declared: str, features: str = FEATURES) -> None:
@@ -194,7 +206,7 @@ def test_probabilities_stand_beside_the_label(run: Run, tmp_path: Path) -> None:
 
 def test_exposures(run: Run, tmp_path: Path) -> None:
     prepared(tmp_path, "target = { events = [0, 60] }", FEATURES + "years = [0.25, 8]\n")
-    words = ["--domain", "domain.toml", "--estimator", "poisson", "--exposure", "years", *BUDGET]
+    words = ["--domain", "domain.toml", "--estimator", "poisson", "--exposure", "years", *GRADIENT, *BUDGET]
     done = run("fit", "table.csv", *words, "--out", "model.json", "--json")
     assert done.code == 0, done.err
     assert {row["name"] for row in done.json["summary"]["rows"]} == {"age", "hours", "(intercept)"}
@@ -307,6 +319,7 @@ def test_classes_with_a_structure(run: Run, tmp_path: Path) -> None:
         ["--columns", "4", "--structure", "grid;2,2", "--radius", "0.5"],
     ],
 )
+@pytest.mark.usefixtures("few")
 def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> None:
     prepared(tmp_path, TARGETS["huber"][0])
     done = run("plan", *words, "--records", "2000", *BUDGET, "--json")
@@ -315,6 +328,7 @@ def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> N
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("logistic", "logistic"), ("svc", "logistic"), ("huber", "squared")])
+@pytest.mark.usefixtures("few")
 def test_a_plan_is_of_what_fit_takes_the_domain_to_mean(run: Run, tmp_path: Path, kind: str, loss: str) -> None:
     prepared(tmp_path, TARGETS[kind][0])
     done = run("plan", "--domain", "domain.toml", "--records", "2000", *BUDGET)

@@ -18,7 +18,7 @@ from hullabaloo.planning.named import solver_named
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release.planned import plan_context
+from hullabaloo.release.planned import plan_context, prepare
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Plan, Problem, Solution, Solver, WithInference
@@ -285,5 +285,7 @@ def test_what_a_plan_says_of_auto_is_of_a_fit_without_errors(records: int, epsil
     domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), indicators=False)
     terms = {"domain": domain, "budget": hb.Budget(epsilon, 1e-9)}
     found = hb.plan(n=records, **terms)
-    assert hb.LinearRegression(inference=False, **terms).price(n=records).solver == found.chosen
+    fit = hb.LinearRegression(inference=False, **terms)
+    encoding = fit._encoding(None, None)
+    assert prepare(fit._task(encoding), encoding, records).plan.solver == found.chosen
     assert "of a fit without errors" in str(found)

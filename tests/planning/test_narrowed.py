@@ -76,6 +76,7 @@ def test_rows_hold_the_sampling_error_of_all_columns() -> None:
 
 
 @pytest.mark.parametrize("p", [700, 40_000])
+@pytest.mark.few(1)
 def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None:
     """However many columns there are; the plan is that of all of them, and with next to no budget the constant."""
     problem, prices = posed(p)

@@ -11,7 +11,7 @@ import hullabaloo as hb
 from hullabaloo.cli.plan import loss_from_text
 from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.release.planned import _chosen
+from hullabaloo.release.planned import _chosen, prepare
 
 QUICK = hb.Budget.gdp(0.2)
 """No bisection over ε prices its plans."""
@@ -62,8 +62,9 @@ def test_an_exposure_is_no_column_of_a_plan() -> None:
     budget = QUICK
     found = hb.plan(n=50_000, domain=domain, loss=hb.Poisson(), exposure="years", budget=budget)
     assert ", 1 column" in found.title
-    fitted = hb.PoissonRegressor(domain=domain, exposure="years", budget=budget).price(n=50_000)
-    assert fitted.solver == found.chosen
+    fitted = hb.PoissonRegressor(domain=domain, exposure="years", budget=budget)
+    encoding = fitted._encoding(None, None)
+    assert prepare(fitted._task(encoding), encoding, 50_000).plan.solver == found.chosen
     assert "ask for a weaker penalty" not in str(found)
     assert "loss of a constant is" not in str(found)
 
