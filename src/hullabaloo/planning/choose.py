@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.foreign import foreign
-from hullabaloo.geometry import GroupCover, HasProximalForm, NoPenalty, Projectable, SetFunction, SubmodularPenalty
+from hullabaloo.geometry import GroupCover, HasProximalForm, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import Huber, KernelCode, Loss, Squared
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
@@ -131,7 +131,7 @@ def _chosen(
     spend = inference.inner_allowance(allowance) if inference else allowance
     times = weights(problem, prices, spend)
     found = [one for one in _proposed(problem, prices, spend, held) if not among or one.name in among]
-    if inference and problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+    if inference and problem.free:
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
     found = [_beside(one, inference, problem, prices, allowance) for one in found]
     if perform is not None and (staged := _staged(problem, prices, allowance, found, 2)):
@@ -326,9 +326,8 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
     """
     if not any(one.plan is not None and one.name == LABORIOUS for one in found):
         return found
-    code, free = problem.loss.kernel_code, problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    quiet = noise(problem, prices, allowance) <= QUIET
-    stiff = STIFF if free and quiet else math.inf
+    code, quiet = problem.loss.kernel_code, noise(problem, prices, allowance) <= QUIET
+    stiff = STIFF if problem.free and quiet else math.inf
 
     def short(one: Forecast) -> bool:
         if one.plan is None:

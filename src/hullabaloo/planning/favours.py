@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from hullabaloo.errors import CalibrationError
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import can_rehearse
 from hullabaloo.planning.narrowed import narrowed
@@ -88,11 +87,10 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
     if not centred(problem) or (rows_alone and noise(problem, prices, allowance, 1) > LOUD):
         return dict.fromkeys(ADAPTIVE, 1.0 / HANDICAP)
     found = dict.fromkeys(ADAPTIVE, FAVOUR) | {CONSTANT: SAFE}
-    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    if free and isinstance(problem.loss, Loss) and noise(problem, prices, allowance) <= QUIET:
+    if problem.free and isinstance(problem.loss, Loss) and noise(problem, prices, allowance) <= QUIET:
         found["preconditioned_gradient"] *= ROUND
     classes = isinstance(problem.loss, Loss) and problem.loss.kernel_code == KernelCode.LOGISTIC
-    if free and classes and noise(problem, prices, allowance, 1) > UNHEARD:
+    if problem.free and classes and noise(problem, prices, allowance, 1) > UNHEARD:
         found["preconditioned_gradient"] *= LEVELLED
     return found
 

@@ -72,6 +72,11 @@ class Problem:
     earlier: int = 0
 
     @property
+    def free(self) -> bool:
+        """Whether neither a set nor a penalty holds coefficients."""
+        return self.constraint is None and isinstance(self.penalty, NoPenalty)
+
+    @property
     def alike(self) -> bool:
         """Whether the weights add up to `records`, publicly."""
         return not self.weighted and self.neighbours is Neighbours.REPLACE_ONE

@@ -10,7 +10,6 @@ import numpy as np
 from hullabaloo.curation.prefixes import Refits
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.lazy import recalled
 from hullabaloo.planning.choose import best_of, forecasts
 from hullabaloo.planning.favours import CONSTANT, FAVOUR, weights
@@ -204,8 +203,7 @@ def favours(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
     of a share and blows up what is rare.
     """
     found = dict(weights(problem, prices, allowance))
-    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty)
-    if free and found.get(ROUGH, 0.0) >= FAVOUR:
+    if problem.free and found.get(ROUGH, 0.0) >= FAVOUR:
         found[ROUGH] = FAVOUR if found[ROUGH] > FAVOUR else 1.0
     return found
 

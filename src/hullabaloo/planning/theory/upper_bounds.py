@@ -68,8 +68,7 @@ def _bound(problem: Problem, plan: Plan) -> UpperBound | None:
     own = plan.settings.get("solver settings")
     if own is None:
         return _OF[plan.solver](problem, plan)
-    held = problem.constraint is not None or not isinstance(problem.penalty, NoPenalty)
-    return _OF[plan.solver](problem, replace(plan, settings=own)) if held else None
+    return None if problem.free else _OF[plan.solver](problem, replace(plan, settings=own))
 
 
 def _output(problem: Problem, plan: Plan) -> UpperBound | None:

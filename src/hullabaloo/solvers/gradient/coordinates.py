@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.quadratic import QuadraticSolver
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
@@ -174,7 +173,7 @@ class Coordinates:
     def nearest(self, problem: Problem, step: float, bend: Array | None = None) -> Callable[[Array], Array] | None:
         """`u ↦ argmin ½‖A⁻¹θ − u‖²/step + ψ(θ)/w̄` over θ in C, as coefficients of u, the length `dᵀMd` where there is an M; None without a set and a penalty."""
         step /= self.mean_weight
-        if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+        if problem.free:
             return None
         if self.matrix is None:
             return (lambda u: proximal(problem, u, step)) if self.slopes else None

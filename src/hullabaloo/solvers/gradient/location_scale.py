@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Array, Problem
@@ -26,7 +25,7 @@ def led(problem: Problem) -> bool:
     nor for weighted records, whose mean weight only a constant column tells.
     """
     p, counts = problem.dimension, problem.loss.kernel_code is KernelCode.POISSON
-    free = problem.constraint is None and isinstance(problem.penalty, NoPenalty) and not problem.weighted
+    free = problem.free and not problem.weighted
     return not problem.intercept and free and not counts and 1 < p <= WIDEST and p**2 * problem.records <= LARGEST
 
 

@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
@@ -72,7 +71,7 @@ class SubspaceDescentSolver(Solver):
             CapabilityError: no noise is asked for, several targets, weights, no columns, a set or a penalty.
         """
         loss, slopes = checked(problem, allowance, "subspace descent"), problem.dimension - problem.intercept
-        if not isinstance(problem.penalty, NoPenalty) or problem.constraint or problem.weighted or not slopes:
+        if not problem.free or problem.weighted or not slopes:
             raise CapabilityError(
                 "Subspace descent was asked for with a set, a penalty, weights or no columns, and none of these is known to it. Use solver='adaptive_gradient'."
             )

@@ -25,7 +25,6 @@ harm, and is clipped at its own bound of |φ'| on |z| ≤ 1, at most 1.
 import math
 from dataclasses import dataclass
 
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import AnyLoss, KernelCode, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Array, Problem, QueryPrices
@@ -146,7 +145,7 @@ def swift(problem: Problem) -> bool:
 
     They reach as far: travel grows as T² times `(1 + √m)²`, which is about 3.4.
     """
-    return bounded(problem) and problem.constraint is None and isinstance(problem.penalty, NoPenalty)
+    return bounded(problem) and problem.free
 
 
 def boldness(gradient: Array, variance: float, doubt: float, careful: float, eager: float) -> float:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.errors import BudgetError
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Allowance, GaussianEvent, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
@@ -145,7 +144,7 @@ class WithInference(Solver):
         solution = self._resolved().run(problem, self._own(problem, plan), curator)
         asked, theta = _Scores(problem, plan, curator, solution.coordinates, self.earlier), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
-        if problem.constraint is None and isinstance(problem.penalty, NoPenalty):
+        if problem.free:
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight, trace = asked.found.mean_weight, solution.trace
         trace = trace if problem.alike else (*trace, {"mean weight": weight})
