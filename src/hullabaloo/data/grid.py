@@ -6,11 +6,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import InvalidParameter
-
-Array = npt.NDArray[np.float64]
+from hullabaloo.losses.base import Array
 
 STEPS = 800
 """About so many candidates of each kind."""

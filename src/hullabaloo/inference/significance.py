@@ -9,13 +9,11 @@ so that one interval tells V everywhere, and `z(c) = −d/√V(c)`. An interval 
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtr
 
 from hullabaloo.inference.debiased import Intervals
+from hullabaloo.inference.fitted import Array
 from hullabaloo.release.parameters import one_of
-
-Array = npt.NDArray[np.float64]
 
 ADJUSTMENTS = ("holm", "bh", "bonferroni")
 ALIASES = {"fdr": "bh", "fdr_bh": "bh"}

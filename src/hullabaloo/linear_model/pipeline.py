@@ -5,7 +5,6 @@ from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -14,11 +13,10 @@ from hullabaloo.data import Table, TableSchema
 from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER
 from hullabaloo.errors import HullabalooError, InvalidParameter, SchemaError
+from hullabaloo.inference.fitted import Array
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import Around
 from hullabaloo.release.parameters import declared
-
-Array = npt.NDArray[np.float64]
 
 # What a refused step learns from records, and what to do instead.
 _LEARNS = {

@@ -8,7 +8,6 @@ import hashlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from hullabaloo.data import BoundedTarget, Encoding, LevelIndex, Numeric, Table
@@ -16,9 +15,7 @@ from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import InvalidParameter, SchemaError
 from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.solvers.gradient.location_scale import WIDEST
-from hullabaloo.solvers.public import PublicTable
-
-Array = NDArray[np.float64]
+from hullabaloo.solvers.public import Array, PublicTable
 
 FEWEST, MOST_ROWS, MOST_CELLS = 20, 20_000, 20_000_000
 """Rows that are needed, and rows and cells up to which they are used: evenly spaced ones of longer tables."""

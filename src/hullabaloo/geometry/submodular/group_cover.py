@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from reprlib import Repr
+from reprlib import repr as short
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,6 @@ def _side(number: object, what: str) -> int:
 
 
 # Covers by groups that may overlap: a support costs the groups it touches.
-
-
-_SHORT = Repr()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +94,8 @@ class GroupCover(Written, SetFunction, HasProximalForm):
 
     def __repr__(self) -> str:
         """Short, however many groups there are."""
-        weights = "" if set(self.weights or ()) == {1.0} else f", weights={_SHORT.repr(self.weights)}"
-        return f"GroupCover(groups={_SHORT.repr(self.groups)}{weights})"
+        weights = "" if set(self.weights or ()) == {1.0} else f", weights={short(self.weights)}"
+        return f"GroupCover(groups={short(self.groups)}{weights})"
 
     @classmethod
     def tree(cls, parents: Sequence[int], weights: Sequence[float] | None = None) -> TreeCover:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from reprlib import Repr
+from reprlib import repr as short
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +107,6 @@ def cover_width(sizes: Indices, weights: Vector) -> Width:
     return by_quadrature(float(panel @ geometric_sums(np.log1p(-erfc(t / math.sqrt(2.0))), total)))
 
 
-_SHORT = Repr()
-
-
 @dataclass(frozen=True, slots=True)
 class TreeCover(Written, SetFunction, HasProximalForm):
     """F(A) = Σ d_j over all columns j at or above a column of A: Ω(w) = Σ_j d_j max |w| over j and its descendants.
@@ -153,8 +150,8 @@ class TreeCover(Written, SetFunction, HasProximalForm):
 
     def __repr__(self) -> str:
         """Short, however many columns there are."""
-        weights = "" if set(self.weights or ()) == {1.0} else f", weights={_SHORT.repr(self.weights)}"
-        return f"TreeCover(parents={_SHORT.repr(self.parents)}{weights})"
+        weights = "" if set(self.weights or ()) == {1.0} else f", weights={short(self.weights)}"
+        return f"TreeCover(parents={short(self.parents)}{weights})"
 
     @property
     def dimension(self) -> int | None:

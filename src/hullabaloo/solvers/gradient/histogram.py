@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from hullabaloo.solvers.base import Array
 
 BINS, LOW = 11, 3
 """Of the histograms that decide the first steps, a prior weighs more the more there are; and edges of residuals' far below, for targets that hardly vary within their bounds."""

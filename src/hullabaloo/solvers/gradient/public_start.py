@@ -4,16 +4,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from hullabaloo.losses import Loss
-from hullabaloo.solvers.base import Answers, Problem
+from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.histogram import BINS
 from hullabaloo.solvers.gradient.location_scale import TINY
-
-Array = npt.NDArray[np.float64]
 
 EDGES = np.array([0.0, 0.1, 0.2, 0.4, 0.7, 1.0])
 """Parts of the way to a public model, in the middle of each of which one derivative is asked for, after one of the level alone: short parts first, where models
