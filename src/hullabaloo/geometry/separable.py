@@ -5,7 +5,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet
@@ -115,7 +114,7 @@ def separable_form(penalty: Penalty, constraint: ConvexSet | None, p: int) -> Se
     return SeparableForm(kinks, curvatures, *_bounds(constraint, p), own, free)
 
 
-def _bounds(constraint: ConvexSet | None, p: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _bounds(constraint: ConvexSet | None, p: int) -> tuple[Vector, Vector]:
     lower, upper = np.full(p, -math.inf), np.full(p, math.inf)
     if constraint is None:
         return lower, upper

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from hullabaloo.geometry.checks import Vector
 
@@ -105,7 +104,7 @@ def expected_largest(p: int) -> float:
 
 
 def simulated_width(
-    support: Callable[[NDArray[np.float64]], float],
+    support: Callable[[Vector], float],
     p: int,
     euclidean_radius: float,
     *,
@@ -126,7 +125,7 @@ def simulated_width(
 
 
 @lru_cache(maxsize=1)
-def quadrature_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def quadrature_nodes() -> tuple[Vector, Vector]:
     """Nodes t in [0, 16] and weights, for integrals of tails of the normal distribution."""
     return _panels(0.0, _END, _PANELS, _NODES)
 
@@ -206,7 +205,7 @@ def _binomial_mean(values: Vector, p: int, q: float) -> float:
     return float(mean / (1.0 + above.sum() + below.sum()))
 
 
-def _panels(low: float, high: float, panels: int, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _panels(low: float, high: float, panels: int, nodes: int) -> tuple[Vector, Vector]:
     node, weight = np.polynomial.legendre.leggauss(nodes)
     half = 0.5 * (high - low) / panels
     middles = low + half * (2.0 * np.arange(panels) + 1.0)

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise.continual.base import Array, Strategy, labelled, of_part
+from hullabaloo.noise.continual.base import Array, Integers, Strategy, labelled, of_part
 from hullabaloo.noise.keys import TestKey
 from hullabaloo.noise.release import gaussian
 
@@ -100,13 +99,13 @@ class ContinualSum:
         rows = [gaussian(m, self.__sigma, bound=self.__bound, key=key) for m, key in zip(encoded, keys, strict=True)]
         return np.array(rows).reshape(encoded.shape)
 
-    def state(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+    def state(self) -> dict[str, Array | Integers]:
         """Everything needed to go on, bit for bit. PRIVATE: the encoder's exact sums are in it."""
         halves = labelled("encoder/", self.__encoder.state()) | labelled("decoder/", self.__decoder.state())
         last = np.empty((0, self.__length)) if self.__last is None else self.__last[None, :].copy()
         return {"clock": np.array([self.__step, self.__drawn], dtype=np.int64), "last": last, **halves}
 
-    def restore(self, state: Mapping[str, NDArray[np.float64] | NDArray[np.int64]]) -> None:
+    def restore(self, state: Mapping[str, Array | Integers]) -> None:
         """Go on from what `state` of a sum with the same strategy and length gave."""
         self.__step, self.__drawn = (int(number) for number in state["clock"])
         last = np.array(state["last"], dtype=np.float64)
