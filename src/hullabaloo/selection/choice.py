@@ -46,6 +46,7 @@ class Choice(Query):
     epsilon: float
     once: bool = False
 
+    tier: ClassVar[int] = 2
     price: ClassVar[str] = "epsilon"
     in_parts: ClassVar[bool] = True
     tells: ClassVar[tuple[str, ...]] = ("loss", "clip")

@@ -28,7 +28,6 @@ class SelectQuery(Choice):
 
     name: ClassVar[str] = "select"
     key_label: ClassVar[str] = "select"
-    tier: ClassVar[int] = 2
 
     length, terms = 1.0, 1
 

@@ -46,7 +46,6 @@ class VertexQuery(Choice):
 
     name: ClassVar[str] = "vertex"
     key_label: ClassVar[str] = "vertex"
-    tier: ClassVar[int] = 2
     instead: ClassVar[str] = (
         "Pass the vertices as an hb.Polytope; or use solver='gradient' or 'mirror_descent', or Frank–Wolfe with form='general', which show a "
         "set of your own nothing but noisy answers."
