@@ -11,7 +11,7 @@ caught. Without a bug an alarm has probability below 1.2e-7 for each audit, 1e-6
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,10 @@ from scipy.special import betaincinv, chdtri, ndtri
 import hullabaloo as hb
 from hullabaloo.curator import Curator, GradientQuery, MomentsQuery
 from hullabaloo.curator import query as room
-from hullabaloo.data import encode
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy.answers import NoisyMoments
+from tests.audit.faults import Bug, no_clip, noise_reused, quieter, whole_units
 
 KEY = TestKey(bytes(range(32)))
 MU = 3.0
@@ -169,11 +169,6 @@ def test_fresh_noise_has_the_same_law(name: str, monkeypatch: pytest.MonkeyPatch
     assert not audit(CASES[name], monkeypatch, 400, key=None).caught
 
 
-def less_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = room.gaussian
-    monkeypatch.setattr(room, "gaussian", lambda x, sigma, **rest: plain(x, 0.9 * sigma, **rest))
-
-
 def half_the_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
     """The factor of replace-one forgotten; the event is computed from it and claims the same μ."""
     for query, factor in ((GradientQuery, 2.0), (MomentsQuery, math.sqrt(2.0))):
@@ -181,26 +176,11 @@ def half_the_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(query, "record_sensitivity", property(lambda q, p=plain, f=factor: p(q) / f))
 
 
-def no_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = GradientQuery.partial
-    monkeypatch.setattr(GradientQuery, "partial", lambda q, rows, theta: plain(replace(q, clip=1e3), rows, theta))
-
-
-def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
-    derive = TestKey.derive
-    monkeypatch.setattr(TestKey, "derive", lambda key, i: key if isinstance(i, str) else derive(key, i))
-
-
-def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = encode.within_share
-    monkeypatch.setattr(encode, "within_share", lambda rows, units, share: plain(rows, units, share + 1))
-
-
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [
-        pytest.param("moments, replaced", less_noise, 2400, marks=pytest.mark.slow),
-        pytest.param("gradient, removed", less_noise, 2400, marks=pytest.mark.slow),
+        pytest.param("moments, replaced", quieter(room, 0.9), 2400, marks=pytest.mark.slow),
+        pytest.param("gradient, removed", quieter(room, 0.9), 2400, marks=pytest.mark.slow),
         ("moments, replaced", half_the_sensitivity, 1000),
         pytest.param("gradient, replaced", half_the_sensitivity, 600, marks=pytest.mark.slow),
         ("gradient, replaced", no_clip, 600),
@@ -208,9 +188,7 @@ def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("moments, person removed", whole_units, 1000, marks=pytest.mark.slow),
     ],
 )
-def test_planted_bugs_are_caught(
-    name: str, bug: Callable[[pytest.MonkeyPatch], None], runs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planted_bugs_are_caught(name: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     found = audit(CASES[name], monkeypatch, runs)
     assert found.caught, found

@@ -33,7 +33,8 @@ from hullabaloo.planning.named import solver_named
 from hullabaloo.privacy import delta_of
 from hullabaloo.selection import choice
 from hullabaloo.solvers import GreedyCoordinateDescentSolver, GreedySelectionSolver, PreconditionedGradientSolver
-from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED, noise_reused
+from tests.audit.faults import Bug, halved, noise_reused, one_draw, quieter
+from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED
 
 ALARM = 1e-8
 WATCHED = (
@@ -497,38 +498,6 @@ def test_a_perturbed_minimiser_has_the_law_that_its_event_allows(name: str, monk
     found = audit_law(PERTURBED[name], monkeypatch, 400)
     assert not found.caught, found
     assert max(found.used) >= PERTURBED[name].realised, found
-
-
-Bug = Callable[[pytest.MonkeyPatch], None]
-
-
-def halved(owner: type, name: str) -> Bug:
-    """The factor of the relation, or the bound of a record, forgotten."""
-
-    def bug(monkeypatch: pytest.MonkeyPatch) -> None:
-        member = getattr(owner, name)
-        plain = member.fget if isinstance(member, property) else member.func
-        monkeypatch.setattr(owner, name, property(lambda q: 0.5 * plain(q)))
-
-    return bug
-
-
-def quieter(module: Any, part: float = 0.7) -> Bug:
-    """A part of the noise."""
-
-    def bug(monkeypatch: pytest.MonkeyPatch) -> None:
-        plain = module.gaussian
-        monkeypatch.setattr(module, "gaussian", lambda x, sigma, **rest: plain(x, part * sigma, **rest))
-
-    return bug
-
-
-def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round's updates share one draw of noise."""
-    plain = coordinate_gradient.gaussian
-    monkeypatch.setattr(
-        coordinate_gradient, "gaussian", lambda x, sigma, **rest: np.full(x.size, plain(x[:1], sigma, **rest)[0])
-    )
 
 
 def last_term(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,11 +18,11 @@ from scipy.special import betaincinv, chdtri, ndtri
 
 import hullabaloo as hb
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
-from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual import mechanism as room
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
+from tests.audit.faults import Bug, column_norm_forgotten, quieter
 
 KEY = TestKey(bytes(range(32)))
 MU, ALARM, T = 3.0, 4e-8, 12
@@ -158,19 +158,6 @@ def test_fresh_noise_has_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not audit(CASES["tree, absent"], monkeypatch, 150, key=None).caught
 
 
-def less_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = room.gaussian
-    monkeypatch.setattr(room, "gaussian", lambda x, sigma, **rest: plain(x, 0.9 * sigma, **rest))
-
-
-def one_release_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The column norm forgotten: what a record adds to one encoded vector, not to all that it touches."""
-    plain = StreamSumQuery.sensitivity.fget
-    monkeypatch.setattr(
-        StreamSumQuery, "sensitivity", property(lambda query: plain(query) / query.strategy.column_norm)
-    )
-
-
 def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     derive = TestKey.derive
     monkeypatch.setattr(TestKey, "derive", lambda key, i: derive(key, i) if key is KEY else key)
@@ -179,15 +166,13 @@ def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [
-        ("square root, replaced", less_noise, 150),
-        ("tree, replaced, every 2", one_release_counted, 300),
+        ("square root, replaced", quieter(room, 0.9), 150),
+        ("tree, replaced, every 2", column_norm_forgotten, 300),
         ("tree, absent", noise_reused, 300),
     ],
 )
 @pytest.mark.few(2)
-def test_planted_bugs_are_caught(
-    name: str, bug: Callable[[pytest.MonkeyPatch], None], runs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planted_bugs_are_caught(name: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     found = audit(CASES[name], monkeypatch, runs)
     assert found.caught, found

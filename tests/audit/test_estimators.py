@@ -4,11 +4,8 @@ Runs are few: faults of sensitivity show in the exact distance of the tables' an
 False alarm: 1e-8 for each of some 100 audits, 1e-6 in all; seeds are fixed.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import hullabaloo as hb
@@ -16,13 +13,13 @@ from hullabaloo.audit.canary import Canary, Record, made
 from hullabaloo.curator import CentredGradientQuery, GradientQuery, MomentsQuery, coordinate_gradient
 from hullabaloo.curator import query as room
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
-from hullabaloo.data import encode
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.selection.vertex import VertexQuery
 from hullabaloo.solvers import Plan
+from tests.audit.faults import Bug, halved, no_clip, noise_reused, one_draw, quieter, whole_units
 
 KEY = TestKey(bytes(range(32)))
 GDP = hb.Budget.gdp(3.0)
@@ -154,40 +151,6 @@ def test_released_coefficients_alone() -> None:
 
 # ---- weakened ----------------------------------------------------------------------------------------------------------
 
-Bug = Callable[[pytest.MonkeyPatch], None]
-
-
-def halved(owner: Any, name: str) -> Bug:
-    """The factor of the relation, or the bound of a record, forgotten."""
-
-    def bug(monkeypatch: pytest.MonkeyPatch) -> None:
-        member = getattr(owner, name)
-        stated = member.fget if isinstance(member, property) else member.func
-        monkeypatch.setattr(owner, name, property(lambda query: 0.5 * stated(query)))
-
-    return bug
-
-
-def quieter(module: Any, part: float) -> Bug:
-    """A part of the noise."""
-
-    def bug(monkeypatch: pytest.MonkeyPatch) -> None:
-        stated = module.gaussian
-        monkeypatch.setattr(module, "gaussian", lambda x, sigma, **rest: stated(x, part * sigma, **rest))
-
-    return bug
-
-
-def no_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    stated = GradientQuery.partial
-    monkeypatch.setattr(GradientQuery, "partial", lambda q, rows, theta: stated(replace(q, clip=1e3), rows, theta))
-
-
-def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All answers of a run share their noise."""
-    derive = TestKey.derive
-    monkeypatch.setattr(TestKey, "derive", lambda key, index: key if isinstance(index, str) else derive(key, index))
-
 
 def noise_of_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """All runs share their noise."""
@@ -195,22 +158,9 @@ def noise_of_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TestKey, "derive", lambda key, index: derive(key, index) if isinstance(index, str) else key)
 
 
-def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round's updates share one draw of noise."""
-    stated = coordinate_gradient.gaussian
-    monkeypatch.setattr(
-        coordinate_gradient, "gaussian", lambda x, sigma, **rest: np.full(x.size, stated(x[:1], sigma, **rest)[0])
-    )
-
-
 def count_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan is said to cost what one answer of each query costs."""
     monkeypatch.setattr(Plan, "event", property(lambda plan: plan.queries[0].event))
-
-
-def whole_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    stated = encode.within_share
-    monkeypatch.setattr(encode, "within_share", lambda rows, units, share: stated(rows, units, share + 1))
 
 
 def unclipped_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,13 @@ from hullabaloo.audit.canary import pairs
 from hullabaloo.audit.streams import of_stream
 from hullabaloo.curation import prefixes
 from hullabaloo.curator import GradientQuery
-from hullabaloo.curator.stream import StreamSumQuery
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual import mechanism
 from hullabaloo.noise.continual.mechanism import ContinualSum
 from hullabaloo.privacy import Neighbours
 from hullabaloo.streaming import refits
+from tests.audit.faults import Bug, column_norm_forgotten, quieter
 
 KEY = TestKey(bytes(range(32)))
 MU = 2.0
@@ -101,21 +101,6 @@ def test_a_canary_of_tables_is_refused() -> None:
         hb.audit(sums("replace-one", "auto"), runs=4, canary=canary)
 
 
-Bug = Callable[[pytest.MonkeyPatch], None]
-
-
-def less_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = mechanism.gaussian
-    monkeypatch.setattr(mechanism, "gaussian", lambda x, sigma, **rest: plain(x, 0.9 * sigma, **rest))
-
-
-def column_norm_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = StreamSumQuery.sensitivity.fget
-    monkeypatch.setattr(
-        StreamSumQuery, "sensitivity", property(lambda query: plain(query) / query.strategy.column_norm)
-    )
-
-
 def redrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every release draws the noise of all nodes anew: averaging releases takes it away."""
     plain, kept = ContinualSum.add, {}
@@ -162,8 +147,8 @@ def all_records_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [
-        ("square root", less_noise, 100),
-        ("sketch", less_noise, 60),
+        ("square root", quieter(mechanism, 0.9), 100),
+        ("sketch", quieter(mechanism, 0.9), 60),
         ("tree, absent", column_norm_forgotten, 4),
         ("tree, absent", redrawn, 4),
         ("square root", one_draw, 60),
