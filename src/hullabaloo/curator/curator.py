@@ -55,11 +55,11 @@ class Curator:
     plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
-    __slots__ = ("__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
+    __slots__ = ("__alone", "__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
 
     def __init__(self, rows: Rows | PartedRows, queries: Sequence[Query], *, key: Key | None = None) -> None:
         own = replace(rows) if isinstance(rows, Rows) else rows  # what is made of them ends with this curator
-        self.__rows, self.__width, self.__key = own, rows.width, key
+        self.__rows, self.__width, self.__key, self.__alone = own, rows.width, key, False
         self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__kept: dict[Any, Any] = {}
@@ -71,7 +71,7 @@ class Curator:
         """The same curator over other rows; answers come out of the same payment."""
         part = object.__new__(Curator)
         part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.width, key, queries, kept
-        part.__answered, part.__lock = self.__answered, self.__lock
+        part.__answered, part.__lock, part.__alone = self.__answered, self.__lock, self.__alone
         return part
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class Curator:
             return query.answered(self.__rows, question, key, self.__kept)
 
     def __next(self, name: str) -> tuple[Query, int]:
-        """The query by name and width of rows, and how many answers are left: one that was priced for other bounds is never answered.
+        """The query by name and width of rows, and how many answers are left: one that was priced for other bounds or reads targets that are not here is never answered.
 
         Several queries of one name and width are used up one after the other, in the plan's order.
         """
@@ -124,21 +124,23 @@ class Curator:
                 before += query.count
                 if left > 0:
                     break
-        if found is not None:
+        if found is not None and (found.one_target or not self.__alone):
             return found, left
         about = [(query.name, query.facts.width) for query in self.__queries]
         listed = [repr(own) if width == self.__width else f"{own!r} about {width} columns" for own, width in about]
         raise NotPaidFor(
-            f"An answer to {name!r} about {self.__width} columns was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
+            f"An answer to {name!r} about {self.__width} columns{' and one target alone' * self.__alone} was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
         )
 
     @sealed
     def of_target(self, target: int) -> "Curator":
-        """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
+        """The same curator, asked about one of the targets alone; its answers come out of the same payment, of queries that read one target."""
         number = operator.index(target)
         with np.errstate(all="ignore"):
-            part = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
-            return self.__part(part, self.__queries, self.__key, self.__kept)
+            rows = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
+            part = self.__part(rows, self.__queries, self.__key, self.__kept)
+            part.__alone = True
+            return part
 
     @sealed
     def restricted(self, columns: npt.ArrayLike) -> "Curator":

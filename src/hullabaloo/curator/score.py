@@ -48,6 +48,7 @@ class ScoreQuery(NoisySum):
 
     name: ClassVar[str] = "score"
     key_label: ClassVar[str] = "score"
+    all_targets: ClassVar[bool] = True
     tier: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
