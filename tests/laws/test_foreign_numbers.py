@@ -1,6 +1,7 @@
 """What a solver of a user's own hands over can run code when it is converted, change between two looks, or round as it likes: nothing of it pays or counts."""
 
 import math
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -114,6 +115,46 @@ def test_threads_share_what_was_paid_for() -> None:
         for one in threads:
             one.join()
         assert len(found) == 1
+
+
+def heard_of_children(ask: Callable[[], object], *, begun: bool = True) -> bytes:
+    """What forked children hear when they ask, one letter each: "a" for an answer; `begun`, the child is made here, else while it is asked."""
+    here, (receive, send) = os.getpid(), os.pipe()
+    if not begun or os.fork() == 0:
+        told = b"a"
+        try:
+            ask()
+        except NotPaidFor:
+            told = b"r"
+        except BaseException:
+            told = b"?"
+        if os.getpid() != here:  # pragma: no cover - a child, which must not go on as a test runner
+            os.write(send, told)
+            os._exit(0)
+    os.close(send)
+    said = b"".join(iter(lambda: os.read(receive, 64), b""))
+    os.close(receive)
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    return said
+
+
+@pytest.mark.parametrize("name", [name for name in BUYS if name not in DEAR])
+def test_a_forked_child_is_not_answered(name: str) -> None:
+    """A child counts in a copy of its own: each of a pool's processes was given the one answer that was paid for."""
+    asked, given = curator(name), {one: plain(value) for one, value in ASKED.get(name, {}).items()}
+    assert heard_of_children(lambda: asked.answer(name, **given)) == b"r"
+    asked.answer(name, **given)
+
+
+def test_a_question_that_forks_while_it_is_made_is_answered_once() -> None:
+    asked, here, found = curator("gradient", count=1), os.getpid(), []
+    point = Again(np.zeros(5), lambda: os.getpid() == here and os.fork())
+    said = heard_of_children(lambda: found.append(asked.answer("gradient", point)), begun=False)
+    assert len(found) == 1
+    assert said
+    assert set(said) == set(b"r")
 
 
 class Shifting:

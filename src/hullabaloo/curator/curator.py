@@ -5,6 +5,7 @@ number is nobody's business either: whether it raises, warns or calls a function
 """
 
 import operator
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,11 +52,11 @@ class Curator:
     """Holds encoded rows and answers queries.
 
     **Guarantee.** Every answer is the Gaussian or Laplace mechanism, a private selection or a perturbed minimiser on one query, at the noise that the query's
-    event states; each query is answered at most `count` times. So everything that leaves is bounded by the composition of the
-    plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
+    event states; each query is answered at most `count` times, in the process that made the curator. So everything that leaves is
+    bounded by the composition of the plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
-    __slots__ = ("__alone", "__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
+    __slots__ = ("__alone", "__answered", "__kept", "__key", "__lock", "__owner", "__queries", "__rows", "__width")
 
     def __init__(self, rows: Rows | PartedRows, queries: Sequence[Query], *, key: Key | None = None) -> None:
         own = replace(rows) if isinstance(rows, Rows) else rows  # what is made of them ends with this curator
@@ -63,7 +64,7 @@ class Curator:
         self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__kept: dict[Any, Any] = {}
-        self.__lock = RLock()
+        self.__lock, self.__owner = RLock(), os.getpid()
 
     def __part(
         self, rows: Rows | PartedRows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]
@@ -71,7 +72,8 @@ class Curator:
         """The same curator over other rows; answers come out of the same payment."""
         part = object.__new__(Curator)
         part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.width, key, queries, kept
-        part.__answered, part.__lock, part.__alone = self.__answered, self.__lock, self.__alone
+        part.__answered, part.__lock, part.__owner = self.__answered, self.__lock, self.__owner
+        part.__alone = self.__alone
         return part
 
     def __repr__(self) -> str:
@@ -96,9 +98,8 @@ class Curator:
         with self.__lock:
             found, left = self.__next(name)
             times = query.times(question)
-            if found is not query or left < times:
-                some = left and found is query
-                rest = f"{left} are left, fewer than the {times} asked for" if some else "all have been given"
+            if (some := left if found is query else 0) < times:
+                rest = f"{some} are left, fewer than the {times} asked for" if some else "all have been given"
                 raise NotPaidFor(
                     f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be an uncharged release; plan and charge for it first."
                 )
@@ -124,12 +125,13 @@ class Curator:
                 before += query.count
                 if left > 0:
                     break
-        if found is not None and (found.one_target or not self.__alone):
+        # Asked when what is left is counted: a question's conversion may fork, too.
+        if found is not None and os.getpid() == self.__owner and (found.one_target or not self.__alone):
             return found, left
         about = [(query.name, query.facts.width) for query in self.__queries]
         listed = [repr(own) if width == self.__width else f"{own!r} about {width} columns" for own, width in about]
         raise NotPaidFor(
-            f"An answer to {name!r} about {self.__width} columns{' and one target alone' * self.__alone} was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
+            f"An answer to {name!r} about {self.__width} columns{' and one target alone' * self.__alone}{' in a forked child' * (os.getpid() != self.__owner)} was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
         )
 
     @sealed

@@ -112,8 +112,7 @@ class Query(ABC):
     @property
     def one_target(self) -> bool:
         """Whether it may be asked about one of the targets alone: where there are several it reads one."""
-        several = self.all_targets or isinstance(getattr(self, "loss", None), VectorLoss)
-        return len(self.facts.targets) < 2 or not several
+        return len(self.facts.targets) < 2 or not (self.all_targets or isinstance(vars(self).get("loss"), VectorLoss))
 
     def question(self, *given: Any, **named: Any) -> tuple[Any, ...]:
         """What is asked, as plain numbers, checked before anything is spent."""
