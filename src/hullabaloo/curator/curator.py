@@ -29,7 +29,8 @@ T = TypeVar("T")
 
 
 def sealed(answer: Callable[P, T]) -> Callable[P, T]:
-    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from.
+    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from; of want of memory without its words,
+    which tell how many records there are.
 
     A solver of somebody's own may catch it, and reporters of errors send frames' variables far away.
     """
@@ -39,7 +40,7 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
         try:
             return answer(*given, **named)
         except BaseException as error:
-            fault = error
+            fault = MemoryError() if isinstance(error, MemoryError) else error
             for part in _HELD:
                 part.__set__(fault, None)
         raise fault
