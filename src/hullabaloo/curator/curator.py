@@ -139,11 +139,10 @@ class Curator:
     def of_target(self, target: int) -> "Curator":
         """The same curator, asked about one of the targets alone; its answers come out of the same payment, of queries that read one target."""
         number = operator.index(target)
-        with np.errstate(all="ignore"):
-            rows = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
-            part = self.__part(rows, self.__queries, self.__key, self.__kept)
-            part.__alone = True
-            return part
+        rows = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
+        part = self.__part(rows, self.__queries, self.__key, self.__kept)
+        part.__alone = True
+        return part
 
     @sealed
     def restricted(self, columns: npt.ArrayLike) -> "Curator":
