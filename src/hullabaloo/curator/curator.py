@@ -5,6 +5,7 @@ number is nobody's business either: whether it raises, warns or calls a function
 """
 
 import operator
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,7 +29,8 @@ T = TypeVar("T")
 
 
 def sealed(answer: Callable[P, T]) -> Callable[P, T]:
-    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from.
+    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from; of want of memory without its words,
+    which tell how many records there are.
 
     A solver of somebody's own may catch it, and reporters of errors send frames' variables far away.
     """
@@ -38,7 +40,7 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
         try:
             return answer(*given, **named)
         except BaseException as error:
-            fault = error
+            fault = MemoryError() if isinstance(error, MemoryError) else error
             for part in _HELD:
                 part.__set__(fault, None)
         raise fault
@@ -51,19 +53,19 @@ class Curator:
     """Holds encoded rows and answers queries.
 
     **Guarantee.** Every answer is the Gaussian or Laplace mechanism, a private selection or a perturbed minimiser on one query, at the noise that the query's
-    event states; each query is answered at most `count` times. So everything that leaves is bounded by the composition of the
-    plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
+    event states; each query is answered at most `count` times, in the process that made the curator. So everything that leaves is
+    bounded by the composition of the plan's events, however the questions depend on earlier answers (`privacy/composition.py`).
     """
 
-    __slots__ = ("__answered", "__kept", "__key", "__lock", "__queries", "__rows", "__width")
+    __slots__ = ("__alone", "__answered", "__kept", "__key", "__lock", "__owner", "__queries", "__rows", "__width")
 
     def __init__(self, rows: Rows | PartedRows, queries: Sequence[Query], *, key: Key | None = None) -> None:
         own = replace(rows) if isinstance(rows, Rows) else rows  # what is made of them ends with this curator
-        self.__rows, self.__width, self.__key = own, rows.width, key
+        self.__rows, self.__width, self.__key, self.__alone = own, rows.width, key, False
         self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__kept: dict[Any, Any] = {}
-        self.__lock = RLock()
+        self.__lock, self.__owner = RLock(), os.getpid()
 
     def __part(
         self, rows: Rows | PartedRows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]
@@ -71,7 +73,8 @@ class Curator:
         """The same curator over other rows; answers come out of the same payment."""
         part = object.__new__(Curator)
         part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.width, key, queries, kept
-        part.__answered, part.__lock = self.__answered, self.__lock
+        part.__answered, part.__lock, part.__owner = self.__answered, self.__lock, self.__owner
+        part.__alone = self.__alone
         return part
 
     def __repr__(self) -> str:
@@ -96,9 +99,8 @@ class Curator:
         with self.__lock:
             found, left = self.__next(name)
             times = query.times(question)
-            if found is not query or left < times:
-                some = left and found is query
-                rest = f"{left} are left, fewer than the {times} asked for" if some else "all have been given"
+            if (some := left if found is query else 0) < times:
+                rest = f"{some} are left, fewer than the {times} asked for" if some else "all have been given"
                 raise NotPaidFor(
                     f"The plan paid for {query.count} answers to {query.name!r} and {rest}. A further answer would be an uncharged release; plan and charge for it first."
                 )
@@ -113,7 +115,7 @@ class Curator:
             return query.answered(self.__rows, question, key, self.__kept)
 
     def __next(self, name: str) -> tuple[Query, int]:
-        """The query by name and width of rows, and how many answers are left: one that was priced for other bounds is never answered.
+        """The query by name and width of rows, and how many answers are left: one that was priced for other bounds or reads targets that are not here is never answered.
 
         Several queries of one name and width are used up one after the other, in the plan's order.
         """
@@ -124,21 +126,23 @@ class Curator:
                 before += query.count
                 if left > 0:
                     break
-        if found is not None:
+        # Asked when what is left is counted: a question's conversion may fork, too.
+        if found is not None and os.getpid() == self.__owner and (found.one_target or not self.__alone):
             return found, left
         about = [(query.name, query.facts.width) for query in self.__queries]
         listed = [repr(own) if width == self.__width else f"{own!r} about {width} columns" for own, width in about]
         raise NotPaidFor(
-            f"An answer to {name!r} about {self.__width} columns was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
+            f"An answer to {name!r} about {self.__width} columns{' and one target alone' * self.__alone}{' in a forked child' * (os.getpid() != self.__owner)} was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
         )
 
     @sealed
     def of_target(self, target: int) -> "Curator":
-        """The same curator, asked about one of the targets alone; its answers come out of the same payment."""
+        """The same curator, asked about one of the targets alone; its answers come out of the same payment, of queries that read one target."""
         number = operator.index(target)
-        with np.errstate(all="ignore"):
-            part = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
-            return self.__part(part, self.__queries, self.__key, self.__kept)
+        rows = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
+        part = self.__part(rows, self.__queries, self.__key, self.__kept)
+        part.__alone = True
+        return part
 
     @sealed
     def restricted(self, columns: npt.ArrayLike) -> "Curator":

@@ -47,6 +47,7 @@ class MomentsQuery(NoisySum):
     name: ClassVar[str] = "moments"
     key_label: ClassVar[str] = "moments"
     tells: ClassVar[tuple[str, ...]] = ("target_scale",)
+    all_targets: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

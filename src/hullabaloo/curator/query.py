@@ -21,6 +21,7 @@ from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
 from hullabaloo.curator.known import refuse_strangers
 from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses import VectorLoss
 from hullabaloo.noise import Key, gaussian, gaussian_scale, inflated, inflated_l1, laplace, laplace_scale
 from hullabaloo.privacy import Event, GaussianEvent, LaplaceEvent, Neighbours, NotPrivateEvent
 
@@ -72,6 +73,8 @@ class Query(ABC):
     """whether its sensitivity holds for rows of any length, seen through any matrix,"""
     any_centre: ClassVar[bool] = False
     """and whether for rows from any centre."""
+    all_targets: ClassVar[bool] = False
+    """Whether it reads every target of a record, whatever its loss is."""
 
     def __post_init__(self) -> None:
         if self.is_private:
@@ -105,6 +108,11 @@ class Query(ABC):
     def copies(self) -> float:
         """How many contributions a replaced, or an added or removed, record moves: 2 or 1."""
         return 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
+
+    @property
+    def one_target(self) -> bool:
+        """Whether it may be asked about one of the targets alone: where there are several it reads one."""
+        return len(self.facts.targets) < 2 or not (self.all_targets or isinstance(vars(self).get("loss"), VectorLoss))
 
     def question(self, *given: Any, **named: Any) -> tuple[Any, ...]:
         """What is asked, as plain numbers, checked before anything is spent."""

@@ -14,7 +14,7 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.readings import Reading
-from hullabaloo.losses.scores import Statistic
+from hullabaloo.losses.scores import ClassTotals, Statistic
 from hullabaloo.privacy import Neighbours
 
 _BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
@@ -48,12 +48,14 @@ class ScoreQuery(NoisySum):
 
     name: ClassVar[str] = "score"
     key_label: ClassVar[str] = "score"
+    all_targets: ClassVar[bool] = True
     tier: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        wanted = len(self.reading.low) or (1 if self.reading.classes == 2 else self.reading.classes)
-        if not self.tallies or wanted != len(self.facts.targets):
+        read, kinds = self.reading, {type(tally) for tally in self.tallies}
+        wanted = {1: 0, 2: 1}.get(read.classes, read.classes) if read.reads.classes else len(read.low)
+        if not kinds or wanted != len(self.facts.targets) or (ClassTotals in kinds and not read.reads.classes):
             raise InvalidParameter(
                 f"A score needs at least one metric and a reading of the {len(self.facts.targets)} encoded targets, but "
                 f"{len(self.tallies)} metrics and a reading of {wanted} were given. Make both from the model's own encoding."
@@ -116,7 +118,7 @@ class ScoreQuery(NoisySum):
             if rows.offset is not None:
                 z += rows.offset[part, None]
             seen = self.reading.seen(z, Y)
-            parts = [tally.of(seen) for tally in self.tallies]
+            parts = [tally.of(seen)[:, : tally.length] for tally in self.tallies]  # the sum has room for no more
             if self.counted:
                 parts.append(np.full((Y.shape[0], 1), self.count_weight))
             block = np.hstack(parts)

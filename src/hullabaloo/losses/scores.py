@@ -369,7 +369,7 @@ class BinnedResiduals(Binned):
     def of(self, seen: Scored) -> Array:
         """(n, 4m)."""
         forecast, outcome = self._pair(seen)
-        v = np.clip((outcome - forecast) / self.reach, -1.0, 1.0)
+        v = np.clip(np.nan_to_num((outcome - forecast) / self.reach), -1.0, 1.0)  # whatever the reach is
         return self._binned(forecast, np.column_stack([0.5 * v, 0.5 * (np.square(v) - 1.0)]))
 
 
