@@ -9,7 +9,8 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.cli.plan import loss_from_text
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.erm.optimise import Reach
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.release.planned import _chosen, prepare
 
@@ -132,3 +133,30 @@ def test_a_set_or_penalty_of_any_size_is_refused_before_the_charge_or_fitted(
         assert "Sizes beyond" in refused
         assert not ledger.charges("d")
     assert refused is None or not 1e-100 < size < 1e100
+
+
+@pytest.mark.parametrize("solver", ["output_perturbation", "objective_perturbation"])
+@pytest.mark.parametrize(("strength", "lightest"), [(10.0**k, 1.0) for k in range(9, 25, 3)] + [(0.05, 1e-12), (0.05, 1e-17), (0.05, 1e-50)])  # fmt: skip
+def test_a_minimiser_of_curvatures_of_any_sizes_is_refused_before_the_charge_or_found(
+    solver: str, strength: float, lightest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newton's systems take small curvatures beside great ones for 0, and the plain steps that would be left are as many as these are apart."""
+    plain = Reach.steps
+
+    def steps(reach: Reach, distance: float) -> int:
+        assert plain(reach, distance) < 10**6
+        return plain(reach, distance)
+
+    monkeypatch.setattr(Reach, "steps", steps)
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create("d", hb.Budget(5.0, 1e-6), neighbours="replace-one")
+    rng, domain = np.random.default_rng(0), hb.Domain(row_norm=1.0, classes=[0, 1], weight=("w", lightest))
+    terms: dict[str, Any] = {"budget": hb.Budget(5.0, 1e-6), "ledger": ledger, "dataset": "d", "domain": domain}
+    model = hb.LogisticRegression(**terms, penalty=hb.SquaredL2Penalty(strength), solver=solver, inference=False)
+    try:
+        model.fit(rng.normal(size=(200, 2)), np.arange(200) % 2)
+        assert np.isfinite(model.coef_).all()
+    except CapabilityError as error:
+        assert "it would not end" in str(error)  # noqa: PT017
+        assert strength > 1e11 or lightest < 1e-12
+        assert not ledger.charges("d")

@@ -59,10 +59,10 @@ def label_of(cell: object) -> str | None:
 
 
 def unit_of(cell: object) -> str | None:
-    """Whose a record is: the label of the cell; of a float from 2^53 on, which may be a whole number rounded, nobody's."""
-    label, whole = label_of(cell), int | np.integer
-    rounded = label and isinstance(cell, Real) and not isinstance(cell, whole) and not abs(float(label)) < 1 << 53
-    return None if rounded else label
+    """Whose a record is: the label of the cell; of a float from 2^53 on (a shorter one from 2^24 or 2^11), which may be a whole number rounded, nobody's."""
+    label, bits = label_of(cell), min(np.finfo(cell).nmant, 52) if isinstance(cell, np.floating) else 52
+    number = isinstance(cell, Real) and not isinstance(cell, int | np.integer)
+    return None if label and number and not abs(float(label)) < 2 << bits else label
 
 
 def _label(cell: object) -> str | None:  # noqa: PLR0911 - a table of types, one line each

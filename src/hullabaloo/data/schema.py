@@ -18,6 +18,7 @@ _SEPARATED = (
 )
 
 
+_SHORT = {"float", "float16", "float32", "half", "halffloat"}
 NO_WIDTH = (
     "A list of rows was passed, and neither it nor the domain declares how many columns there are: counting the cells of a row "
     "would tell of a record. Pass np.asarray(rows) with a shape that you know, or declare the features."
@@ -43,15 +44,16 @@ def column_of(schema: TableSchema, name: str, what: str, shown: str | None = Non
 
 
 def check_type(schema: TableSchema, position: int, what: str) -> None:
-    """Refuse a declared type that no rule converts."""
+    """Refuse a declared type that no rule converts; of a unit floats of 32 bits and fewer, too, in which two persons with whole numbers from 2^24 on may be one."""
     declared, kind = schema.column(position)
-    if kind == REFUSED:
+    short = what.startswith("The unit") and _SHORT & set(declared.lower().split())
+    if kind == REFUSED or short:
         hint = (
             "Complex data not supported: pass" if "complex" in declared else "Convert the column first, for example to"
         )
         raise SchemaError(
-            f"{what} has the declared type {declared}, which no rule turns into a number or a level. {hint} "
-            f"real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length). Files of one folder need the same columns."
+            f"{what} has the declared type {declared}, which no rule turns into {'a unit, as it rounds whole numbers' if short else 'a number or a level'}. {hint} "
+            f"{'whole numbers or text, from where it is not yet rounded' if short else 'real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length). Files of one folder need the same columns'}."
         )
 
 

@@ -73,26 +73,22 @@ class ObjectivePerturbationQuery(Query):
         super().__post_init__()
         if isinstance(self.loss, VectorLoss):
             raise CapabilityError(
-                f"Objective perturbation was asked of the loss {self.loss.name!r} of several predictions at once, to which its "
-                "proof does not apply. Use one class against the rest (a loss of one prediction), or solver='gradient'."
+                f"Objective perturbation was asked of the loss {self.loss.name!r} of several predictions at once, to which its proof does not apply. Use one class against the rest (a loss of one prediction), or solver='gradient'."
             )
-        refuse_unfit(self.loss, self.feasible, self.penalty, self.facts.width, "Objective perturbation")
         if self.facts.records_per_unit != 1:
             raise CapabilityError(
-                f"Objective perturbation was asked where a unit may hold {self.facts.records_per_unit} records, but its proof "
-                "is about one. Use solver='gradient' or 'moments', or declare records_per_unit=1."
+                f"Objective perturbation was asked where a unit may hold {self.facts.records_per_unit} records, but its proof is about one. Use solver='gradient' or 'moments', or declare records_per_unit=1."
             )
         for what in ("clip", "ridge", "noise_multiplier", "curvature", "output_multiplier"):
             if not (getattr(self, what) > 0.0 and math.isfinite(getattr(self, what))):
                 raise InvalidParameter(
-                    f"Objective perturbation needs a positive finite {what}, but {what} = {getattr(self, what)!r} was asked. "
-                    "For a fit without noise use solver='output_perturbation'."
+                    f"Objective perturbation needs a positive finite {what}, but {what} = {getattr(self, what)!r} was asked. For a fit without noise use solver='output_perturbation'."
                 )
 
+        refuse_unfit(self.family, "Objective perturbation")
         if not self.family.smoothness / self.ridge <= self.curvature * (1.0 + 2.0**-30):
             raise InvalidParameter(
-                f"Objective perturbation with ridge = {self.ridge!r} has a curvature ratio of "
-                f"{self.family.smoothness / self.ridge!r}, but {self.curvature!r} was to be paid for. Raise either."
+                f"Objective perturbation with ridge = {self.ridge!r} has a curvature ratio of {self.family.smoothness / self.ridge!r}, but {self.curvature!r} was to be paid for. Raise either."
             )
 
     def resized(self, records: int) -> "ObjectivePerturbationQuery":

@@ -93,12 +93,12 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         if not self.is_private:
             refuse_both(self.feasible, self.penalty, self.length, "The exact optimum")
             return
-        refuse_unfit(self.loss, self.feasible, self.penalty, self.length, "Output perturbation")
         if not (self.ridge > 0.0 and math.isfinite(self.clip)):
             raise InvalidParameter(
                 f"Output perturbation with ridge = {self.ridge!r} and clip = {self.clip!r} was asked, but one record can then "
                 "move the minimiser without limit. Pass a positive ridge and a finite clip."
             )
+        refuse_unfit(self.family, "Output perturbation")
         if isinstance(self.loss, VectorLoss) and self.loss.constants(math.inf, 1.0).lipschitz > self.clip:
             raise CapabilityError(
                 f"Output perturbation was asked of the loss {self.loss.name!r} with gradients clipped at {self.clip:g}. A "
