@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hullabaloo as hb
@@ -106,6 +107,39 @@ SHAPES: dict[str, Any] = {
     "l1 penalty": lambda size: {"penalty": hb.L1Penalty(size)},
     "l2 penalty": lambda size: {"penalty": hb.SquaredL2Penalty(size)},
 }
+
+
+SIZED: dict[str, Any] = {
+    "row norm": lambda size: {"row_norm": size},
+    "weight": lambda size: {"weight": ("w", size)},
+    "feature": lambda size: {"features": {"a": (0.0, size), "b": (0.0, 1.0)}},
+    "target": lambda size: {"target": {"y": (-size, size)}},
+    "target far off": lambda size: {"target": {"y": (size, 2.0 * size)}},
+}
+
+
+@pytest.mark.parametrize("solver", ["moments", "gradient", "adaptive_gradient"])
+@pytest.mark.parametrize("size", [1e-150, 1e-99, 1e-40, 1e40, 1e99, 1e155])
+@pytest.mark.parametrize("what", SIZED)
+def test_a_domain_of_any_size_is_refused_before_the_charge_or_fitted(
+    what: str, size: float, solver: str, tmp_path: Path
+) -> None:
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'privacy.db'}")
+    ledger.create("d", hb.Budget(1.0, 1e-6), neighbours="replace-one")
+    cells = np.linspace(0.0, 1.0, 30)
+    table = pd.DataFrame({"a": cells, "b": cells[::-1], "y": cells} | ({"w": cells} if what == "weight" else {}))
+    model = None
+    try:
+        declared: dict[str, Any] = {"features": {"a": (0, 1), "b": (0, 1)}, "target": {"y": (0, 1)}}
+        domain = hb.Domain(**declared | SIZED[what](size))
+        terms = {"budget": hb.Budget(1.0, 1e-6), "ledger": ledger, "dataset": "d", "domain": domain}
+        model = hb.LinearRegression(**terms, solver=solver, fit_intercept=False).fit(table)
+    except HullabalooError:
+        assert not ledger.charges("d")
+        assert not 1e-100 < size < 1e100 or what == "row norm"
+    if model is not None:
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.predict(table)).all()
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-150, 1e-99, 1e99, 1e155, 1.7e308])

@@ -18,6 +18,7 @@ from hullabaloo.curation.prefixes import CORRECTS, PrefixProcess, Refits, correc
 from hullabaloo.curator.query import NoisySum
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
+from hullabaloo.durable.sealed import Snapshot, from_bytes, to_bytes
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased, StateError
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.forecasts import drowned
@@ -94,6 +95,28 @@ def test_each_fit_is_of_the_first_records_of_each_person(share: int, tmp_path: P
             if stream.released_at_:
                 expected = clone(alone).fit(counting.iloc[: stream.released_at_]).coef_
                 assert stream.coef_ == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_state_whose_records_do_not_fit_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """Also where its checksum is right: no array of another shape or type, none left out, no other number of records."""
+    path, frame = tmp_path / "state", records().iloc[:30].assign(w=1.0, who=[f"p{one % 9}" for one in range(30)])
+    model = linear(domain=persons(2), solver="moments", inference=False)
+    with PeriodicERM(model, N, every=200, state=path) as stream:
+        stream.partial_fit(frame)
+    state = from_bytes(path.read_bytes(), None, path)
+    assert state.snapshot is not None
+    arrays, numbers = state.snapshot.arrays, state.snapshot.numbers
+    edited = [Snapshot(numbers, {})]
+    for name, one in arrays.items():
+        others = (one[:10], one[..., None], one[:, 1:] if one.ndim > 1 else one[0], one.astype(np.float32))
+        edited += [Snapshot(numbers, {**arrays, name: np.array(other)}) for other in others]
+    edited += [Snapshot(numbers, {k: v for k, v in arrays.items() if k != name}) for name in ("X", "Y", "unit")]
+    edited += [Snapshot({**numbers, **one}, arrays) for one in ({"position": "x"}, {"position": 10}, {"release": []})]
+    edited += [Snapshot({k: v for k, v in numbers.items() if k != name}, arrays) for name in numbers]
+    for snapshot in edited:
+        path.write_bytes(to_bytes(replace(state, snapshot=snapshot), None))
+        with pytest.raises(hb.errors.StateError, match="is damaged"):
+            PeriodicERM(model, N, every=200, state=path).partial_fit(frame)
 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])

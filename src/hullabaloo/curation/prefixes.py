@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,12 +136,21 @@ class PrefixProcess(Process):
         return Snapshot({"position": self._position, "release": release}, arrays)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on with the records and the release of a snapshot."""
+        """Go on with the records and the release of a snapshot; raises where its arrays are not those of so many records."""
+        from scipy.sparse import csr_array
+
         arrays, release = snapshot.arrays, snapshot.numbers["release"]
         self._position = int(snapshot.numbers["position"])
         self._release = None if release is None else Release.from_dict(release)
+        facts, m, unit = self.refits.fits[0].encoding.facts, self._position, self.task.domain.unit
+        ends = {"X": (facts.width,), "cells": (facts.width,), "Y": (len(facts.targets),), "unit": (4,)}
+        held = [(name, one.shape, one.dtype) for name, one in arrays.items()]
+        fitting = [(k, (m, *ends.get(k, ())), np.dtype("i8" if k == "unit" else "f8")) for k in arrays]
+        own = {"Y", *({"unit"} if unit else ())} if 0 < m < self.schedule.position(self.schedule.steps) else set()
+        if held != fitting or own != arrays.keys() & {"Y", "unit"}:
+            raise ValueError("records of another stream")
         others: list[Any] = [arrays.get(name) for name in ("Y", "weight", "offset", "unit")]
-        self._parts = [Rows(_read(arrays), *others)] if arrays else []
+        self._parts = [Rows(arrays["X"] if "X" in arrays else csr_array(arrays["cells"]), *others)] if arrays else []
 
     def _fit(self, step: int) -> None:
         fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
@@ -204,14 +213,6 @@ def _joined(parts: Sequence[Any]) -> Any:
     from scipy.sparse import vstack
 
     return vstack(parts, format="csr")
-
-
-def _read(arrays: Mapping[str, Array]) -> Any:
-    if "X" in arrays:
-        return arrays["X"]
-    from scipy.sparse import csr_array
-
-    return csr_array(arrays["cells"])
 
 
 def corrects(fit: PlannedFit) -> bool:

@@ -226,8 +226,8 @@ def same_level(a: Level, b: Level) -> bool:
 
 NORMS = ("l1", "l2", "linf")
 
-LIGHTEST = 1e-100
-"""The least largest weight: products of two weights are then ordinary numbers."""
+LIGHTEST, LEAST_NORM = 1e-100, 1e-30
+"""The least largest weight, and the least norm that rows of features may be cut to: products of two weights, and of eight cells, are then ordinary numbers."""
 
 
 def features(given: object, functions: object) -> dict[str, Declaration]:
@@ -254,16 +254,21 @@ def features(given: object, functions: object) -> dict[str, Declaration]:
     return declared
 
 
-def row_norm(value: object) -> tuple[str, float] | None:
-    """Read a bound on the norm of a row."""
+def row_norm(value: object, beside: bool) -> tuple[str, float] | None:
+    """Read a bound on the norm of a row; `beside` features, whose encoded cells lie in [-1, 1], rows are cut to it as it is, in place of being divided by it."""
     if value is None:
         return None
     norm, radius = value if isinstance(value, list | tuple) and len(value) == 2 else ("l2", value)
     if not isinstance(norm, str) or norm not in NORMS:
         raise DomainError(f"The row norm {norm!r} is not known. Write 1.0 (l2), ('l1', r), ('l2', r) or ('linf', r).")
     r = finite(radius, "The row norm's bound")
-    if not SMALLEST_WIDTH <= r <= LARGEST:
-        raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. Rows are divided by it.")
+    if not (LEAST_NORM if beside else SMALLEST_WIDTH) <= r <= LARGEST:
+        why = (
+            f"Rows of features within [-1, 1] would be cut to it: give at least {LEAST_NORM:g}"
+            if beside
+            else "Rows are divided by it"
+        )
+        raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. {why}.")
     return str(norm), r
 
 

@@ -77,7 +77,7 @@ class Domain:
         quoted_line_breaks: bool = False,
     ) -> None:
         declared = declarations.features(features, transforms)
-        norm = declarations.row_norm(row_norm)
+        norm = declarations.row_norm(row_norm, beside=bool(declared))
         if not declared and norm is None:
             raise DomainError(
                 "A domain needs `features` (bounds or levels of each column) or, for a prepared matrix, `row_norm` (a "

@@ -11,8 +11,9 @@ own noise to b_j. Columns explain one another the more of them are numbers, and 
 and r logarithms are taken as independent and normal around what is usual (`USUALLY`), a given s_j or σ as known; a range holds nine tenths. What is usual of s_j is that of columns of
 which fits tell errors: columns that are narrow in their bounds get none (log s_j of numbers −1.7 in place of −0.6), and no public fact tells which these are.
 
-A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): about as much as privacy adds to the error of a column of deviation 1, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion to `√((1 − s)/s)`
-of a class of share s, to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known (of a class as if it were the rarer one).
+A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): about as much as privacy adds to the error of a column of deviation 1, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion
+to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known. Of two classes |φ'| ≤ 1, so that next to nothing is shortened, and the sum is told twice: by the score, of noise σ_g √q,
+and along the constant alone, of noise σ_l (`solvers/score/with_inference.py`). That of a class of share s is off by `(1/(σ_g²q) + 1/σ_l²)^−½/s`, s as usual, or of the rarer one by a given σ. (Nothing is chosen: of 13 lines of 7 tables of `benchmarks/inference.py`, ε = 1 and 3, it comes to 0.67 to 1.29 times what is told at the true s.)
 Where the mean may be 0, of targets of both signs, there is no forecast.
 Of several classes totals are told by an answer of their own (`solvers/class_totals.py`), of noise σ_t records in half a total: that of a class of share s is off by `2σ_t/(n s)` and what a step leaves, log s of k classes as usual around −log k
 (chosen on four tables, 20 000 records, ε = 1 and 3: the range holds 24 of 25 totals told, and 8 of 9 of three other tables).
@@ -54,8 +55,8 @@ half of 20 tables as they are (ε = 3) it takes 0.9 for nine tenths of the error
 COLLINEAR = 1.3
 """The same of a number's √VIF towards the upper end: no column is explained by others less than not at all, and many are almost wholly. Of numbers of the half of the tables of docs/planning.md that it was chosen on,
 as they are, it takes so much for nine tenths of the errors to be below the end (0.92 without known deviations and 0.90 with them; 0.83 and 0.80 by 0.9)."""
-MORE = {"squared": (-0.05, 0.55), "logistic": (-0.25, 0.55), "poisson": (0.5, 0.8)}
-RELATIVE = {"squared": (-1.05, 0.85), "logistic": (0.45, 0.9), "poisson": (0.6, 0.9)}
+MORE = {"squared": (-0.05, 0.55), "logistic": (0.0, 0.4), "poisson": (0.5, 0.8)}
+RELATIVE = {"squared": (-1.05, 0.85), "logistic": (1.5, 1.0), "poisson": (0.6, 0.9)}
 COMMON, SHIFTED = (-0.25, 0.75), (0.2, 0.4)
 """The same of 1/s over the number of classes, of those whose totals are told, and of what a step leaves with noise over noise."""
 ABOVE = (-0.9, 0.8)
@@ -132,6 +133,9 @@ def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     found, noise, (more, unsure), several = [], _privacy(prepared), MORE[loss.name], problem.targets > 1
     if apart and prepared.totals is not None:
         noise, (more, unsure) = 2.0 * prepared.totals.sigma / problem.records, SHIFTED
+    elif isinstance(loss, Logistic):
+        own, alone = (float(prepared.plan.settings[one]) for one in ("score_noise", "level_noise"))
+        noise = 1.0 / math.hypot(1.0 / (own * math.sqrt(problem.dimension)), 1.0 / alone)
     for name, target in zip(facts.targets, (one for one in prepared.encoding.targets for _ in one.names), strict=True):
         middle, doubt = _relative(prepared, target, known.get(name))
         middle, half = min(middle + more, 600.0), QUANTILE * math.hypot(doubt, unsure)
@@ -142,7 +146,7 @@ def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
 
 
 def _relative(prepared: PlannedFit, target: Any, sure: float | None) -> tuple[float, float]:
-    """Mean and deviation of the logarithm of σ over a target's mean, of one of several classes of 1 over its share; the latter is infinite where the mean may be 0."""
+    """Mean and deviation of the logarithm of σ over a target's mean, of a class of 1 over its share; the latter is infinite where the mean may be 0."""
     loss, (middle, doubt) = prepared.problem.loss, RELATIVE[prepared.problem.loss.name]
     if isinstance(loss, Squared):
         lo, half = target.lo if target.hi > -target.lo else -target.hi, 0.5 * (target.hi - target.lo)
@@ -154,10 +158,10 @@ def _relative(prepared: PlannedFit, target: Any, sure: float | None) -> tuple[fl
         return middle + math.log(above / mean), doubt
     if isinstance(loss, Poisson):
         return (-math.log(sure), 0.0) if sure else (middle, doubt)
-    several, sure = prepared.problem.targets > 1, min(sure or 0.0, 0.5)
-    often = math.log(0.5 + math.sqrt(0.25 - sure**2))  # of the more frequent of two classes
     if sure:
-        return often - (1.0 + several) * math.log(sure), 0.0
+        often = 0.5 + math.sqrt(0.25 - min(sure, 0.5) ** 2)  # of the more frequent of two classes
+        return math.log(often) - 2.0 * math.log(min(sure, 0.5)), 0.0
+    several = prepared.problem.targets > 1
     return (math.log(prepared.problem.targets) + COMMON[0], COMMON[1]) if several else (middle, doubt)
 
 

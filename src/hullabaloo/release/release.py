@@ -289,12 +289,12 @@ class Release:
 
     theta: Array
     statement: PrivacyStatement
-    plan: Mapping[str, Any]
-    privacy_covariance: Array | None = None
-    sampling_covariance: Array | None = None
-    moments: NoisyMoments | None = None
-    scores: tuple[NoisyScore, ...] = ()
-    trace: tuple[Mapping[str, Any], ...] = ()
+    plan: Mapping[str, Any] = field(repr=False)
+    privacy_covariance: Array | None = field(default=None, repr=False)
+    sampling_covariance: Array | None = field(default=None, repr=False)
+    moments: NoisyMoments | None = field(default=None, repr=False)
+    scores: tuple[NoisyScore, ...] = field(default=(), repr=False)
+    trace: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, solution: Solution, statement: PrivacyStatement, plan: Mapping[str, Any]) -> "Release":

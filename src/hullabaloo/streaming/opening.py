@@ -6,7 +6,8 @@ from typing import Any
 from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.durable.sealed import damaged
+from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole
 from hullabaloo.linear_model.shared import check_state
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, terms_of, whole
@@ -80,8 +81,10 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
         if fresh and snapshot is not None:
             raise InvalidParameter(EXISTS.format(stream.state))
         return StreamBuffer(encoding, process, journal, snapshot, model)
-    except BaseException:
+    except BaseException as error:
         journal.close()
+        if isinstance(error, Exception) and not isinstance(error, HullabalooError | MemoryError):
+            raise damaged(stream.state, "its content is of no stream like this") from None
         raise
 
 
