@@ -144,10 +144,10 @@ class PrefixProcess(Process):
         self._release = None if release is None else Release.from_dict(release)
         facts, m, unit = self.refits.fits[0].encoding.facts, self._position, self.task.domain.unit
         ends = {"X": (facts.width,), "cells": (facts.width,), "Y": (len(facts.targets),), "unit": (4,)}
-        held = [(name, one.shape, one.dtype) for name, one in arrays.items()]
-        fitting = [(k, (m, *ends.get(k, ())), np.dtype("i8" if k == "unit" else "f8")) for k in arrays]
+        ends, kinds = {k: (m, *ends.get(k, ())) for k in arrays}, {k: "i8" if k == "unit" else "f8" for k in arrays}
         own = {"Y", *({"unit"} if unit else ())} if 0 < m < self.schedule.position(self.schedule.steps) else set()
-        if held != fitting or own != arrays.keys() & {"Y", "unit"}:
+        own ^= arrays.keys() & {"Y", "unit"}
+        if own or any((v.shape, v.dtype) != (ends[k], kinds[k]) for k, v in arrays.items()):
             raise ValueError("records of another stream")
         others: list[Any] = [arrays.get(name) for name in ("Y", "weight", "offset", "unit")]
         self._parts = [Rows(arrays["X"] if "X" in arrays else csr_array(arrays["cells"]), *others)] if arrays else []

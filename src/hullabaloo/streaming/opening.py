@@ -13,10 +13,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, terms_of, whole
 from hullabaloo.structure.structure_files import shape_to_dict
 
-EXISTS = (
-    "A fit begins a new stream, and there is a state file at {} already, whose stream it would end. Go on from it with partial_fit, or "
-    "name another file. Nothing was read or charged."
-)
+EXISTS = "A fit begins a new stream, and there is a state file at {} already, whose stream it would end. Go on from it with partial_fit, or name another file. Nothing was read or charged."
 
 
 def check_stream(model: Any) -> None:
@@ -35,9 +32,8 @@ def check_stream(model: Any) -> None:
         )
     if horizon is None and isinstance(model.every, str) and model.every == "auto":
         raise InvalidParameter(
-            f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the "
-            "largest number of records that the stream may take (noise is then least). Running sums can go on without an end: pass "
-            "every=… alone, the records between two releases."
+            f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the largest number of records "
+            "that the stream may take (noise is then least). Running sums can go on without an end: pass every=… alone, the records between two releases."
         )
 
 
@@ -54,8 +50,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
     horizon = process.schedule.horizon
     if horizon is not None and room_for > horizon:
         raise InvalidParameter(
-            f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. "
-            "Nothing was read or charged. Declare a longer horizon, or pass fewer records."
+            f"A table of {room_for} records was given to a stream with a horizon of {horizon}, for which its noise is calibrated. Nothing was read or charged. Declare a longer horizon, or pass fewer records."
         )
     terms = ReleaseRequest(**terms_of(stream, encoding.domain, stream.neighbours))
     terms.check()
