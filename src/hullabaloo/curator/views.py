@@ -124,7 +124,7 @@ def centred_rows(rows: Rows, centre: Array) -> Rows:
 
     **Guarantee.** m is a function of public facts and earlier releases. Entry j of row i is the rounded difference of `x_ij`
     and m_j: its bits depend on its own record alone, so neighbouring tables stay neighbouring. Its length is not declared; so
-    these rows are only for queries whose sensitivity holds for any record (`PartialQuery`).
+    these rows are only for queries whose sensitivity holds for any record (`CoordinateGradientQuery`).
     """
     X: Any = rows.X
     dense: Array = (X if isinstance(X, np.ndarray) else X.toarray()) - centre
@@ -163,7 +163,7 @@ def turned_rows(rows: Rows, matrix: Array) -> Rows:
     **Guarantee.** W is a function of public facts and earlier releases. Row i of the result is a function of row i and W, added
     up in the order of columns: its bits depend neither on other records nor on blocks or threads. So neighbouring tables
     stay neighbouring: they differ in the same records. Lengths are whatever W makes of them, infinite or undefined where it
-    overflows; so these rows are only for queries whose sensitivity holds for any record (`UnitSum`, `ScalesQuery`).
+    overflows; so these rows are only for queries whose sensitivity holds for any record (`any_matrix` of a query).
     """
 
     def made() -> Rows:

@@ -23,8 +23,8 @@ class RowFacts:
     ``weighted`` where the domain declares a weight or a unit, even where no weight exceeds 1. ``offset_bound`` bounds
     the magnitude of a record's known offset (the logarithm of its exposure), 0 where there is none.
 
-    **Guarantee.** Precondition: the row was made by ``Encoding.encode`` of the same encoding. Claim: ``‖x‖_q ≤ norm_q``
-    (up to a relative 1e-12 of float rounding, which sensitivities add as numeric slack) and ``|y_j| ≤ 1`` for
+    **Guarantee.** Precondition: the row was made by ``Encoding.encode`` of the same encoding. Claim: ``‖x‖_q`` is at most
+    the number that ``norm_q`` is rounded from (by a few units of 2^-53, which sensitivities charge) and ``|y_j| ≤ 1``,
     whatever the cells held. Proof: ``data/layout.py`` (structure) and ``data/kernels.py`` (clipping).
     """
 
