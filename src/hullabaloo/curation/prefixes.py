@@ -147,7 +147,7 @@ class PrefixProcess(Process):
         ends, kinds = {k: (m, *ends.get(k, ())) for k in arrays}, {k: "i8" if k == "unit" else "f8" for k in arrays}
         own = {"Y", *({"unit"} if unit else ())} if 0 < m < self.schedule.position(self.schedule.steps) else set()
         own ^= arrays.keys() & {"Y", "unit"}
-        if own or any((v.shape, v.dtype) != (ends[k], kinds[k]) for k, v in arrays.items()):
+        if own or any(v.shape != ends[k] or v.dtype != kinds[k] for k, v in arrays.items()):
             raise ValueError("records of another stream")
         others: list[Any] = [arrays.get(name) for name in ("Y", "weight", "offset", "unit")]
         self._parts = [Rows(arrays["X"] if "X" in arrays else csr_array(arrays["cells"]), *others)] if arrays else []
