@@ -112,18 +112,15 @@ class Domain:
             )
         if self.unit is None and self.records_per_unit > 1:
             raise DomainError(
-                "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare "
-                "unit='patient_id' (the column's name), or leave `records_per_unit` out."
+                "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare unit='patient_id' (the column's name), or leave `records_per_unit` out."
             )
         if self.records_per_unit > 1 and self.records is None:
             raise DomainError(
-                "With several records a unit the number of records kept is private, so `records`, a public nominal "
-                "number, has to be declared: results are divided by it. Any rough size known beforehand will do."
+                "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand will do."
             )
         if self.unit == "record":
             raise DomainError(
-                "The unit column is called 'record', which is the word for a guarantee that counts every row for itself: "
-                "statements and ledgers could not tell the two apart. Rename the column, for example to 'person'."
+                "The unit column is called 'record', which is the word for a guarantee that counts every row for itself: statements and ledgers could not tell the two apart. Rename the column, for example to 'person'."
             )
         roles = [t.column for t in self.targets if t.column is not None]
         roles += [self.unit] if self.unit is not None else []
@@ -131,8 +128,7 @@ class Domain:
         doubled = [name for i, name in enumerate(roles) if name in roles[:i] or name in self.feature_names]
         if doubled:
             raise DomainError(
-                f"The column {doubled[0]!r} is declared in two roles (feature, target, unit or weight); a model would "
-                f"learn from its own answer or the unit would be released. Give each column one role."
+                f"The column {doubled[0]!r} is declared in two roles (feature, target, unit or weight); a model would learn from its own answer or the unit would be released. Give each column one role."
             )
 
     @property
