@@ -337,6 +337,7 @@ def test_a_stream_of_persons_has_the_price_of_its_noise(neighbours: str, times: 
 def test_a_card_says_that_it_is_of_a_stream(neighbours: str, tmp_path: Path) -> None:
     X, y = table(100)
     model = stream(budget=ONE, neighbours=neighbours, test_key=None).fit(X, y)
+    assert ("Records", "100") in model.summary().header  # its place in the stream, which nobody declared
     card = hb.report.card(model)
     document = json.loads(card.to_json(tmp_path / "card.json"))
     jsonschema.Draft202012Validator(hb.report.schema()).validate(document)
