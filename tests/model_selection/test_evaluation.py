@@ -613,6 +613,8 @@ def test_a_plain_score_says_once_that_it_is_not_private() -> None:
             fitted.score(X, target)
         assert len(caught) == 1
         assert "not private" in str(type(fitted).score.__doc__)
+        with pytest.warns(NotPrivateWarning), pytest.raises(InvalidParameter, match="Pass as y"):
+            fitted.score(X)
     with warnings.catch_warnings(record=True) as caught_all:
         warnings.simplefilter("always")
         cross_val_score(model, X, y, cv=3)
