@@ -1,5 +1,6 @@
 """What people read when they mistake a ledger's terms or address, and at a prompt."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -7,6 +8,10 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import BudgetError, InvalidParameter, LedgerUnreachable, RelationRefused
+from hullabaloo.ledger.pricing import remaining
+from hullabaloo.privacy import filter_named
+from hullabaloo.privacy.filters import NOTHING
+from hullabaloo.privacy.renyi import delta_at_order
 
 
 @pytest.fixture
@@ -24,6 +29,7 @@ def test_a_dataset_is_opened_under_the_estimators_default_relation(ledger: hb.Le
         ("gdp", hb.Budget(1.0, 1e-8), "is (1, 1e-08)-differentially private"),
         ("gdp", hb.Budget.gdp(0.5), "is (2.254, 1e-06)-differentially private"),
         ("renyi", hb.Budget.zcdp(0.1), "1e-06)-differentially private"),
+        ("renyi", hb.Budget(1.0, 1e-8), "is (1, 1e-08)-differentially private"),
     ],
 )
 def test_what_is_left_is_said_in_epsilon_and_delta_too(
@@ -31,6 +37,19 @@ def test_what_is_left_is_said_in_epsilon_and_delta_too(
 ) -> None:
     ledger.create("ward", budget, filter=filter)
     assert says in ledger.remaining("ward").sentence
+
+
+def test_what_is_left_of_one_renyi_order_is_what_that_order_certifies(ledger: hb.Ledger) -> None:
+    dataset, rule = ledger.create("ward", hb.Budget(3.0, 1e-8), filter="renyi"), filter_named("renyi")
+    capacity = dataset.capacity
+    for share in (0.1, 0.5, 0.9):
+        left = remaining(dataset, rule.add(NOTHING, (share * capacity[0], 0.0)))
+        told = re.search(r"is \((.+), 1e-08\)-diff", left.sentence)
+        assert told is not None
+        epsilon = float(told[1])  # four digits
+        assert delta_at_order(capacity[2], left.amounts[0], epsilon * 1.0005) <= 1e-8
+        assert delta_at_order(capacity[2], left.amounts[0], epsilon * 0.999) > 1e-8
+    assert "One release" not in remaining(dataset, rule.add(NOTHING, capacity[:2])).sentence
 
 
 def test_a_number_is_no_budget(ledger: hb.Ledger) -> None:

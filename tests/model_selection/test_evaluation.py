@@ -118,6 +118,11 @@ def test_counts_with_an_exposure_without_noise_are_scikit_learns() -> None:
     means = np.clip(model.predict(X), 0.0, 12.0)
     assert found["poisson_deviance"] == pytest.approx(mean_poisson_deviance(y, means), rel=1e-9)
     assert found["squared_error"] == pytest.approx(mean_squared_error(y, means), rel=1e-9)
+    told = hb.evaluate(model, X, y, budget=FREE, metrics=["poisson_deviance", "squared_error"], probability_floor=0.1)
+    least = mean_poisson_deviance(y, np.maximum(means, 1.2))
+    assert told.values["poisson_deviance"].value == pytest.approx(least, rel=1e-9)
+    (note,) = (one for one in told.notes if one.startswith("Predictions below"))
+    assert "below 1.2 count as that in poisson_deviance" in note
 
 
 def test_quantiles_and_support_vectors_have_metrics_of_their_own() -> None:
@@ -608,6 +613,8 @@ def test_a_plain_score_says_once_that_it_is_not_private() -> None:
             fitted.score(X, target)
         assert len(caught) == 1
         assert "not private" in str(type(fitted).score.__doc__)
+        with pytest.warns(NotPrivateWarning), pytest.raises(InvalidParameter, match="Pass as y"):
+            fitted.score(X)
     with warnings.catch_warnings(record=True) as caught_all:
         warnings.simplefilter("always")
         cross_val_score(model, X, y, cv=3)

@@ -320,11 +320,24 @@ def test_a_price_tells_the_errors_that_the_release_has() -> None:
     assert known.high / known.low < 0.7 * model.price().errors[0].high / model.price().errors[0].low
 
 
+@pytest.mark.parametrize(("neighbours", "times"), [("add-or-remove", 3.0), ("replace-one", 3.0 * math.sqrt(2.0))])
+def test_a_stream_of_persons_has_the_price_of_its_noise(neighbours: str, times: float) -> None:
+    three = hb.Domain.from_dict({**DOMAIN.to_dict(), "unit": "who", "records_per_unit": 3, "records": 10_000})
+    asked = {"neighbours": neighbours, "horizon": 10_000, "every": 100}
+    persons = stream(domain=three, budget=hb.Budget.gdp(0.3 * times), **asked)
+    single = stream(budget=hb.Budget.gdp(0.3), **asked)
+    for position in (1_000, None):
+        one, other = persons.price(position), single.price(position)
+        assert one.records == other.records
+        assert [each.likely for each in one.errors] == pytest.approx([each.likely for each in other.errors], rel=0.02)
+
+
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 @pytest.mark.few(1)
 def test_a_card_says_that_it_is_of_a_stream(neighbours: str, tmp_path: Path) -> None:
     X, y = table(100)
     model = stream(budget=ONE, neighbours=neighbours, test_key=None).fit(X, y)
+    assert ("Records", "100") in model.summary().header  # its place in the stream, which nobody declared
     card = hb.report.card(model)
     document = json.loads(card.to_json(tmp_path / "card.json"))
     jsonschema.Draft202012Validator(hb.report.schema()).validate(document)

@@ -302,7 +302,8 @@ def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterato
     yield "Loss", model.loss.name
     held = [f" ({line['held up']:.0%} kept; held up by the constant)" for line in release.trace if "held up" in line]
     yield "Solver", "".join([str(release.plan.get("solver", "")), *held])
-    hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE
+    # how many records of a stream are in is public
+    hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE and statement.horizon is None
     if released_records(model) is None:
         yield "Records", f"{records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden
     else:

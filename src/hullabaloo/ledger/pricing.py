@@ -17,9 +17,10 @@ CUSTOMARY = 1e-6
 def remaining(dataset: Dataset, totals: Totals) -> Remaining:
     """Say what is left after the charges recorded."""
     left, sentence = filter_named(dataset.filter).remaining(dataset.capacity, totals), ""
-    if left.budget is not None and left.budget.pair is None:
-        delta = (dataset.budget.pair or (0.0, CUSTOMARY))[1]
-        epsilon = left.budget.epsilon_at(delta)
+    epsilon, delta = dataset.budget.pair or (0.0, CUSTOMARY)
+    if left.amounts[0] > 0.0 and (left.budget is None or left.budget.pair is None):
+        # at one Rényi order and δ what is allowed and ε differ by a constant
+        epsilon = left.budget.epsilon_at(delta) if left.budget else epsilon - left.limits[0] + left.amounts[0]
         sentence = f" One release of all of it is ({epsilon:.4g}, {delta:.3g})-differentially private."
     said = left.sentence + sentence
     return Remaining(dataset.name, dataset.filter, dataset.charges, left.amounts, left.limits, said, left.budget)

@@ -114,7 +114,7 @@ class PrivatePipeline(Around):
         self.n_features_in_ = rows.source_width
         return self
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The estimator's score, *not private*: no noise is added, and a warning says so. `hb.evaluate` gives a private one."""
         return float(self._inside.score(self._rows(X), y, sample_weight))
 

@@ -82,7 +82,7 @@ def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
 class PlainScore:
     """What goes before scikit-learn's mixin of regressors or classifiers, whose `score` it is."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R² of the predictions on these records, of a classifier the share of records whose class is predicted, *not private*.
 
         No noise is added, and a warning says so. `hb.evaluate(model, X, y, budget=...)` gives these and other metrics under
@@ -101,7 +101,7 @@ class PlainScore:
         except Exception:  # reason: what scikit-learn says of targets that it cannot compare would quote them
             raise InvalidParameter(
                 "No score can be computed of this y and sample_weight: scikit-learn refuses them, and what it says is not shown, as it "
-                "may quote a record. Pass one number, or one class as it was declared, for each row, and weights that are numbers."
+                "may quote a record. Pass as y one number, or one class as it was declared, for each row, and weights that are numbers."
             ) from None
 
 

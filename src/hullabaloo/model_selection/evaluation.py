@@ -142,6 +142,7 @@ def _number(value: float) -> str:
 JOINED = (
     "Bins of which noise hides whether they hold records are joined with the next ones, or left out where it shows none"
 )
+LEAST = "Predictions below {:.4g} count as that in {}; a lower probability_floor takes more noise"
 WIDER = "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
 UNLIKE = "Records that do not count alike (weights, missing targets, several records of one person) are allowed for by the most that they can add to the sampling noise"
 MOST = 2**53 - 1
@@ -298,10 +299,10 @@ def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     ]
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
-    if any(table.name == catalogue.CALIBRATION for table in chosen.tables):
-        notes.append(WIDER)
-    notes += [JOINED] * bool(chosen.tables)
-    notes += [UNLIKE] * (not public.encoding.facts.alike)
+    for name, score in ((one.name, getattr(one, "score", None)) for one in chosen.metrics):
+        notes += [LEAST.format(getattr(score, "floor", 0) * getattr(score, "top", 1), name)] * hasattr(score, "floor")
+    notes += [WIDER] * any(table.name == catalogue.CALIBRATION for table in chosen.tables)
+    notes += [JOINED] * bool(chosen.tables) + [UNLIKE] * (not public.encoding.facts.alike)
     return tuple(notes)
 
 

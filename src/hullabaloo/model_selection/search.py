@@ -198,7 +198,7 @@ class PrivateSearchCV(Around):
         return self.best_estimator_
 
     @offers("score")  # type: ignore[untyped-decorator]
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The best estimator's `score`, which is not private: no noise is added."""
         return float(self._inside.score(X, y, sample_weight))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.data import Encoding, RowFacts
+from hullabaloo.data import Domain, Encoding, RowFacts
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen
@@ -117,8 +117,11 @@ class IncrementalRegression(StreamRegressor):
     def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
         task, query, schedule = process.task, process.query, process.schedule
         records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
-        fit = replace(task, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None, budget=Budget(math.inf))
-        fit = replace(fit, calibration=Calibration.EXACT, inference="auto")
+        # the stream's noise is given, whomever it protects: that of a fit of single records
+        domain = Domain.from_dict({**task.domain.to_dict(), "unit": None, "records_per_unit": None})
+        encoding = replace(encoding, domain=domain, facts=replace(encoding.facts, records_per_unit=1))
+        fit = replace(task, domain=domain, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None)
+        fit = replace(fit, budget=Budget(math.inf), calibration=Calibration.EXACT, inference="auto")
         if noise > 0.0:
             once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
             fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
