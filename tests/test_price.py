@@ -162,3 +162,19 @@ def test_fits_keep_what_prices_said(share: float) -> None:
     for known in ({}, {"y": deviation(float(y.mean()))}):
         _, low, high = kept(classifier(), **known)
         assert low - 0.5 <= 100.0 * float(np.mean(came)) <= high + 0.5
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [(1.0, "by a step from it"), (0.2, "every slope 0")])
+def test_a_constant_with_errors_is_said_to_have_the_slopes_of_their_step(epsilon: float, said: str) -> None:
+    rng, n = np.random.default_rng(0), 8_000
+    ward = hb.Categorical(["a", "b", "c"], baseline="a")
+    domain = hb.Domain({"age": (0, 95), "ward": ward, "years": (0.1, 5)}, target={"falls": (0, 25)}, indicators=False)
+    key = TestKey(bytes(32))
+    model = hb.PoissonRegressor(exposure="years", domain=domain, budget=hb.Budget(epsilon, 1e-9), test_key=key)
+    price = model.price(n)
+    assert price.solver == "constant"
+    assert said in price.reason
+    table = pd.DataFrame({"age": rng.uniform(0, 95, n), "ward": rng.choice(list("abc"), n)})
+    table["years"] = rng.uniform(0.2, 3, n)
+    table["falls"] = rng.poisson(table["years"] * np.exp(0.02 * table["age"] - 2.0))
+    assert any(model.fit(table).coef_ != 0.0) == (epsilon == 1.0)

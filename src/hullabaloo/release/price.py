@@ -9,6 +9,7 @@ from typing import Any
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
+from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, KernelCode, Squared
 from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
@@ -165,13 +166,15 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     expectation = _expectation(prepared, known)
     unknown = f"({REHEARSED})" in expectation and words(prepared.problem)[2] and not _shape(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
+    free = prepared.problem.constraint is None and isinstance(prepared.problem.penalty, NoPenalty)
+    slopes = "the slopes by a step from it, of what tells errors" if expected and free else "every slope 0"
     withheld = ((HIDDEN, expected), (APART, (expected or totals) and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
         **spent(task.budget, plan.event),
         records=prepared.problem.records,
         expectation=expectation,
-        reason=plan.reason,
+        reason=plan.reason.replace("every slope 0", slopes),
         notes=_notes(prepared, bool(expected), bool(unknown)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
@@ -184,9 +187,8 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
 def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ...]:
     task, encoding = prepared.task, prepared.encoding
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
-    notes += [DROPS] * task.domain.drops
     notes += [NARROWER.format(encoding.facts.targets[0])] * (unknown and len(encoding.facts.targets) == 1)
-    notes += [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
+    notes += [DROPS] * task.domain.drops + [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
     problem = prepared.problem
@@ -194,10 +196,8 @@ def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ..
         query.count / (problem.dimension if query.name == "coordinate_gradient" else 1)
         for query in prepared.plan.queries
     )
-    if count >= LONG:
-        notes.append(f"it takes {passes(problem, count)}")
-    if late := large_delta(task.budget, prepared.problem.records):
-        notes.append(late)
+    notes += [f"it takes {passes(problem, count)}"] * (count >= LONG)
+    notes += filter(None, [large_delta(task.budget, prepared.problem.records)])
     features = undetermined(encoding)
     if expected and features and task.budget.is_private:
         names = ", ".join(repr(name) for name in features[:5]) + (" and others" if len(features) > 5 else "")
