@@ -9,7 +9,6 @@ from typing import Any
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
-from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import Huber, KernelCode, Squared
 from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import Forecast
@@ -166,8 +165,9 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     expectation = _expectation(prepared, known)
     unknown = f"({REHEARSED})" in expectation and words(prepared.problem)[2] and not _shape(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
-    free = prepared.problem.constraint is None and isinstance(prepared.problem.penalty, NoPenalty)
-    slopes = "the slopes by a step from it, of what tells errors" if expected and free else "every slope 0"
+    slopes = (
+        "the slopes by a step from it, of what tells errors" if expected and prepared.problem.free else "every slope 0"
+    )
     withheld = ((HIDDEN, expected), (APART, (expected or totals) and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
