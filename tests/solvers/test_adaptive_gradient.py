@@ -83,23 +83,3 @@ def test_a_skewed_target_keeps_its_mean_though_its_gradients_are_cut(usual: floa
     data = replace(table(n, 3, intercept=True), X=X, Y=y[:, None])
     theta = solve(AdaptiveGradientSolver(), data, problem(data), 0.02).theta[:, 0]
     assert abs(float(np.mean(X @ theta)) - float(y.mean())) < 0.045  # without the last steps: 0.066
-
-
-@pytest.mark.parametrize(("neighbours", "mu"), [(Neighbours.REPLACE_ONE, 0.03), (Neighbours.ADD_OR_REMOVE, 0.03)])
-def test_the_mean_of_a_narrow_skewed_target_is_not_hidden_by_the_noise_of_its_lengths(
-    neighbours: Neighbours, mu: float
-) -> None:
-    """As of claims: mostly at one end of the range, variance 0.02. Over ten fixed keys the mean square of what the level is off by falls to 0.58 (replace-one) and 0.46 of what it was while steps were cut where the noisy histogram ended."""
-    rng = np.random.default_rng(4)
-    n = 8_000
-    X = np.column_stack([rng.uniform(-1.0, 1.0, (n, 4)), np.ones(n)])
-    y = -1.0 + np.where(rng.uniform(size=n) < 0.15, np.minimum(rng.exponential(0.3, n), 2.0), 0.0)
-    data = replace(table(n, 4, intercept=True), X=X, Y=y[:, None])
-
-    def off(earlier: int) -> float:
-        asked = replace(problem(data, neighbours), earlier=earlier)
-        found = [solve(AdaptiveGradientSolver(), data, asked, mu, seed).theta[:, 0] for seed in range(10)]
-        return float(np.mean([np.mean(X @ theta - y) ** 2 for theta in found]))
-
-    now, before = off(0), off(1)
-    assert now < 0.75 * before

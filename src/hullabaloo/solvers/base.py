@@ -47,8 +47,8 @@ class Problem:
         weighted: whether records carry declared weights, or a 0 for being beyond their unit's share.
         public: records that the user declares public, or None; no sensitivity rests on them.
         before: coefficients of the released model whose predictions are the records' offsets, (p,); empty where there is none.
-        earlier: how many versions ago the stream was begun whose fits go on as they were: from 1 on with shorter cuts in residuals' steps for the level alone; from 2 on with another in counts'; from 3 on in those of residuals, too, and other slopes where a set holds and the intercept is beyond
-            its bounds; from 4 on without a curvature where a set or a penalty holds, with other steps for the level in the second phase, and longer directions of a subspace; from 5 on without a curvature of
+        earlier: how many versions ago the stream was begun whose fits go on as they were: from 1 on with another cut in counts' steps for the level alone; from 2 on in those of residuals, too, and other slopes where a set holds and the intercept is beyond
+            its bounds; from 3 on without a curvature where a set or a penalty holds, with other steps for the level in the second phase, and longer directions of a subspace; from 4 on without a curvature of
             classes, and with other and fewer such steps in the first phase, too.
     """
 

@@ -179,7 +179,7 @@ class PeriodicERM(Around, PrivateStream):
         if begun is not None and begun.fingerprint != process.fingerprint:
             # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
             solvers = begun.public.get(SOLVERS, ())
-            for version, taken in (*((version, solvers) for version in range(6)), (6, ())):
+            for version, taken in (*((version, solvers) for version in range(5)), (5, ())):
                 with suppress(HullabalooError):  # of other settings than these
                     before = PrefixProcess(task, planned(replace(task, earlier=version), encoding, schedule, taken))
                     process = before if before.fingerprint == begun.fingerprint else process

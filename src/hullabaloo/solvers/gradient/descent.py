@@ -35,8 +35,6 @@ APART = 6.0
 of `appliances` up to 5, of claims and of a 0/1 target 7 to 11: chosen on these; on wine, California and bikes 0.3 to 2."""
 HEARD = 0.5
 """Deviations of its noise from which the level of residuals moves by steps of its own after the first phase: by 0 shares of tables without skew are lost, by 1 those of skewed targets."""
-QUIET_LEVEL = 0.01
-"""Noise of the level up to which its steps are not cut where no second phase cuts anew: half a percent of a variance of 0.02 in [−1, 1]. Tails that the histogram's noise hides decide a skewed target's mean (claims at ε = 0.1, replace-one: 1.04 of the constant's loss, 1.02 now). Of 0.007, 0.01 and 0.015 on claims, appliances and elevators."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
 RESTARTED = 0.9, 4.0 / 3.0
@@ -160,11 +158,10 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = self.smooth and self.problem.earlier < 5
+            smooth = self.smooth and self.problem.earlier < 4
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
-            quiet = QUIET_LEVEL * (self.smooth and not (path.late or self.problem.earlier)) / max(noise, TINY)
-            clip = max(self.level_clip(shares, grid, path.share_noise, noise), min(quiet, path.slope))
+            clip = self.level_clip(shares, grid, path.share_noise, noise)
             moved = self.intercept_alone(mean, path.level, clip, step, memory)
             mean = self.kept_level(mean, moved, doubt * noise * clip)
         return mean, {"gradients cut at": cut, "boldness": share, "farther": farther, **told}, None
@@ -269,7 +266,7 @@ class Descent:
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
-        if beside or (self.smooth and self.problem.earlier < 4):
+        if beside or (self.smooth and self.problem.earlier < 3):
             step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
@@ -317,9 +314,9 @@ class Descent:
         Of counts, too, whose events are few and far: at 1, as an event of the largest count would be cut, the level of rare ones was 1.1 to 1.6 times off where it now is 1.05 to 1.3 (claims of Belgium and France, made ones of 1 %; 20 000 records, ε = 1).
         Of smooth residuals in whitened coordinates they are weighed with an exponential law before (in plain ones, at more noise, the level of a target of two values was a fifth further off with it).
         """
-        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and self.problem.earlier < 2)):
+        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and not self.problem.earlier)):
             return 1.0 if self.classes else self.path.slope
-        if self.smooth and not self.path.ridge and self.problem.earlier < 3:
+        if self.smooth and not self.path.ridge and self.problem.earlier < 2:
             shares, share_noise = histogram.gradient_shares(shares, grid, share_noise, 0.25 * self.natural)
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)
