@@ -24,7 +24,7 @@ from hullabaloo.curation.intake import BUFFER
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.table import Table
 from hullabaloo.durable.journal import Journal
-from hullabaloo.errors import DomainError, InvalidParameter, NotReleased, SchemaError
+from hullabaloo.errors import DomainError, InvalidParameter, NotReleased, SchemaError, StateError
 from hullabaloo.privacy.schedule import Schedule
 from tests.streaming.toy import DOMAIN, ToyProcess, ToyStream, records, toy
 
@@ -491,7 +491,7 @@ def test_a_failed_opening_lets_the_state_file_go(tmp_path: Path, monkeypatch: py
     learned(toy(state=tmp_path / "s"), 10).close()
     restore = ToyProcess.restore
     monkeypatch.setattr(ToyProcess, "restore", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(StateError, match="is damaged"):
         toy(state=tmp_path / "s").begin()
     monkeypatch.setattr(ToyProcess, "restore", restore)
     again = toy(state=tmp_path / "s").begin()

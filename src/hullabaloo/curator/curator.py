@@ -127,7 +127,7 @@ class Curator:
                 if left > 0:
                     break
         # Asked when what is left is counted: a question's conversion may fork, too.
-        if found is not None and os.getpid() == self.__owner and (found.one_target or not self.__alone):
+        if found is not None and os.getpid() == self.__owner and (not self.__alone or found.one_target):
             return found, left
         about = [(query.name, query.facts.width) for query in self.__queries]
         listed = [repr(own) if width == self.__width else f"{own!r} about {width} columns" for own, width in about]

@@ -207,8 +207,8 @@ QUERIES = (
         "answers beyond those paid for",
         "The curator counts its answers and gives more than were bought.",
         "curator.curator",
-        old="            if found is not query or left < times:\n",
-        new="            if left < -query.count:\n",
+        old="            if (some := left if found is query else 0) < times:\n",
+        new="            if (some := left) < -query.count:\n",
         caught_by=(
             "tests/curator/test_curator.py::test_two_quotes_of_one_query_are_used_up_one_after_the_other",
             "tests/curator/test_columns.py::test_views_are_answered_about_their_columns_out_of_one_payment[False-dense]",
@@ -218,8 +218,8 @@ QUERIES = (
         "a payment for each target",
         "Each target's view of the table begins with no answers given, so one payment is spent once for each.",
         "curator.curator",
-        old="            return self.__part(part, self.__queries, self.__key, self.__kept)",
-        new="            return Curator(part, self.__queries, key=self.__key)",
+        old="        part = self.__part(rows, self.__queries, self.__key, self.__kept)",
+        new="        part = Curator(rows, self.__queries, key=self.__key)",
         caught_by=(
             "tests/curator/test_coordinate_gradient.py::test_targets_share_the_payment_and_have_predictions_of_their_own",
         ),

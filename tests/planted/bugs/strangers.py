@@ -73,8 +73,8 @@ STRANGERS = (
         "counted before it is converted",
         "How many answers are left is looked at before a question is converted, which may ask in between.",
         "curator.curator",
-        old="            if found is not query or left < times:",
-        new="            if _ < times:",
+        old="            if (some := left if found is query else 0) < times:",
+        new="            if (some := _) < times:",
         caught_by=(
             "tests/laws/test_foreign_numbers.py::test_a_question_that_asks_while_it_is_made_gets_no_more_answers[gradient-theta]",
         ),
