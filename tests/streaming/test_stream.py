@@ -494,6 +494,10 @@ def test_a_failed_opening_lets_the_state_file_go(tmp_path: Path, monkeypatch: py
     with pytest.raises(StateError, match="is damaged"):
         toy(state=tmp_path / "s").begin()
     monkeypatch.setattr(ToyProcess, "restore", restore)
+    with monkeypatch.context() as patch:
+        patch.setattr("hullabaloo.streaming.opening.StreamBuffer", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):  # nothing was put down, so no state is damaged
+            toy(state=tmp_path / "new").begin()
     again = toy(state=tmp_path / "s").begin()
     assert again.position_ == 10
     again.close()

@@ -143,11 +143,12 @@ class PrefixProcess(Process):
         self._position = int(snapshot.numbers["position"])
         self._release = None if release is None else Release.from_dict(release)
         facts, m, unit = self.refits.fits[0].encoding.facts, self._position, self.task.domain.unit
-        ends = {"X": (facts.width,), "cells": (facts.width,), "Y": (len(facts.targets),), "unit": (4,)}
-        ends, kinds = {k: (m, *ends.get(k, ())) for k in arrays}, {k: "i8" if k == "unit" else "f8" for k in arrays}
+        p, k = facts.width, len(facts.targets)
+        shapes = {"X": (m, p), "cells": (m, p), "Y": (m, k), "weight": (m,), "offset": (m,), "unit": (m, 4)}
         own = {"Y", *({"unit"} if unit else ())} if 0 < m < self.schedule.position(self.schedule.steps) else set()
         own ^= arrays.keys() & {"Y", "unit"}
-        if own or any(v.shape != ends[k] or v.dtype != kinds[k] for k, v in arrays.items()):
+        kinds = dict.fromkeys(shapes, "f8") | {"unit": "i8"}
+        if own or any(one.shape != shapes[name] or one.dtype != kinds[name] for name, one in arrays.items()):
             raise ValueError("records of another stream")
         others: list[Any] = [arrays.get(name) for name in ("Y", "weight", "offset", "unit")]
         self._parts = [Rows(arrays["X"] if "X" in arrays else csr_array(arrays["cells"]), *others)] if arrays else []

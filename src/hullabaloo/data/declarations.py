@@ -262,13 +262,11 @@ def row_norm(value: object, beside: bool) -> tuple[str, float] | None:
     if not isinstance(norm, str) or norm not in NORMS:
         raise DomainError(f"The row norm {norm!r} is not known. Write 1.0 (l2), ('l1', r), ('l2', r) or ('linf', r).")
     r = finite(radius, "The row norm's bound")
-    if not (LEAST_NORM if beside else SMALLEST_WIDTH) <= r <= LARGEST:
-        why = (
-            f"Rows of features within [-1, 1] would be cut to it: give at least {LEAST_NORM:g}"
-            if beside
-            else "Rows are divided by it"
+    if not (least := LEAST_NORM if beside else SMALLEST_WIDTH) <= r <= LARGEST:
+        why = "Rows of features, whose cells are within [-1, 1], are cut to it" if beside else "Rows are divided by it"
+        raise DomainError(
+            f"The row norm's bound must be positive, from {least:g} to {LARGEST:g}, and {r:g} was found. {why}."
         )
-        raise DomainError(f"The row norm's bound must be positive, and {r:g} was found. {why}.")
     return str(norm), r
 
 

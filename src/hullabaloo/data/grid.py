@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from hullabaloo.data.offset import Array
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses.base import Array
 
 STEPS = 800
 """About so many candidates of each kind."""

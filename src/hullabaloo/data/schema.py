@@ -19,6 +19,7 @@ _SEPARATED = (
 
 
 _SHORT = {"float", "float16", "float32", "half", "halffloat"}
+"""What sources call floats of 32 bits and fewer."""
 NO_WIDTH = (
     "A list of rows was passed, and neither it nor the domain declares how many columns there are: counting the cells of a row "
     "would tell of a record. Pass np.asarray(rows) with a shape that you know, or declare the features."
@@ -39,21 +40,24 @@ def column_of(schema: TableSchema, name: str, what: str, shown: str | None = Non
             f"The {what} {shown} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
             f"correct the domain. {_NOT_SHOWN}{_SEPARATED if schema.from_text else ''}"
         )
-    check_type(schema, found[0], f"The {what} {shown}")
+    check_type(schema, found[0], f"The {what} {shown}", unit=what == "unit")
     return found[0]
 
 
-def check_type(schema: TableSchema, position: int, what: str) -> None:
-    """Refuse a declared type that no rule converts; of a unit floats of 32 bits and fewer, too, in which two persons with whole numbers from 2^24 on may be one."""
+def check_type(schema: TableSchema, position: int, what: str, *, unit: bool = False) -> None:
+    """Refuse a declared type that no rule converts; of a unit short floats, too, in which two persons with whole numbers from 2^24 on may be one."""
     declared, kind = schema.column(position)
-    short = what.startswith("The unit") and _SHORT & set(declared.lower().split())
-    if kind == REFUSED or short:
+    if unit and not _SHORT.isdisjoint(declared.lower().split()):
+        raise SchemaError(
+            f"{what} has the declared type {declared}, which rounds whole numbers, so that two units may be one. Pass whole numbers or text, from where they are not yet rounded."
+        )
+    if kind == REFUSED:
         hint = (
             "Complex data not supported: pass" if "complex" in declared else "Convert the column first, for example to"
         )
         raise SchemaError(
-            f"{what} has the declared type {declared}, which no rule turns into {'a unit, as it rounds whole numbers' if short else 'a number or a level'}. {hint} "
-            f"{'whole numbers or text, from where it is not yet rounded' if short else 'real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length). Files of one folder need the same columns'}."
+            f"{what} has the declared type {declared}, which no rule turns into a number or a level. {hint} "
+            f"real numbers, text or levels; derive what is meant from a date, list or struct (a year, a length). Files of one folder need the same columns."
         )
 
 
@@ -158,7 +162,7 @@ def open_role(domain: Domain, table: Table, values: Any, name: str, what: str) -
     opened = _given_apart(domain, values, what)
     if opened.schema.width not in {1, None}:
         raise SchemaError(f"The {what} needs one value for each record, and {opened.schema.width} columns were given.")
-    check_type(opened.schema, 0, f"The {what}")
+    check_type(opened.schema, 0, f"The {what}", unit=what == "unit")
     return opened, 0
 
 

@@ -13,7 +13,7 @@ which fits tell errors: columns that are narrow in their bounds get none (log s_
 
 A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): about as much as privacy adds to the error of a column of deviation 1, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion
 to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known. Of two classes |φ'| ≤ 1, so that next to nothing is shortened, and the sum is told twice: by the score, of noise σ_g √q,
-and along the constant alone, of noise σ_l (`solvers/score/with_inference.py`). That of a class of share s is off by `(1/(σ_g²q) + 1/σ_l²)^−½/s`, s as usual, or of the rarer one by a given σ. (Nothing is chosen: of 13 lines of 7 tables of `benchmarks/inference.py`, ε = 1 and 3, it comes to 0.67 to 1.29 times what is told at the true s.)
+and along the constant alone, of noise σ_l (`solvers/score/with_inference.py`). That of a class of share s is off by `(1/(σ_g²q) + 1/σ_l²)^−½/s`, s as usual (log 1/s as of the four such tables of the development half), or of the rarer one by a given σ; of the range a deviation of 0.4 is left, as of several classes. (The formula has no number chosen: of 13 lines of 7 tables of `benchmarks/inference.py`, ε = 1 and 3, it comes to 0.67 to 1.29 times what is told at the true s.)
 Where the mean may be 0, of targets of both signs, there is no forecast.
 Of several classes totals are told by an answer of their own (`solvers/class_totals.py`), of noise σ_t records in half a total: that of a class of share s is off by `2σ_t/(n s)` and what a step leaves, log s of k classes as usual around −log k
 (chosen on four tables, 20 000 records, ε = 1 and 3: the range holds 24 of 25 totals told, and 8 of 9 of three other tables).
@@ -134,7 +134,7 @@ def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     if apart and prepared.totals is not None:
         noise, (more, unsure) = 2.0 * prepared.totals.sigma / problem.records, SHIFTED
     elif isinstance(loss, Logistic):
-        own, alone = (float(prepared.plan.settings[one]) for one in ("score_noise", "level_noise"))
+        own, alone = (float(prepared.plan.settings[one] or math.inf) for one in ("score_noise", "level_noise"))
         noise = 1.0 / math.hypot(1.0 / (own * math.sqrt(problem.dimension)), 1.0 / alone)
     for name, target in zip(facts.targets, (one for one in prepared.encoding.targets for _ in one.names), strict=True):
         middle, doubt = _relative(prepared, target, known.get(name))

@@ -78,7 +78,8 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
         return StreamBuffer(encoding, process, journal, snapshot, model)
     except BaseException as error:
         journal.close()
-        if isinstance(error, Exception) and not isinstance(error, HullabalooError | MemoryError):
+        known = snapshot is None or isinstance(error, HullabalooError | MemoryError | OSError)
+        if isinstance(error, Exception) and not known:
             raise damaged(stream.state, "its content is of no stream like this") from None
         raise
 
