@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hullabaloo.curator.views import AffineView, public_matrix, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Logistic, Squared
+from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from tests.curator.neighbours import facts, pairs, random_rows, reordered
@@ -293,6 +295,27 @@ def test_rows_seen_through_a_matrix_again_are_those_that_are_kept(monkeypatch: p
     curator.projected(np.eye(4)), made.clear(), curator.projected(np.eye(4))
     assert not made
     assert not rows.held  # what a curator has made of its rows ends with it
+
+
+@pytest.mark.parametrize("chain", ["w", "ww", "wt", "tw", "wr", "rw", "wrt", "wrw"])
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_a_view_of_a_view_answers_alike_whether_rows_are_kept_or_not(
+    chain: str, make: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are depends on how many there are, which may be private: a view was refused where they were not."""
+    rng, about, told = np.random.default_rng(9), RowFacts(tuple("abcd"), True, 4.0, 2.0, 1.0, ("y", "z")), set()
+    X, Y, W = rng.uniform(-1.0, 1.0, (50, 4)), rng.choice([-1.0, 1.0], (50, 2)), rng.normal(size=(4, 4))
+    price = partial(PricedQueries(about, Neighbours.ADD_OR_REMOVE, 50).price, loss=Logistic(), mu=1.0, count=2)
+    asked = {"centre": np.zeros(4), "intercept_weight": 1.0, "clip_norm": 0.5}
+    for kept in (10**9, 40, 1):
+        monkeypatch.setattr(views, "KEPT", kept)
+        curator = Curator(Rows(make(X), Y), [price("centred_gradient")], key=TestKey(bytes(32)))
+        for step in chain:
+            curator = {"w": partial(curator.projected, W), "t": partial(curator.of_target, 1)}.get(
+                step, partial(curator.restricted, [2, 0, 1])
+            )()
+        told.add(np.asarray(curator.answer("centred_gradient", np.ones(4), **asked)).tobytes())
+    assert len(told) == 1
 
 
 def test_what_is_made_at_a_place_is_given_whoever_asks_for_another_meanwhile() -> None:

@@ -9,20 +9,25 @@ import random
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hullabaloo as hb
 from hullabaloo.data import Domain, open_table
 from hullabaloo.data.labels import LevelIndex, label_of, memo
 from hullabaloo.data.numbers import number_of, numbers_of
 from hullabaloo.data.records import RecordTable
+from hullabaloo.data.scan import ScannedTable
+from hullabaloo.data.sources import CsvSource, JsonLinesSource, redis_stream
 from hullabaloo.errors import SchemaError
 
 FLOATS = [0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, -2.2e-308, 1.7e308, 0.1, 1 / 3, 2**53 + 1.0]
@@ -315,12 +320,25 @@ def _arrow(ids: Any) -> Any:
     return pa.array(np.asarray(ids))
 
 
+def _listed(ids: Any) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1]), _arrow(ids))
+
+
 UNITS: dict[str, Callable[[Any], Any]] = {
     "pandas": lambda ids: pd.DataFrame({"who": ids}),
     "nullable": lambda ids: pd.DataFrame({"who": pd.array(ids, dtype=f"Float{8 * max(ids.itemsize, 4)}")}),
     "pandas of Arrow": lambda ids: pd.DataFrame({"who": pd.arrays.ArrowExtensionArray(_arrow(ids))}),
     "sparse": lambda ids: pd.DataFrame({"who": pd.arrays.SparseArray(ids, fill_value=0)}),
     "objects": lambda ids: pd.DataFrame({"who": objects(list(ids))}),
+    "categories": lambda ids: pd.DataFrame({"who": pd.Categorical(ids.astype("f4"))}),
+    "categories, nullable": lambda ids: pd.DataFrame(
+        {"who": pd.Categorical(pd.array(ids.astype("f4"), dtype="Float32"))}
+    ),
+    "categories of Arrow": lambda ids: pd.DataFrame(
+        {"who": pd.Categorical(pd.arrays.ArrowExtensionArray(_arrow(ids.astype("f4"))))}
+    ),
+    "a dictionary in pandas": lambda ids: pd.DataFrame({"who": pd.arrays.ArrowExtensionArray(_listed(ids))}),
+    "a dictionary": lambda ids: pa.table({"who": _listed(ids)}),
     "Arrow": lambda ids: pa.table({"who": _arrow(ids)}),
     "Polars": lambda ids: pl.DataFrame({"who": ids.astype(np.float32)}),
     "apart": lambda ids: ids,
@@ -344,3 +362,79 @@ def test_two_persons_whose_numbers_a_type_rounds_are_not_one(kind: str, short: A
         weight = encoding.encode(rest, unit=unit).weight
         assert weight is not None
         assert weight[0] == weight[1]
+
+
+NAMES = [
+    b"M\xfcller",
+    b"M\xf6ller",
+    b"\xff",
+    b"\xfe",
+    b"\xed\xa0\x80",
+    b"\xed\xa0\x81",
+    "\ufffd".encode(),
+    b"M\xc3",
+    "Müller".encode(),
+    b"A",
+]
+"""Of persons, in Latin-1, torn, and in UTF-8."""
+
+
+def _file(suffix: str, line: bytes) -> Callable[[Path], Path]:
+    def made(folder: Path) -> Path:
+        path = folder / f"records{suffix}"
+        path.write_bytes(b"who,x\n" * (suffix == ".csv") + b"".join(line % name + b"\n" for name in NAMES))
+        return path
+
+    return made
+
+
+def _text(kind: Any) -> Any:
+    return pa.array(NAMES, pa.large_binary() if kind == pa.large_string() else pa.binary()).view(kind)
+
+
+def _column(made: Any) -> pa.Table:
+    return pa.table({"who": made, "x": [0.5] * len(NAMES)})
+
+
+def _parquet(folder: Path) -> Path:
+    pq.write_table(_column(_text(pa.string())), folder / "records.parquet")
+    return folder / "records.parquet"
+
+
+CSV, JSON = _file(".csv", b"%s,0.5"), _file(".jsonl", b'{"who": "%s", "x": 0.5}')
+SPELLED: dict[str, Callable[[Path], Any]] = {
+    "CSV": CSV,
+    "CSV, quoted": _file(".csv", b'"%s",0.5'),
+    "CSV in parts": lambda folder: hb.scan(CSV(folder)),
+    "CSV, streamed": lambda folder: next(CsvSource(CSV(folder)).batches()).table,
+    "JSON Lines": lambda folder: hb.scan(JSON(folder), columns=["who", "x"]),
+    "JSON Lines, streamed": lambda folder: next(JsonLinesSource(JSON(folder), ["who", "x"]).batches()).table,
+    "Parquet": _parquet,
+    "Parquet in parts": lambda folder: hb.scan(_parquet(folder)),
+    "Arrow": lambda _: _column(_text(pa.string())),
+    "Arrow, large": lambda _: _column(_text(pa.large_string())),
+    "Arrow, a dictionary": lambda _: _column(
+        pa.DictionaryArray.from_arrays(pa.array(range(len(NAMES))), _text(pa.string()))
+    ),
+    "pandas of Arrow": lambda _: pd.DataFrame({"who": pd.arrays.ArrowExtensionArray(_text(pa.string())), "x": 0.5}),
+    "Redis": lambda _: RecordTable(
+        [[redis_stream._cell(name) for name in NAMES], [0.5] * len(NAMES)], ("who", "x"), 10
+    ),
+    "bytes": lambda _: pd.DataFrame({"who": objects(NAMES), "x": 0.5}),
+}
+
+
+@pytest.mark.parametrize("kind", SPELLED)
+def test_two_persons_whose_names_are_no_text_are_not_one(kind: str, tmp_path: Path) -> None:
+    """In a file of Latin-1 two names became one text; with or without the one person, others of the other's records counted."""
+    made = SPELLED[kind](tmp_path)
+    encoding = Domain(features={"x": (0, 1)}, unit="who").encoding_for(made)
+    owners = [
+        owner
+        for part in (made.parts() if isinstance(made, ScannedTable) else [made])
+        for owner in encoding.owned(part)[1] or ()
+    ]
+    assert len(owners) == len(NAMES)
+    assert owners[-2:] == ["Müller", "A"]
+    known = [owner for owner in owners if owner is not None]
+    assert len(set(known)) == len(known)

@@ -85,6 +85,8 @@ def chosen_columns(rows: Rows, columns: npt.NDArray[np.int64], intercept: bool) 
     entries are entries of the row, so that `‖·‖_q` is at most the row's and at most that of s entries of size b and a 1.
     """
     kept = np.append(columns, rows.X.shape[1] - 1) if intercept else columns
+    if isinstance(rows.X, TurnedCells):  # which are kept apart where rows are many: their number is no reason to refuse
+        return turned_rows(replace(rows, X=rows.X.X), np.ascontiguousarray(rows.X.matrix[:, kept]))
     part: Any = rows.X[:, kept]
     if isinstance(part, np.ndarray):
         part = np.ascontiguousarray(part)

@@ -36,8 +36,8 @@ class Domain:
     - ``interactions``: pairs of features whose encoded columns are multiplied.
     - ``indicators``: whether missing values get a column of their own (default yes; each feature may say otherwise).
     - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count: of those with a
-      positive weight the ones whose encoded row has the smallest BLAKE2, so that the table's order does not matter. Where it is missing, or a float from 2^53 on, which may be a
-      longer number rounded, the record is nobody's and counts for nothing.
+      positive weight the ones whose encoded row has the smallest BLAKE2, so that the table's order does not matter. Where it is missing, a float from 2^53 on, which may be a
+      longer number rounded, or a text with U+FFFD, as which readers take bytes that are no UTF-8, so that two names may be one, the record is nobody's and counts for nothing.
     - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max].
     - ``records``: a public nominal number of records, needed under add-or-remove and with several records a unit.
     - ``quoted_line_breaks``: of CSV files, whether a quoted cell may hold line breaks. By default a record is one line, and a quote

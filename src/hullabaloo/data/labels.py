@@ -59,10 +59,14 @@ def label_of(cell: object) -> str | None:
 
 
 def unit_of(cell: object) -> str | None:
-    """Whose a record is: the label of the cell; of a float from 2^53 on (a shorter one from 2^24 or 2^11), which may be a whole number rounded, nobody's."""
+    """Whose a record is: the label of the cell; nobody's where two persons may have been made one.
+
+    Such is a float from 2^53 on (a shorter one from 2^24 or 2^11), which may be a whole number rounded, and a text with U+FFFD, as which bytes that are no
+    UTF-8 are read.
+    """
     label, bits = label_of(cell), min(np.finfo(cell).nmant, 52) if isinstance(cell, np.floating) else 52
     number = isinstance(cell, Real) and not isinstance(cell, int | np.integer)
-    return None if label and number and not abs(float(label)) < 2 << bits else label
+    return None if label and ("\ufffd" in label or (number and not abs(float(label)) < 2 << bits)) else label
 
 
 def _label(cell: object) -> str | None:  # noqa: PLR0911 - a table of types, one line each

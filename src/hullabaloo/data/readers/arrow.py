@@ -23,9 +23,9 @@ def kind_of(dtype: Any) -> str:
 
 
 def type_name(dtype: Any) -> str:
-    """An Arrow type in a word of Arrow's own: what follows it may hold names of fields, zones or levels."""
-    found = re.match(r"[a-z0-9_]+", str(dtype))
-    return found[0] if found else "unknown"
+    """An Arrow type in a word of Arrow's own, a dictionary of short floats in theirs: what follows it may hold names of fields, zones or levels."""
+    found = re.match(r"(?:dictionary<values=(?=(?:half)?float,))?([a-z0-9_]+)", str(dtype))
+    return found[1] if found else "unknown"
 
 
 def _is_text(dtype: Any) -> bool:

@@ -3,6 +3,7 @@
 Which way a column is read follows from its declared type, never from whether a faster way failed: that, a value decides.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,7 +40,9 @@ class FrameTable(Table):
         texts = nw.String | nw.Object
         self.schema = TableSchema(
             hidden(self._names if named else None),
-            tuple("Text" if isinstance(dtype, texts) else type(dtype).__name__ for dtype in self._types.values()),
+            tuple(
+                "Text" if isinstance(dtype, texts) else self._word(name, dtype) for name, dtype in self._types.items()
+            ),
             tuple(self._kind(name, dtype) for name, dtype in self._types.items()),
         )
 
@@ -47,6 +50,13 @@ class FrameTable(Table):
         """Parts of at most so many records, of all columns."""
         for start in range(0, self.n_rows, rows):
             yield FrameTable(self._frame[start : start + rows])
+
+    def _word(self, name: Any, dtype: Any) -> str:
+        """The word for a type; that of categories is their own where they are short floats."""
+        native = self._native(name).dtype
+        levels = getattr(native, "pyarrow_dtype", getattr(getattr(native, "categories", None), "dtype", None))
+        short = re.search(r"\b(?:half)?float(?:16|32)?\b", str(levels), re.IGNORECASE)
+        return short[0] if short else type(dtype).__name__
 
     def _kind(self, name: Any, dtype: Any) -> str:
         native = self._native(name)
