@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from numbers import Integral
-from typing import Any, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 _PORT = r"(?!\d+(?:[/?#\s'\",.;)]|$))"
 _SCHEME = r"(?<![\w+.\-])[\w+.\-]+:/+[^\s:@/]*:"
@@ -60,6 +60,14 @@ class HullabalooError(Exception):
 
     def __init__(self, *said: object) -> None:
         super().__init__(*(without_passwords(one) if isinstance(one, str) else one for one in said))
+
+
+def bare(error: BaseException) -> NoReturn:
+    """Raise an error without what it came from, which may hold a record: `from None` hides that from tracebacks, and keeps it."""
+    try:
+        raise error
+    finally:
+        error.__context__ = None
 
 
 class InvalidParameter(HullabalooError, ValueError):

@@ -42,7 +42,9 @@ def heard(call: Callable[[], Any]) -> tuple[str, str]:
                 refused = f"{type(error).__name__}: {error}"
                 out.write("".join(traceback.format_exception(error)))
                 for one in _chain(error):
-                    out.write(f"{one} {one!r} {one.args!r} {getattr(one, '__notes__', '')}")
+                    out.write(
+                        f"{one} {one!r} {one.args!r} {vars(one)} {getattr(one, 'doc', '')} {getattr(one, 'object', '')}"
+                    )
     finally:
         root.removeHandler(log)
         root.setLevel(level)
@@ -50,10 +52,10 @@ def heard(call: Callable[[], Any]) -> tuple[str, str]:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and all that a traceback of it would show."""
+    """An error and all that it came from, whether a traceback would show it or not: who reports errors may send it away."""
     while error is not None:
         yield error
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        error = error.__cause__ or error.__context__
 
 
 def furnish(folder: Path) -> None:

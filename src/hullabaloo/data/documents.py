@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import write_whole
-from hullabaloo.errors import HullabalooError, InvalidParameter, UnknownParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter, UnknownParameter, bare
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Format:
             raise
         except (OSError, ValueError, RecursionError) as error:
             why = error.strerror if isinstance(error, OSError) else f"it is not JSON{place_in(error)}"
-            raise InvalidParameter(f"{path} cannot be read, so it is no {self.noun} ({why}). Check the path.") from None
+            bare(InvalidParameter(f"{path} cannot be read, so it is no {self.noun} ({why}). Check the path."))
         self.check(found, str(path))
         try:
             return make(found)

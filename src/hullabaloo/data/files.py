@@ -14,7 +14,7 @@ from hullabaloo.data.given import path_of
 from hullabaloo.data.readers.opening import describe_table
 from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER, REFUSED
-from hullabaloo.errors import DomainError, SchemaError
+from hullabaloo.errors import DomainError, SchemaError, bare
 
 
 def check_keys(declared: object) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _parsed(source: str | Path, marks: tuple[str, ...], parse: Callable[[str], A
     try:
         return parse(text)
     except (ValueError, RecursionError) as error:
-        raise DomainError(f"The domain is not valid {what}{place_in(error)}. Correct the file there.") from None
+        bare(DomainError(f"The domain is not valid {what}{place_in(error)}. Correct the file there."))
 
 
 def read_toml(source: str | Path) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _text(source: str | Path, marks: tuple[str, ...]) -> str:
     except OSError:
         raise DomainError(f"The domain file {path} cannot be read. Check the path.") from None
     except UnicodeDecodeError:
-        raise DomainError(f"The domain file {path} is not text in UTF-8. Write it with a text editor.") from None
+        bare(DomainError(f"The domain file {path} is not text in UTF-8. Write it with a text editor."))
 
 
 _HEAD = f"""\

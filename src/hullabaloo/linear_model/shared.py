@@ -11,7 +11,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from hullabaloo.data import ClassTarget, Domain, Encoding, Table, TargetScale, path_of
-from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning
+from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning, bare
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.release.estimator import Estimator, MultiOutputMixin
 from hullabaloo.release.parameters import found
@@ -99,10 +99,8 @@ class PlainScore:
         except (HullabalooError, NotFittedError, MemoryError):
             raise
         except Exception:  # reason: what scikit-learn says of targets that it cannot compare would quote them
-            raise InvalidParameter(
-                "No score can be computed of this y and sample_weight: scikit-learn refuses them, and what it says is not shown, as it "
-                "may quote a record. Pass as y one number, or one class as it was declared, for each row, and weights that are numbers."
-            ) from None
+            said = "No score can be computed of this y and sample_weight, and why is not shown, as that may quote a record. Pass one number, or one declared class, for each row, and weights that are numbers."
+            bare(InvalidParameter(said))
 
 
 class NumberTargets(MultiOutputMixin):

@@ -10,7 +10,7 @@ from typing import Any
 
 from hullabaloo.data import Domain
 from hullabaloo.data.table import MEMORY, TornTable
-from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter, is_whole
+from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose, filter_named
@@ -149,14 +149,12 @@ def machine_failures() -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise MemoryError(MEMORY) from None
-    except TornTable as error:
-        raise type(error) from None
-    except OSError:
-        raise TornTable from None
+        bare(MemoryError(MEMORY))
+    except OSError as error:
+        bare(type(error)() if isinstance(error, TornTable) else TornTable())
     except Exception as error:
         # pyarrow's readers' errors are of a kind of their own; no method of the error is asked
         arrow = sys.modules.get("pyarrow")
         if arrow is not None and issubclass(type(error), arrow.ArrowException):
-            raise TornTable from None
+            bare(TornTable())
         raise

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.readers.arrow import ArrowTable, check_container, floats, kind_of, objects, texts
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, hidden
-from hullabaloo.errors import SchemaError
+from hullabaloo.errors import SchemaError, bare
 
 _DOUBLED = (
     "The dataframe's columns cannot be told apart: a name occurs twice. Columns are matched by name, so rename them."
@@ -155,7 +155,7 @@ def open_frame(native: Any) -> Table | None:
     try:
         frame: Any = nw.from_native(native, allow_series=True, pass_through=True)
     except Exception:  # reason: each library has an error of its own for names that occur twice
-        raise SchemaError(_DOUBLED) from None
+        bare(SchemaError(_DOUBLED))
     if isinstance(frame, nw.Series):
         frame = frame.to_frame() if frame.name is not None else frame.alias("").to_frame()
     if isinstance(frame, nw.LazyFrame):
@@ -169,7 +169,7 @@ def open_frame(native: Any) -> Table | None:
     except SchemaError:
         raise
     except Exception:  # reason: each library has an error of its own for names that occur twice
-        raise SchemaError(_DOUBLED) from None
+        bare(SchemaError(_DOUBLED))
 
 
 def is_lazy(native: Any) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.readers.arrow import floats, kind_of, objects, type_name
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, TornTable, hidden
-from hullabaloo.errors import SchemaError, library
+from hullabaloo.errors import SchemaError, bare, library
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
@@ -122,7 +122,7 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeError):
-        raise TornTable from None
+        bare(TornTable())
 
 
 def _files(path: Any) -> tuple[ParquetFile, ...]:

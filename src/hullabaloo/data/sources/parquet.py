@@ -16,7 +16,7 @@ from hullabaloo.data.readers.parquet import ParquetPart, ParquetTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceLost, StreamSource
 from hullabaloo.data.sources.prefix import Prefix, goes_on, identity, is_same
 from hullabaloo.data.table import Table, TableSchema
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, bare
 
 
 class ParquetSource(StreamSource):
@@ -88,7 +88,7 @@ class ParquetSource(StreamSource):
                             into.add(block)
                             rest -= len(block)
             except OSError:
-                raise self._broken() from None
+                bare(self._broken())
 
     def _place(self) -> Mapping[str, Any]:
         return {"row": self._row, **self._identity(), **self._taken.facts()}
@@ -112,7 +112,7 @@ class ParquetSource(StreamSource):
             try:
                 self._rest = next(self._pieces, None)
             except Exception:  # reason: what a damaged file makes its library say may quote it
-                raise self._broken() from None
+                bare(self._broken())
         if self._rest is None:
             return Gap.END
         found = self._rest.slice(0, most)
