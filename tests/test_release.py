@@ -3,9 +3,11 @@
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -19,11 +21,12 @@ from hullabaloo.errors import HullabalooError, InvalidParameter
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import GaussianEvent, Neighbours
-from hullabaloo.release import PrivacyStatement
+from hullabaloo.release import PrivacyStatement, run
 from hullabaloo.release.planned import prepare
 from hullabaloo.release.run import stated
 
 DOMAIN = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=50)
+BUDGET = hb.Budget(1.0, 1e-6)
 X, Y = np.linspace(0, 1, 60)[:, None], np.linspace(0, 1, 60)
 
 
@@ -71,7 +74,7 @@ def test_running_out_of_memory_does_not_tell_how_many_rows_there_are(monkeypatch
     with pytest.raises(MemoryError) as caught:
         model.fit(X, Y)
     assert "60" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
 
 
 def test_a_file_that_cannot_be_read_to_its_end_does_not_tell_what_is_in_it(tmp_path: Path) -> None:
@@ -85,8 +88,38 @@ def test_a_file_that_cannot_be_read_to_its_end_does_not_tell_what_is_in_it(tmp_p
     model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, ledger=ledger, dataset="survey")
     with pytest.raises(OSError, match="a charge that was made stays") as caught:
         model.fit(str(path))
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     assert len(ledger.charges("survey")) == 1
+
+
+def evaluated(table: Any) -> Any:
+    model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, test_key=TestKey(bytes(32))).fit(X, Y)
+    return hb.evaluate(model, table, Y, budget=BUDGET).statement
+
+
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "fit": lambda table: hb.LinearRegression(budget=BUDGET, domain=DOMAIN).fit(table, Y).statement_,
+    "evaluation": evaluated,
+    "bounds": lambda table: hb.private_bounds(table, Y, outer=DOMAIN, budget=BUDGET, quantiles=(0.1, 0.9)).statement,
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_statement_tells_how_long_reading_took(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the time of its charge that of its end tells how many records there are, which may be private."""
+    clock, real = mock.Mock(), run.rows_of
+    clock.now.return_value = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def read(*given: Any, **named: Any) -> Any:
+        clock.now.return_value += timedelta(days=9)
+        return real(*given, **named)
+
+    monkeypatch.setattr("hullabaloo.release.release.datetime", clock)
+    monkeypatch.setattr(run, "rows_of", read)
+    begun = clock.now.return_value
+    made = datetime.fromisoformat(QUESTIONS[name](X).made)
+    assert (clock.now.return_value - made).days == 9
+    assert made >= begun
 
 
 # ---- minimisers and the number of rows -----------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class PrivacyStatement:
         database, head: what tells that ledger from every other, and the salted hash of that charge and all before it, by which
             `Ledger.verify` notices that charges were lost; they tell nothing of what was charged.
         query_noise: per query, its name, number of answers, sensitivity and noise.
-        made: UTC time of the release; of a search that of its beginning, as the time that it took would tell how many runs there were.
+        made: UTC time of the charge, before records are read: the time that it takes tells how many they are, or how many runs a search had.
         version: the library that made it.
         claimed: for noise calibrated as a paper prints it, the budget that the paper claims for it; else None.
         horizon: for a stream, the most records that all its releases together are accounted for; None for a table.

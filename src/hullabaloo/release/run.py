@@ -94,9 +94,10 @@ def run_release(
     known = bought.records if request.count_is_public else None
     taken = partial(rows_of, counted=known, questions=sum(one.count for one in bought.queries))
     charge = request.charge(bought.event, bought.budget, dict(detail))
+    statement = stated(request, bought, charge)  # not made at a time that tells how long it took
     with machine_failures():
         found = answered(taken(encoding, table, target, weight), bought, read, request.key)
-    return Released(found, stated(request, bought, charge), bought.queries)
+    return Released(found, statement, bought.queries)
 
 
 def run_question(

@@ -4,9 +4,11 @@ from tests.planted.bug import Bug
 
 _CHARGED = (
     "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
+    "    statement = stated(request, bought, charge)  # not made at a time that tells how long it took\n"
     "    with machine_failures():\n"
     "        found = answered(taken(encoding, table, target, weight), bought, read, request.key)"
 )
+_STATED = "    statement = stated(request, bought, charge)"
 _READ = (
     "    curator = Curator(rows, bought.queries, key=key)\n"
     "    del rows  # whoever fails below finds none in this frame\n"
@@ -22,7 +24,7 @@ FITS = (
         new=(
             "    with machine_failures():\n"
             "        found = answered(taken(encoding, table, target, weight), bought, read, request.key)\n"
-            "    charge = request.charge(bought.event, bought.budget, dict(detail))"
+            f"    charge = request.charge(bought.event, bought.budget, dict(detail))\n{_STATED}"
         ),
         caught_by=(
             "tests/test_fit.py::test_what_is_refused_is_refused_before_anything_is_read_or_spent[infinite epsilon]",
@@ -38,7 +40,7 @@ FITS = (
             "    with machine_failures():\n"
             "        rows = taken(encoding, table, target, weight)\n"
             "        charge = request.charge(bought.event, bought.budget, dict(detail))\n"
-            "        found = answered(rows, bought, read, request.key)"
+            f"        found = answered(rows, bought, read, request.key)\n{_STATED}"
         ),
         caught_by=("tests/test_fit.py::test_a_charge_that_is_refused_at_last_comes_before_anything_is_read",),
     ),
@@ -54,7 +56,7 @@ FITS = (
             "    with machine_failures():\n"
             "        if target is not None:\n"
             "            rows = taken(encoding, table, target, weight)\n"
-            "        found = answered(rows, bought, read, request.key)"
+            f"        found = answered(rows, bought, read, request.key)\n{_STATED}"
         ),
         caught_by=(
             "tests/test_bounds.py::test_a_failing_reader_leaves_the_charge",
@@ -140,13 +142,25 @@ FITS = (
         caught_by=("tests/test_attack_solvers.py::test_a_solver_of_ones_own_buys_from_the_menu_alone[records]",),
     ),
     Bug(
+        "a statement has the end's time",
+        "The statement of a fit is made when records have been read, and says when that was: how long it took, and so how many they are.",
+        "release.run",
+        old=_CHARGED,
+        new=(
+            "    charge = request.charge(bought.event, bought.budget, dict(detail))\n"
+            "    with machine_failures():\n"
+            f"        found = answered(taken(encoding, table, target, weight), bought, read, request.key)\n{_STATED}"
+        ),
+        caught_by=("tests/test_release.py::test_no_statement_tells_how_long_reading_took[fit]",),
+    ),
+    Bug(
         "the number of rows is shown",
         "Under add-or-remove the statement gives the true number of records in place of the declared one.",
         "release.run",
-        old="    return Released(found, stated(request, bought, charge), bought.queries)",
+        old="    return Released(found, statement, bought.queries)",
         new=(
             "    from dataclasses import replace\n\n"
-            "    statement = replace(stated(request, bought, charge), records=table.n_rows)\n"
+            "    statement = replace(statement, records=table.n_rows)\n"
             "    return Released(found, statement, bought.queries)"
         ),
         caught_by=("tests/test_fit.py::test_add_or_remove_hides_the_number_of_rows[moments]",),
@@ -190,12 +204,11 @@ FITS = (
         "the error of training in the release",
         "Beside the model the release has its exact error on the records, as a line of the statement.",
         "release.run",
-        old="    return Released(found, stated(request, bought, charge), bought.queries)",
+        old="    return Released(found, statement, bought.queries)",
         new=(
             "    from dataclasses import replace\n\n"
             "    rows, theta = encoding.encode(table, target, weight=weight), getattr(found, 'theta', None)\n"
             "    line = {'fit': 0.0 if theta is None else float(((rows.X @ theta - rows.Y) ** 2).mean())}\n"
-            "    statement = stated(request, bought, charge)\n"
             "    return Released(found, replace(statement, query_noise=(*statement.query_noise, line)), bought.queries)"
         ),
         caught_by=(

@@ -58,8 +58,8 @@ _REMEMBERED = (
         "a note on the machine's words",
         "What a failing machine says of a table is raised as it is, with a note of ours, and quotes names of files and bytes.",
         "release.request",
-        old="    except OSError:\n        raise TornTable from None\n",
-        new="    except OSError as error:\n        error.add_note(TornTable.why)\n        raise\n",
+        old="        bare(type(error)() if isinstance(error, TornTable) else TornTable())\n",
+        new="        error.add_note(TornTable.why)\n        raise\n",
         caught_by=("tests/data/test_parquet_folders.py::test_what_a_failing_disk_says_is_not_repeated",),
     ),
     Bug(
