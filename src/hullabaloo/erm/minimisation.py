@@ -21,8 +21,8 @@ from hullabaloo.quadratic.order_faces import elastic_weights
 MARGIN = 8
 """Where the number of rows is private, tables of up to this many times the declared number are reckoned with; statements say so."""
 
-UNLIKE = 2.0**47
-"""Most that the largest curvature may be of the least: Newton's systems take what is far less for 0, and plain steps would be as many."""
+UNLIKE = 2.0**48
+"""Most that the largest curvature times the number of coefficients may be of the least: beyond 2^52 Newton's systems take that for 0, and plain steps would be as many."""
 OWN_SHAPES = (
     "Use solver='gradient' or 'mirror_descent' (or 'dual_frank_wolfe' with a structure as penalty), which show a set or penalty of your own "
     "nothing but noisy answers; or one of the library's sets and penalties, a structure as a GroupCover, Intervals or ConcaveCardinality."
@@ -141,9 +141,9 @@ def refuse_unfit(family: Family, what: str) -> None:
             f"{what} needs a loss with a Lipschitz derivative, which the pinball loss has not. Use solver='gradient' or 'mirror_descent' for quantiles."
         )
     refuse_both(family.feasible, family.penalty, family.coordinates, what)
-    if family.doubled and family.reach(0.0, family.most).curvature > UNLIKE * family.ridge:
+    if family.doubled and family.reach(0.0, family.most).curvature * family.coordinates > UNLIKE * family.ridge:
         raise CapabilityError(
-            f"{what} was asked of an objective that may bend {UNLIKE:.0e} times as much along one coefficient as along another: it would not end. Nothing was charged. Give a penalty and weights of the order of 1."
+            f"{what} was asked of an objective that may bend {UNLIKE / family.coordinates:.0e} times as much along one coefficient as along another: it would not end. Nothing was charged. Give a penalty and weights of the order of 1."
         )
 
 
