@@ -88,7 +88,7 @@ def dense_counts(  # type: ignore[no-untyped-def]
     """Add to `low` how many rows have `|φ'| ‖u‖` between edges."""
     lengths, last = np.empty(y.size), X.shape[1] - 1
     for i in range(y.size):
-        z = predicted(X[i], theta, offset, i)
+        z = 0.0 if code == PLAIN else predicted(X[i], theta, offset, i)
         squares = measured[i] + ((X[i, last] - centre[last]) * scale[last]) ** 2
         lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
     add_counts(lengths, edges, weight, low)
