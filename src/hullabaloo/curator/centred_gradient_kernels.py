@@ -44,10 +44,12 @@ def squared_length(row, centre, scale, count):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def measure(X, centre, scale, squares):  # type: ignore[no-untyped-def]
-    """Write `Σ u_j²` of every row over all columns but the last where it is NaN, not known yet: what no weight of the last column changes."""
+    """Write `Σ u_j²` of every row over all columns but the last where one is NaN, not known yet: what no weight of the last column changes."""
+    known = True
     for i in range(squares.size):
-        if math.isnan(squares[i]):
-            squares[i] = squared_length(X[i], centre, scale, X.shape[1] - 1)
+        known &= not math.isnan(squares[i])
+    for i in range(0 if known else squares.size):
+        squares[i] = squared_length(X[i], centre, scale, X.shape[1] - 1)
 
 
 @njit(cache=True, nogil=True)

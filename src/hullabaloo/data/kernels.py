@@ -54,17 +54,14 @@ def scale_numeric(values: Floats, bounds: Floats, codes: Wholes, places: Wholes,
             seen[j] = v = values[i, j]
             v = lo[j] if v < lo[j] else v
             line[j] = hi[j] if v > hi[j] else v
-        if not plain:
-            for j in range(m):
-                line[j] = _transform(codes[j], line[j])
+        for j in range(0 if plain else m):
+            line[j] = _transform(codes[j], line[j])
         for j in range(m):
             x = (line[j] - mid[j]) / half[j]
             x = -1.0 if x < -1.0 else x
             x = (1.0 if x > 1.0 else x) + 0.0  # adding 0 makes one zero of the two
             line[j] = fill[j] if math.isnan(seen[j]) else x
-        if alone:
-            continue
-        for j in range(m):
+        for j in range(0 if alone else m):
             out[i, value[j]] = line[j]
             if kept[j] >= 0:
                 filled[i, kept[j]] = line[j]
