@@ -1,9 +1,12 @@
 """Interval arithmetic of the transforms, on grids, and the kernel's agreement with their definition."""
 
+import math
+
 import numpy as np
 import pytest
 
 from hullabaloo.data import Domain, Numeric
+from hullabaloo.data.kernels import scale_numeric
 from hullabaloo.data.transforms import TRANSFORMS, image
 from hullabaloo.errors import DomainError
 
@@ -47,3 +50,33 @@ def test_kernel_applies_the_transform_and_fills_the_unit_interval(name: str) -> 
 def test_images_that_cannot_be_scaled_are_refused(name: str, lo: float, hi: float) -> None:
     with pytest.raises(DomainError):
         Domain(features={"a": {"lo": lo, "hi": hi, "transform": name}})
+
+
+def _scaled(code: int, v: float, lo: float, hi: float, mid: float, half: float, fill: float) -> float:
+    """What `scale_numeric` says that it makes of one cell, in Python's own arithmetic."""
+    if math.isnan(v):
+        return fill
+    clipped = min(max(v, lo), hi)
+    return min(max(({one.code: one for one in TRANSFORMS.values()}[code].value(clipped) - mid) / half, -1.0), 1.0) + 0.0
+
+
+@pytest.mark.parametrize("codes", [(0, 0), (4, 5)], ids=["plain", "transformed"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_scaled_cell_has_the_bits_of_the_formula_wherever_it_stands(codes: tuple[int, int], alone: bool) -> None:
+    """Vector instructions take several cells at once and leave a few over: neither place nor neighbours change a bit."""
+    rng, hostile = np.random.default_rng(7), [0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, 1e308, 0.3]
+    for m in range(1, 20):
+        values = np.where(rng.random((40, m)) < 0.5, rng.choice(hostile, (40, m)), rng.normal(size=(40, m)))
+        code = np.resize(np.array(codes), m)
+        bounds = np.array([(0.0, 1.5, rng.normal(), 1.0 + rng.random(), rng.uniform(-1, 1)) for _ in range(m)])
+        none = np.full(m, -1)
+        places = np.stack([np.arange(m), none if alone else m + np.arange(m), none if alone else np.arange(m)], axis=1)
+        out, filled = np.zeros((40, m if alone else 2 * m)), np.zeros((40, 0 if alone else m))
+        scale_numeric(values, bounds, code, places, out, filled)
+        wanted = np.array([[_scaled(code[j], row[j], *bounds[j]) for j in range(m)] for row in values.tolist()])
+        missing = np.isnan(values)
+        if not alone:
+            assert filled.tobytes() == wanted.tobytes()
+            assert out[:, m:].tobytes() == missing.astype(float).tobytes()
+            wanted[missing] = 0.0
+        assert np.ascontiguousarray(out[:, :m]).tobytes() == wanted.tobytes()

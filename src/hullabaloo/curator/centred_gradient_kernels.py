@@ -44,10 +44,12 @@ def squared_length(row, centre, scale, count):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def measure(X, centre, scale, squares):  # type: ignore[no-untyped-def]
-    """Write `Σ u_j²` of every row over all columns but the last where it is NaN, not known yet: what no weight of the last column changes."""
+    """Write `Σ u_j²` of every row over all columns but the last where one is NaN, not known yet: what no weight of the last column changes."""
+    known = True
     for i in range(squares.size):
-        if math.isnan(squares[i]):
-            squares[i] = squared_length(X[i], centre, scale, X.shape[1] - 1)
+        known &= not math.isnan(squares[i])
+    for i in range(0 if known else squares.size):
+        squares[i] = squared_length(X[i], centre, scale, X.shape[1] - 1)
 
 
 @njit(cache=True, nogil=True)
@@ -88,7 +90,7 @@ def dense_counts(  # type: ignore[no-untyped-def]
     """Add to `low` how many rows have `|φ'| ‖u‖` between edges."""
     lengths, last = np.empty(y.size), X.shape[1] - 1
     for i in range(y.size):
-        z = predicted(X[i], theta, offset, i)
+        z = 0.0 if code == PLAIN else predicted(X[i], theta, offset, i)
         squares = measured[i] + ((X[i, last] - centre[last]) * scale[last]) ** 2
         lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
     add_counts(lengths, edges, weight, low)

@@ -6,6 +6,8 @@ position, and a record's encoding must not depend on where it stands.
 
 import math
 
+import numpy as np
+
 from hullabaloo.compiled import Floats, Wholes, njit
 
 L1, L2, LINF = 1, 2, 3
@@ -31,7 +33,7 @@ def _transform(code: int, v: float) -> float:  # noqa: PLR0911 - a table of func
     return math.asinh(v)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def scale_numeric(values: Floats, bounds: Floats, codes: Wholes, places: Wholes, out: Floats, filled: Floats) -> None:
     """Write scaled numeric columns into ``out``, and those that interactions need, filled, into ``filled``.
 
@@ -39,24 +41,32 @@ def scale_numeric(values: Floats, bounds: Floats, codes: Wholes, places: Wholes,
     scaled), ``places[j] = (value column, indicator column or −1, filled column or −1)``. A present v becomes
     ``clip((f(clip(v, lo, hi)) − mid)/half, −1, 1)``. A missing one becomes the fill, or, where there is an indicator,
     the pair (0, 1), whose norm is 1 whatever the fill is; the filled column holds the fill in both cases.
+    Branches are choices of one of two numbers, so that a row's cells are scaled by vector instructions, whose sums and quotients are IEEE's, too.
     """
     n, m = values.shape
+    lo, hi, mid, half, fill = bounds.T.copy()
+    value, indicator, kept = places.T.copy()
+    plain, alone = not codes.any(), np.all(value == np.arange(m)) and np.all(places[:, 1:] < 0)
+    seen, own = np.empty(m), np.empty(m)
     for i in range(n):
+        line = out[i] if alone else own
         for j in range(m):
-            v = values[i, j]
-            missing = math.isnan(v)
-            x = bounds[j, 4]
-            if not missing:
-                v = min(max(v, bounds[j, 0]), bounds[j, 1])
-                x = (_transform(codes[j], v) - bounds[j, 2]) / bounds[j, 3]
-                x = min(max(x, -1.0), 1.0) + 0.0  # adding 0 makes one zero of the two
-            value, indicator, kept = places[j]
-            out[i, value] = x
-            if missing and indicator >= 0:
-                out[i, value] = 0.0
-                out[i, indicator] = 1.0
-            if kept >= 0:
-                filled[i, kept] = x
+            seen[j] = v = values[i, j]
+            v = lo[j] if v < lo[j] else v
+            line[j] = hi[j] if v > hi[j] else v
+        for j in range(0 if plain else m):
+            line[j] = _transform(codes[j], line[j])
+        for j in range(m):
+            x = (line[j] - mid[j]) / half[j]
+            x = -1.0 if x < -1.0 else x
+            x = (1.0 if x > 1.0 else x) + 0.0  # adding 0 makes one zero of the two
+            line[j] = fill[j] if math.isnan(seen[j]) else x
+        for j in range(0 if alone else m):
+            out[i, value[j]] = line[j]
+            if kept[j] >= 0:
+                filled[i, kept[j]] = line[j]
+            if indicator[j] >= 0 and math.isnan(seen[j]):
+                out[i, value[j]], out[i, indicator[j]] = 0.0, 1.0
 
 
 @njit(cache=True, nogil=True)
