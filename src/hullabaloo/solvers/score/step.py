@@ -142,7 +142,8 @@ def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept:
     if isinstance(loss, Squared):
         return np.outer(wrong, wrong)
     level = np.eye(len(step))[:, len(step) - intercept :]
-    ways = np.column_stack([np.linalg.solve(found.matrix, np.column_stack([found.point, level])), step])
+    turned = np.zeros_like(level) if isinstance(loss, Poisson) else np.linalg.solve(found.matrix, found.point)[:, None]
+    ways = np.column_stack([np.linalg.solve(found.matrix, level), step, turned])
     m, along = min(far, BEYOND), bend @ ways
     within = along @ np.linalg.pinv(ways.T @ along, rcond=1e-8, hermitian=True) @ along.T
     size = (math.expm1(m) - m) ** 2 * float(np.trace(bend) / np.sum(found.scale**2))
