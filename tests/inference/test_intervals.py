@@ -269,9 +269,27 @@ def test_what_a_step_leaves_of_round_records_is_where_and_as_long_as_it_is_said_
         4.0 * even
     )  # three directions whole, and one spread over all
     assert left @ np.linalg.solve(whole, left) < 1.0
-    twice = undone(seen, Poisson(), 2.0 * point, m, True, False)  # two of the ways are one
+    twice = undone(seen, Logistic(), 2.0 * point, m, True, True)  # two of the ways are one
     assert np.trace(np.linalg.solve(bend, twice)) == pytest.approx(3.0 * even)
     assert not undone(seen, Squared(), step, m, True, False).any()
+
+
+def test_what_a_step_leaves_of_counts_is_along_the_constant_and_the_step() -> None:
+    """400 000 normal records, whose total grows by a quarter: predictions have next to no part in the remainder, and it is within 1.96 deviations of what is told."""
+    V = np.column_stack([np.random.default_rng(0).normal(size=(400_000, 5)), np.ones(400_000)])
+    point, step = np.array([0.9, -0.3, 0.0, 0.2, 0.0, -3.0]), np.array([0.1, 0.2, -0.2, 0.0, 0.1, 0.15])
+    at, after = (np.exp(V @ theta) for theta in (point, point + step))
+    bend = (V * at[:, None]).T @ V / len(V)
+    left = V.T @ (after - at) / len(V) - bend @ step
+    m = float(np.sqrt(at @ (V @ step) ** 2 / at.sum()))
+    seen: Any = SimpleNamespace(curvature=bend, scale=np.ones(6), matrix=np.eye(6), point=point, shortened=0.0)
+    told = undone(seen, Poisson(), step, m, True, False)
+    ways = np.stack([np.eye(6)[-1], step], axis=1)
+    outside = left - bend @ ways @ np.linalg.solve(ways.T @ bend @ ways, ways.T @ left)
+    assert outside @ np.linalg.solve(bend, outside) < 1e-3 * (left @ np.linalg.solve(bend, left))
+    assert left @ np.linalg.solve(told, left) < 1.96**2
+    even = (np.expm1(m) - m) ** 2 * np.trace(bend) / 6.0
+    assert np.trace(np.linalg.solve(bend, told)) == pytest.approx(3.0 * even)
 
 
 def test_what_a_step_leaves_of_classes_is_no_longer_than_is_said_where_nothing_held_them() -> None:

@@ -131,6 +131,9 @@ def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept:
     records r lies in the span of the constant, z and d (Li & Duan 1989): there it is taken as b long, in each direction, and besides as spread evenly over all, for other shapes. (Measured on law school, Adult, bank and
     a rare class at ε = 1 and 3: 0.2 to 1.8 times `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b.)
 
+    Of counts φ'' is e^z: weighed by it normal records are normal around another centre, so that by Stein's (1981) lemma r is `E φ''ψ v + E φ''ψ′ cov(v, d)`, ψ a function of d: in the span of the constant
+    and d, and z has no part. (Shown on counts, rare counts and motor claims of Belgium and France, ε = 1 to 100: of 159 intervals that are at least 3 % shorter for it 157 hold, of rare counts at ε = 1 a quarter shorter.)
+
     Of classes `|φ‴| = φ''|1 − 2p|`: b is as much shorter as that is where predictions are normal (`NormalPredictions.bentness`; its square at ε = 1: 0.3 of it on electricity and noaa, where 0.05 to 0.07 came in the
     median, 0.8 on a class of 4 %), unless a set or penalty has `held` the coefficients: a step from far off sees little of the way. (With a third of b² there 50 to 88 % held where a set keeps slopes of 6 and 8 at 1 and 2.)
     """
@@ -142,7 +145,8 @@ def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept:
     if isinstance(loss, Squared):
         return np.outer(wrong, wrong)
     level = np.eye(len(step))[:, len(step) - intercept :]
-    ways = np.column_stack([np.linalg.solve(found.matrix, np.column_stack([found.point, level])), step])
+    turned = level if isinstance(loss, Poisson) else np.column_stack([found.point, level])
+    ways = np.column_stack([np.linalg.solve(found.matrix, turned), step])
     m, along = min(far, BEYOND), bend @ ways
     within = along @ np.linalg.pinv(ways.T @ along, rcond=1e-8, hermitian=True) @ along.T
     size = (math.expm1(m) - m) ** 2 * float(np.trace(bend) / np.sum(found.scale**2))
