@@ -1,7 +1,7 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import methodcaller
 from statistics import NormalDist
@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from hullabaloo.codec import arguments
-from hullabaloo.curation.scoring import score_noise
+from hullabaloo.curation.scoring import Noise, score_noise
+from hullabaloo.curator import Query
 from hullabaloo.data import Domain, Encoding, Format, Saved, feature_columns, role_columns
 from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import DomainError, InvalidParameter, is_whole
@@ -20,7 +21,8 @@ from hullabaloo.linear_model import PrivateLinearModel, PrivatePipeline
 from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.privacy import Allowance, Budget, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, terms_of
 from hullabaloo.release.run import Buy, buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
@@ -163,7 +165,7 @@ def evaluate(
     dataset: str | None = None,
     confidence: float = 0.95,
     largest_error: catalogue.LargestError = None,
-    probability_floor: float = catalogue.FLOOR,
+    probability_floor: float | None = None,
     bins: int = catalogue.BINS,
     test_key: TestKey | bytes | None = None,
 ) -> Evaluation:
@@ -187,7 +189,8 @@ def evaluate(
         largest_error: squared and absolute errors, those of R² and residuals beyond this count as this, in the target's units: a public number, by
             which noise grows (by its square for squares). None for hi − lo, beyond which there are none; of several targets a
             number for each by its name. An error that is a tenth of that at most takes a hundredth of the noise of squared errors.
-        probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance.
+        probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance. None for the largest
+            that takes no more of calibrated predictions than a standard deviation of the noise, which grows by its logarithm.
         bins: equal bins of the tables of calibration and residuals; where noise hides whether some hold records, rows are fewer.
         test_key: for tests; the evaluation is marked *not private*.
 
@@ -207,13 +210,16 @@ def evaluate(
     """
     z = NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
     public, table = released(model, X)
-    chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
+    choose, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
+    chosen = choose()
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     _check_schema(public.encoding, table, y, sample_weight)
     names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
     ask, detail = methodcaller("answer", "score", public.release.theta), {"model": public.name, "metrics": names}
     asked = run_question(terms, public.encoding, buy, ask, table, y, sample_weight, detail=detail)
-    answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
+    noise = score_noise(asked.queries[0])
+    chosen = choose(noise)
+    answer = ScoreAnswer.split(asked.found, chosen.tallies, noise)
     rows = [row for table in chosen.tables for row in table.measure(answer, z)]
     return Evaluation(
         model=public.name,
@@ -236,7 +242,7 @@ def price_evaluation(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     largest_error: catalogue.LargestError = None,
-    probability_floor: float = catalogue.FLOOR,
+    probability_floor: float | None = None,
     bins: int = catalogue.BINS,
 ) -> dict[str, float]:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
@@ -245,7 +251,7 @@ def price_evaluation(
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
-    chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
+    choose, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
     if not is_whole(n, 1, MOST):
@@ -253,6 +259,7 @@ def price_evaluation(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
+    chosen = choose(noise)
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     for table in chosen.tables:
         found[table.name] = max(found.get(table.name, 0.0), table.foreseen(noise))
@@ -260,12 +267,20 @@ def price_evaluation(
 
 
 def _chosen(
-    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: catalogue.LargestError
-) -> tuple[catalogue.Chosen, Buy]:
-    """What is measured, and how it is bought."""
+    public: FittedModel, metrics: Any, floor: float | None, bins: int, largest: catalogue.LargestError
+) -> tuple[Callable[..., catalogue.Chosen], Buy]:
+    """What is measured, of noise that is known or not yet, and how it is bought: no floor changes the noise."""
     reading = catalogue.reading_of(public.encoding, public.loss)
-    chosen = catalogue.choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
-    return chosen, lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]
+
+    def choose(noise: Noise | None = None) -> catalogue.Chosen:
+        least = catalogue.floor_of(noise) if floor is None else floor
+        return catalogue.choose(reading, public.loss, metrics, floor=least, bins=bins, largest_error=largest)
+
+    def buy(prices: PricedQueries, allowance: Allowance) -> list[Query]:
+        first = prices.price("score", mu=allowance.mu, **choose().question)
+        return [prices.price("score", mu=allowance.mu, **choose(score_noise(first)).question)]
+
+    return choose, buy
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
