@@ -72,7 +72,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     if isinstance(model.loss, Logistic | Poisson):
         found, counts = mcfadden(model), isinstance(model.loss, Poisson)
         untold = UNTOLD.format("poisson_deviance" if counts else "log_loss")
-        told = _range(found[0], QUANTILE * found[1], 0.5 * WIDEST, 1.0) if found else untold
+        told = _range(found[0], QUANTILE * found[1], WIDEST, 1.0) if found else untold
         yield "Pseudo-R²" + " (McFadden)" * (not counts), told
     if not isinstance(model.loss, Squared):
         return

@@ -115,14 +115,12 @@ def choose(
     return Chosen(reading, tuple(metrics), tuple(tables), tuple(cut))
 
 
-def floor_of(noise: Noise | None) -> float:
-    """A usual floor; beside noise the largest f that takes no more of the losses of calibrated predictions than the standard deviation of their noise, within what may be asked.
+def floor_of(noise: Noise) -> float:
+    """The largest floor f that takes no more of the losses of calibrated predictions than the standard deviation of their noise, within what may be asked.
 
     A chance p below f loses `KL(p‖f) ≤ −log(1 − f)` of two classes, a mean m `2(f − m + m log(m/f)) ≤ 2f` of its bound; the deviations are `s log(1/f − 1)` and `2s(log(1/f) − 1 + f)`
     or more, s the noise of a score in [0, 1]: so `f = s(log(1/f) − 1)`, by Wright's omega.
     """
-    if noise is None:
-        return FLOOR
     s = max(math.hypot(noise.sigma, 0.5 * math.sqrt(noise.number_variance)) / noise.records, 1e-9)
     return min(max(s * float(wrightomega(-1.0 - math.log(s))), 1e-6), 0.25)
 

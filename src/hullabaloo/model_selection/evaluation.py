@@ -1,7 +1,7 @@
 """Private evaluation: how good a model is on sensitive records, with intervals, for one charge."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import methodcaller
 from statistics import NormalDist
@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from hullabaloo.codec import arguments
-from hullabaloo.curation.scoring import Noise, score_noise
-from hullabaloo.curator import Query
+from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding, Format, Saved, feature_columns, role_columns
 from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import DomainError, InvalidParameter, is_whole
@@ -21,8 +20,7 @@ from hullabaloo.linear_model import PrivateLinearModel, PrivatePipeline
 from hullabaloo.model_selection import catalogue
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
-from hullabaloo.privacy import Allowance, Budget, Neighbours
-from hullabaloo.queries import PricedQueries
+from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, terms_of
 from hullabaloo.release.run import Buy, buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
@@ -210,16 +208,14 @@ def evaluate(
     """
     z = NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
     public, table = released(model, X)
-    choose, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
-    chosen = choose()
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
-    _check_schema(public.encoding, table, y, sample_weight)
+    about: dict[str, Any] = {"floor": probability_floor, "bins": bins, "largest_error": largest_error}
+    length = _check_schema(public.encoding, table, y, sample_weight)
+    chosen, buy = _chosen(public, terms, length if terms.count_is_public else None, metrics=metrics, **about)
     names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
     ask, detail = methodcaller("answer", "score", public.release.theta), {"model": public.name, "metrics": names}
     asked = run_question(terms, public.encoding, buy, ask, table, y, sample_weight, detail=detail)
-    noise = score_noise(asked.queries[0])
-    chosen = choose(noise)
-    answer = ScoreAnswer.split(asked.found, chosen.tallies, noise)
+    answer = ScoreAnswer.split(asked.found, chosen.tallies, score_noise(asked.queries[0]))
     rows = [row for table in chosen.tables for row in table.measure(answer, z)]
     return Evaluation(
         model=public.name,
@@ -251,15 +247,15 @@ def price_evaluation(
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
-    choose, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
     if not is_whole(n, 1, MOST):
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
+    about: dict[str, Any] = {"floor": probability_floor, "bins": bins, "largest_error": largest_error}
+    chosen, buy = _chosen(public, terms, n, metrics=metrics, **about)
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
-    chosen = choose(noise)
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     for table in chosen.tables:
         found[table.name] = max(found.get(table.name, 0.0), table.foreseen(noise))
@@ -267,20 +263,17 @@ def price_evaluation(
 
 
 def _chosen(
-    public: FittedModel, metrics: Any, floor: float | None, bins: int, largest: catalogue.LargestError
-) -> tuple[Callable[..., catalogue.Chosen], Buy]:
-    """What is measured, of noise that is known or not yet, and how it is bought: no floor changes the noise."""
+    public: FittedModel, terms: ReleaseRequest, n: int | None, floor: float | None, metrics: Any, **about: Any
+) -> tuple[catalogue.Chosen, Buy]:
+    """What is measured, and how it is bought; where no floor is asked for, that of the noise, which no floor changes."""
     reading = catalogue.reading_of(public.encoding, public.loss)
-
-    def choose(noise: Noise | None = None) -> catalogue.Chosen:
-        least = catalogue.floor_of(noise) if floor is None else floor
-        return catalogue.choose(reading, public.loss, metrics, floor=least, bins=bins, largest_error=largest)
-
-    def buy(prices: PricedQueries, allowance: Allowance) -> list[Query]:
-        first = prices.price("score", mu=allowance.mu, **choose().question)
-        return [prices.price("score", mu=allowance.mu, **choose(score_noise(first)).question)]
-
-    return choose, buy
+    least = catalogue.FLOOR if floor is None else floor
+    chosen = catalogue.choose(reading, public.loss, metrics, floor=least, **about)
+    buy: Buy = lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]  # noqa: E731
+    if floor is not None:
+        return chosen, buy
+    noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
+    return _chosen(public, terms, n, catalogue.floor_of(noise), metrics, **about)
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
@@ -349,9 +342,10 @@ def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
     return model._fitted(), table
 
 
-def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> None:
-    """Refuse a table that `encoding.encode` would refuse; reads no value."""
+def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> int | None:
+    """Refuse a table that `encoding.encode` would refuse, and tell its length, as far as it is known; reads no value."""
     domain = encoding.domain
     source, roles = domain.open(table, parts=True), role_columns(domain, target)
     feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
     check_roles(domain, source, target, weight, None)
+    return source.n_rows
