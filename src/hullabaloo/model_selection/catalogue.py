@@ -90,12 +90,12 @@ def choose(
     asked = list(names_of(names, "metrics")) if isinstance(names, Iterable) else [names]
     if not asked or len(set(map(str, asked))) != len(asked):
         raise InvalidParameter(
-            f"metrics={asked!r} was asked. Name each metric once, and at least one: {_listed(known)}; or leave metrics out."
+            f"metrics={asked!r} was asked. Name each metric once, and at least one: {', '.join(map(repr, known))}; or leave metrics out."
         )
     for name in asked:
         if name not in known:
             raise InvalidParameter(
-                f"The metric {name!r} was asked of a model that predicts {_predicts(reading)}, and there are {_listed(known)}. "
+                f"The metric {name!r} was asked of a model that predicts {_predicts(reading)}, and there are {', '.join(map(repr, known))}. "
                 "Nothing was read or charged. Name some of these."
             )
     targets = range(max(len(reading.names), 1))
@@ -201,7 +201,3 @@ def _predicts(reading: Reading) -> str:
     if reading.reads.classes:
         return "chances of classes" if reading.reads.chances else "classes without chances"
     return "counts" if reading.reads is Reads.COUNTS else "numbers"
-
-
-def _listed(known: tuple[str, ...]) -> str:
-    return ", ".join(map(repr, known))

@@ -34,14 +34,8 @@ LOOKS = 4
 NOTHING, TINY = 0.005, 1e-12
 """A kept share below which nothing is said to be kept; a loss below which two ways lose nothing."""
 SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
-KEEPS = (
-    "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, as price(position=...) of the way tells it; sums "
-    "do better where features fill their bounds evenly. Nothing: at best a constant."
-)
-BOUNDS = (
-    "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); "
-    "–: no more is said than that the set is bounded."
-)
+KEEPS = "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, as price(position=...) of the way tells it; sums do better where features fill their bounds evenly. Nothing: at best a constant."
+BOUNDS = "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); –: no more is said than that the set is bounded."
 Way = tuple[list[tuple[Forecast, float]], float, float, str, list[StreamBound]]
 """Forecasts at each look with their weights, bytes of the state, visits of a record, settings in words, and what theorems say."""
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
@@ -180,8 +174,7 @@ def plan(
     horizon, every, p = whole(horizon), whole(every), whole(p)
     if not is_whole(horizon):
         raise InvalidParameter(
-            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
-            "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
+            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(
@@ -208,10 +201,7 @@ def plan(
 
 def _why(best: StreamPlanRow, able: Sequence[StreamPlanRow]) -> str:
     if all(way.kept and max(way.kept) < NOTHING for way in able):
-        return (
-            "No way is expected to beat a constant at any of these releases: more records, a larger epsilon, fewer columns or tighter "
-            "bounds are needed first."
-        )
+        return "No way is expected to beat a constant at any of these releases: more records, a larger epsilon, fewer columns or tighter bounds are needed first."
     rivals = [way for way in able if way is not best]
     verb = {
         SUMS: "Keep sums: their error hardly grows with the number of releases, and a fit's share of the budget shrinks with it",

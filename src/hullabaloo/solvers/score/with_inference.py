@@ -137,7 +137,7 @@ class WithInference(Solver):
             "score_noise": steps[0].sigma / n,
             "level_noise": steps[-1].sigma / n if len(steps) > 1 else None,
         }
-        given = own.reason.replace("every slope 0", STEPPED) if problem.free else own.reason
+        given = own.reason.replace("every slope 0", STEPPED if problem.free else "every slope 0")
         reason = f"{given}; {self.share:.0%} of the budget for errors and intervals"
         return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, *steps * k), settings, reason)
 
