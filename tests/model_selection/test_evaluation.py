@@ -30,7 +30,7 @@ from hullabaloo.errors import BudgetExhausted, DomainError, InvalidParameter, No
 from hullabaloo.losses import Logistic, scores
 from hullabaloo.model_selection import Evaluation, Measured, price_evaluation
 from hullabaloo.model_selection.candidates import SearchMetric
-from hullabaloo.model_selection.catalogue import choose, reading_of
+from hullabaloo.model_selection.catalogue import choose, floor_of, reading_of
 from hullabaloo.model_selection.metrics import Calibration, ScoreAnswer, quotient
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
@@ -123,6 +123,34 @@ def test_counts_with_an_exposure_without_noise_are_scikit_learns() -> None:
     assert told.values["poisson_deviance"].value == pytest.approx(least, rel=1e-9)
     (note,) = (one for one in told.notes if one.startswith("Predictions below"))
     assert "below 1.2 count as that in poisson_deviance" in note
+
+
+@pytest.mark.parametrize("s", [1e-9, 1e-6, 1e-4, 1e-2, 0.3])
+def test_a_floor_takes_no_more_of_calibrated_predictions_than_their_noise(s: float) -> None:
+    """Whatever is predicted below it, of two classes and of counts; of counts one a tenth higher would take more."""
+    f = floor_of(Noise(1e6 * s, 1_000_000, 0.0, 1.0))
+    p = f * np.linspace(1e-9, 1.0, 10_001)
+    classes = p * np.log(p / f) + (1.0 - p) * np.log((1.0 - p) / (1.0 - f))
+    counts = 2.0 * (f - p + p * np.log(p / f))
+    assert 0.0 <= classes.max() <= (1.0 + 1e-9) * s * np.log(1.0 / f - 1.0) or f == 1e-6
+    assert 0.0 <= counts.max() <= (1.0 + 1e-9) * 2.0 * s * (np.log(1.0 / f) - 1.0 + f) or f == 1e-6
+    assert 2.0 * 1.1 * f > 2.0 * s * (np.log(1.0 / (1.1 * f)) - 1.0 + 1.1 * f) or f > 0.1
+
+
+def test_the_deviance_of_rare_counts_is_the_table_s() -> None:
+    """Counts of 0.05 in the mean under a bound of 10: held, and missed from a hundredth of the bound on, by which nearly all of them are predicted less. Fixed key."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0, 1, (200_000, 1))
+    y = np.minimum(rng.poisson(0.03 * np.exp(X[:, 0])), 10).astype(float)
+    domain = hb.Domain(features={"a": (0, 1)}, target=(0, 10), indicators=False)
+    model = hb.PoissonRegressor(budget=FREE, domain=domain).fit(X, y)
+    truth = mean_poisson_deviance(y, model.predict(X))
+    about: dict[str, Any] = {"budget": hb.Budget(1.0, 1e-8), "neighbours": "replace-one", "test_key": KEY}
+    one, high = (hb.evaluate(model, X, y, **about, probability_floor=at).values["poisson_deviance"] for at in (None, 0.01))  # fmt: skip
+    assert one.low <= truth <= one.high
+    assert not high.low <= truth <= high.high
+    foreseen = price_evaluation(model, len(X), budget=about["budget"], neighbours="replace-one")["poisson_deviance"]
+    assert one.privacy_error == pytest.approx(foreseen, rel=1e-6)
 
 
 def test_quantiles_and_support_vectors_have_metrics_of_their_own() -> None:

@@ -149,7 +149,7 @@ def evaluate(
     ledger: LedgerOptions,
     confidence: float = 0.95,
     largest_error: float | None = None,
-    probability_floor: float = 0.01,
+    probability_floor: float | None = None,
     bins: int = 10,
     parts: PartsOptions,
     cache: Path | None = None,
@@ -170,7 +170,7 @@ def evaluate(
         records N: About how many records there are, where their number is hidden: a public guess.
         confidence LEVEL: Level of the intervals.
         largest_error NUMBER: Errors and residuals beyond it count as it: known without looking, it takes much noise off.
-        probability_floor CHANCE: log_loss: chances are held within this and one less it.
+        probability_floor CHANCE: log_loss: chances are held within this and one less it; poisson_deviance: predictions above so much of their bound. Else it takes no more than the noise.
         bins M: calibration, residuals: rows of the table.
         out FILE: Save the evaluation there (JSON).
 

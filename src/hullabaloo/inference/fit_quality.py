@@ -18,6 +18,11 @@ of Cauchy and Schwarz is at most `l ‖d‖ √(qh)/R` where it takes l in each 
 of one sign alone it is 1.0; without the second mean it was 1.4. What is told of the tail was chosen with both halves in view.) Of classes and counts none is told where predictions have moved further than `CLOSE`. Of several classes, each learned against
 the rest, it is that of the chances brought to sum 1, by the answer of `solvers/class_totals.py`.
 
+*Pseudo-R².* Of two classes `E ℓ = E H(p) − ⟨E(y − p)v, w⟩`, H the entropy, w the predictions' coefficients in the score's coordinates, and a constant's is `H(E y)`. So McFadden's `1 − E ℓ/E ℓ₀`, as statsmodels prints it, takes E H(p) and E p beside the score:
+those of the normal law of log-odds whose E φ'' and E φ''z are the released curvature's (`NormalPredictions.bent`; that of the records' centre and covariance was .15 off where a column has a heavy tail). Errors: noise of the score, what shortening may take of it, sampling, and `SHAPE` of it for the law.
+On the logistic lines of `benchmarks/inference.py` (n = 20 000, ε = 0.5 to 10) the range held the population's in 107 of 110 fits that tell one of the development half and 145 of 145 of the report half, whose electricity had shown the fault of the other law (n = 200 000: 110 of 112); all misses are of
+`bank`, 0.13 for 0.17. Of eleven other tables with a target of two classes (ε = 1 and 3, 3 draws) it held the table's own in 58 of 58. Of counts the release lacks E y log y and E log y!: none is told.
+
 *From moments.* `solvers/moments/uncertainty.py`.
 """
 
@@ -26,7 +31,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr
+from scipy.special import entr, log_ndtr, logit
 
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.losses import Logistic, Poisson, Squared
@@ -34,8 +39,8 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers import Explained, explained
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
-from hullabaloo.solvers.score.normal_predictions import NormalPredictions
-from hullabaloo.solvers.score.step import PREDICTION, change, score_step
+from hullabaloo.solvers.score.normal_predictions import WEIGHTS, NormalPredictions
+from hullabaloo.solvers.score.step import PREDICTION, change, level_told, moved, score_step
 
 SHORTENED = 0.09
 """Share of the residuals' squares that may be lost where the longest hundredth of the gradients is shortened: 0.4 to 22 % in nine fits of ten, 9 % root mean square, on the tables of the
@@ -48,6 +53,8 @@ NEAREST = 2.0
 side none is among the longest. So it is of amounts of which most are 0."""
 BENT = 0.3
 """Share of what bending alone adds to a mean chance or count that is taken as unknown: records are not normal."""
+SHAPE, LEAST = 0.14, 1e-4
+"""Share of a pseudo-R² that is taken as unknown, as records are not normal and noise hides some of their curvature; and the least share of a class that is reckoned with."""
 CLOSE = 0.5
 """How far predictions of classes and counts may move in the last step, root mean square on the scale of the link, before no total is told."""
 UNTOLD = "not told; hb.evaluate tells {}"
@@ -63,7 +70,9 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             title = "Predicted / observed total" + f" of {name}" * (len(names) > 1)
             yield title, _range(value, QUANTILE * error, WIDEST)
     if isinstance(model.loss, Logistic | Poisson):
-        yield "Pseudo-R²", UNTOLD.format("log_loss" if isinstance(model.loss, Logistic) else "poisson_deviance")
+        pseudo, loss = mcfadden(model), "poisson_deviance" if isinstance(model.loss, Poisson) else "log_loss"
+        text = _range(pseudo[0], QUANTILE * pseudo[1], WIDEST, 1.0) if pseudo else UNTOLD.format(loss)
+        yield "Pseudo-R²" + " (McFadden)" * (loss == "log_loss"), text
     if not isinstance(model.loss, Squared):
         return
     for k, name in enumerate(names):
@@ -157,6 +166,30 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     return (mean / seen, error / abs(seen)) if near and abs(seen) > 4.0 * error else None
 
 
+def mcfadden(model: FittedModel) -> tuple[float, float] | None:
+    """McFadden's pseudo-R² of two classes, of the coefficients that predict, and its error; None where the release does not tell it."""
+    scores, theta = model.release.scores, model.release.theta
+    if len(scores) != 1 or not (isinstance(model.loss, Logistic) and _adds_up(model) and level_told(scores[0])):
+        return None
+    found, a, G, b = scores[0], float(scores[0].matrix[-1, -1]), scores[0].curvature, scores[0].score
+    w, d = np.linalg.solve(found.matrix, np.column_stack([found.point, theta[:, 0] - found.point])).T
+    p = NormalPredictions.of(found, found.point).bent(float(G[-1, -1]) / a**2, float(G[-1] @ w) / a).chances
+    seen = min(max(float(WEIGHTS @ p + b[-1] / a), LEAST), 1.0 - LEAST)
+    null, left = float(entr(seen) + entr(1.0 - seen)), float(WEIGHTS @ (entr(p) + entr(1.0 - p)))
+    share = (left - float(b @ (w + d) - 0.5 * d @ G @ d) + _followed(found, float(np.linalg.norm(d)))) / null
+    far = float(np.linalg.norm(w + d - share * logit(seen) / a * np.eye(len(w))[-1])) / null
+    part, of_score = min(max(1.0 - share, 0.0), 1.0), far * math.hypot(found.score_noise, DOUBT_SCORE * found.excess)
+    error = math.hypot(of_score, math.sqrt(2.0 * part / null / found.records), SHAPE * part)
+    return (1.0 - share, error) if moved(found, d) <= CLOSE else None
+
+
+def _followed(found: NoisyScore, far: float) -> float:
+    """What so long a step along the score gains of its noise in the mean."""
+    step = score_step(found, PREDICTION, evident=True)
+    taken = min(far / max(float(np.linalg.norm(step.step)), 1e-300), 1.0)
+    return taken * found.score_noise**2 * float(np.trace(step.inverse))
+
+
 def _fit(model: FittedModel, target: int) -> Explained | None:
     """Of the coefficients that predict, on the unit domain; None where nothing is released that tells it."""
     release, facts = model.release, model.encoding.facts
@@ -184,16 +217,13 @@ def from_score(model: FittedModel, target: int) -> Explained | None:
     squares, noise = float(found.spread[-1, -1]) / a2, found.spread_noise / a2
     across, around = b[:-1] - a2 * mean * beside, G[:-1, :-1] - a2 * np.outer(mean, mean)
     variance = squares - a2 * beside**2 + float(z @ around @ z + 2.0 * z @ across)
-    step = score_step(found, PREDICTION, evident=True)
-    taken = min(float(np.linalg.norm(d)) / max(float(np.linalg.norm(step.step)), 1e-300), 1.0)
-    followed = 2.0 * taken * found.score_noise**2 * float(np.trace(step.inverse))
-    residual = squares + float(d @ G @ d - 2.0 * d @ b) + followed
+    residual = squares + float(d @ G @ d - 2.0 * d @ b) + 2.0 * _followed(found, float(np.linalg.norm(d)))
     if not (variance > noise and residual > 0.0):
         return Explained(math.nan, math.inf, residual, variance, math.inf)
     left, part = residual / variance, min(max(1.0 - residual / variance, 0.0), 1.0)
     cut = _shortened(model, found, target)
-    moved = 2.0 * float(np.linalg.norm(np.append(left * z, 0.0) + d))
-    of_score, of_excess = moved * found.score_noise, moved * DOUBT_SCORE * found.excess
+    far = 2.0 * float(np.linalg.norm(np.append(left * z, 0.0) + d))
+    of_score, of_excess = far * found.score_noise, far * DOUBT_SCORE * found.excess
     of_curvature = left * found.curvature_noise * float(np.sum((found.scale[:-1] * z) ** 2))
     sampling = 2.0 * math.sqrt(part / found.counted) * left * variance
     beside_noise = math.hypot(of_score, of_excess, of_curvature, sampling, cut * left * part * variance)

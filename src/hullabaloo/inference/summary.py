@@ -31,12 +31,14 @@ from hullabaloo.inference.wald import slopes, told_of
 from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
+from hullabaloo.solvers.score.with_inference import STEPPED
 from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
 
 WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
 HELD_UP = "The private constant holds the model up: after the solver a second look at the records decided how much of the way from it to the solver's own model is kept. To have that model whatever it is, pass the solver's class as solver=."
+UNCHOSEN = "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
 TOO_FAR = "the coefficients are too far from their estimates"
 ALONE = "only differences between levels are determined: a level alone has no z or P"
 NUMBERS = ("estimate", "std_error", "sampling_error", "privacy_error", "statistic", "p_value", "low", "high")
@@ -177,7 +179,8 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
     if adjust is not None:
         left = iter(map(float, p))
         rows = [replace(row, p_value=next(left)) if one else row for row, one in zip(rows, single, strict=True)]
-    words = [model.meaning, ratio, _zeros(model), _levels(model, bool(known.told)), *_words(model, known, rows)]
+    zeros = UNCHOSEN * any(query["name"] == "select" for query in model.release.plan["queries"])
+    words = [model.meaning, ratio, zeros, _levels(model, bool(known.told)), *_words(model, known, rows)]
     words.append(ADJUSTED * (adjust is not None))
     words += [HELD_UP for line in model.release.trace if "held up" in line]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
@@ -301,6 +304,7 @@ def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterato
         yield "Target", encoding.facts.targets[0]
     yield "Loss", model.loss.name
     held = [f" ({line['held up']:.0%} kept; held up by the constant)" for line in release.trace if "held up" in line]
+    held += [f", {STEPPED}"] * (release.plan.get("solver") == "constant" and bool(np.any(release.theta[:-1])))
     yield "Solver", "".join([str(release.plan.get("solver", "")), *held])
     # how many records of a stream are in is public
     hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE and statement.horizon is None
@@ -317,12 +321,6 @@ def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterato
         if not test.reason and any(math.isfinite(row.low) for row in slopes_):
             tested = f"F({test.df}, {test.df_residual:,.0f}) = {test.statistic:.4g}, P {probability(test.p_value)}"
             yield "F test", tested + ", of what is identified" * (not all(row.identified for row in slopes_))
-
-
-def _zeros(model: FittedModel) -> str:
-    if any(query["name"] == "select" for query in model.release.plan["queries"]):
-        return "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
-    return ""
 
 
 def _levels(model: FittedModel, told: bool) -> str:

@@ -1,11 +1,15 @@
 """How a model's predictions are read, which metrics it can be asked for, by name, and which one is taken by default."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
 from typing import Any
 
+from scipy.special import wrightomega
+
+from hullabaloo.curation.scoring import Noise
 from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale, names_of
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
@@ -86,12 +90,12 @@ def choose(
     asked = list(names_of(names, "metrics")) if isinstance(names, Iterable) else [names]
     if not asked or len(set(map(str, asked))) != len(asked):
         raise InvalidParameter(
-            f"metrics={asked!r} was asked. Name each metric once, and at least one: {_listed(known)}; or leave metrics out."
+            f"metrics={asked!r} was asked. Name each metric once, and at least one: {', '.join(map(repr, known))}; or leave metrics out."
         )
     for name in asked:
         if name not in known:
             raise InvalidParameter(
-                f"The metric {name!r} was asked of a model that predicts {_predicts(reading)}, and there are {_listed(known)}. "
+                f"The metric {name!r} was asked of a model that predicts {_predicts(reading)}, and there are {', '.join(map(repr, known))}. "
                 "Nothing was read or charged. Name some of these."
             )
     targets = range(max(len(reading.names), 1))
@@ -109,6 +113,16 @@ def choose(
         tables += [Residuals(scores.BinnedResiduals(reading, int(bins), j, reaches[j])) for j in targets]
         cut += [RESIDUALS] * (min(reaches) < 1.0)
     return Chosen(reading, tuple(metrics), tuple(tables), tuple(cut))
+
+
+def floor_of(noise: Noise) -> float:
+    """The largest floor f that takes no more of the losses of calibrated predictions than the standard deviation of their noise, within what may be asked.
+
+    A chance p below f loses `KL(p‖f) ≤ −log(1 − f)` of two classes, a mean m `2(f − m + m log(m/f)) ≤ 2f` of its bound; the deviations are `s log(1/f − 1)` and `2s(log(1/f) − 1 + f)`
+    or more, s the noise of a score in [0, 1]: so `f = s(log(1/f) − 1)`, by Wright's omega.
+    """
+    s = max(math.hypot(noise.sigma, 0.5 * math.sqrt(noise.number_variance)) / noise.records, 1e-9)
+    return min(max(s * float(wrightomega(-1.0 - math.log(s))), 1e-6), 0.25)
 
 
 def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
@@ -187,7 +201,3 @@ def _predicts(reading: Reading) -> str:
     if reading.reads.classes:
         return "chances of classes" if reading.reads.chances else "classes without chances"
     return "counts" if reading.reads is Reads.COUNTS else "numbers"
-
-
-def _listed(known: tuple[str, ...]) -> str:
-    return ", ".join(map(repr, known))

@@ -163,7 +163,7 @@ def evaluate(
     dataset: str | None = None,
     confidence: float = 0.95,
     largest_error: catalogue.LargestError = None,
-    probability_floor: float = catalogue.FLOOR,
+    probability_floor: float | None = None,
     bins: int = catalogue.BINS,
     test_key: TestKey | bytes | None = None,
 ) -> Evaluation:
@@ -187,7 +187,8 @@ def evaluate(
         largest_error: squared and absolute errors, those of R² and residuals beyond this count as this, in the target's units: a public number, by
             which noise grows (by its square for squares). None for hi − lo, beyond which there are none; of several targets a
             number for each by its name. An error that is a tenth of that at most takes a hundredth of the noise of squared errors.
-        probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance.
+        probability_floor: chances are held within [floor, 1 − floor] by the log-loss, predicted means above floor · hi by the deviance. None for the largest
+            that takes no more of calibrated predictions than a standard deviation of the noise, which grows by its logarithm.
         bins: equal bins of the tables of calibration and residuals; where noise hides whether some hold records, rows are fewer.
         test_key: for tests; the evaluation is marked *not private*.
 
@@ -207,9 +208,10 @@ def evaluate(
     """
     z = NormalDist().inv_cdf(0.5 + check_confidence(confidence) / 2.0)
     public, table = released(model, X)
-    chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
-    _check_schema(public.encoding, table, y, sample_weight)
+    length = _check_schema(public.encoding, table, y, sample_weight)
+    about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
+    chosen, buy = _chosen(public, terms, length, probability_floor, **about)
     names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
     ask, detail = methodcaller("answer", "score", public.release.theta), {"model": public.name, "metrics": names}
     asked = run_question(terms, public.encoding, buy, ask, table, y, sample_weight, detail=detail)
@@ -236,7 +238,7 @@ def price_evaluation(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     largest_error: catalogue.LargestError = None,
-    probability_floor: float = catalogue.FLOOR,
+    probability_floor: float | None = None,
     bins: int = catalogue.BINS,
 ) -> dict[str, float]:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
@@ -245,13 +247,14 @@ def price_evaluation(
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
-    chosen, buy = _chosen(public, metrics, probability_floor, bins, largest_error)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
     if not is_whole(n, 1, MOST):
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
+    about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
+    chosen, buy = _chosen(public, terms, n, probability_floor, **about)
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
     for table in chosen.tables:
@@ -260,12 +263,16 @@ def price_evaluation(
 
 
 def _chosen(
-    public: FittedModel, metrics: str | Iterable[str] | None, floor: float, bins: int, largest: catalogue.LargestError
+    public: FittedModel, terms: ReleaseRequest, n: int | None, floor: float | None, **about: Any
 ) -> tuple[catalogue.Chosen, Buy]:
-    """What is measured, and how it is bought."""
-    reading = catalogue.reading_of(public.encoding, public.loss)
-    chosen = catalogue.choose(reading, public.loss, metrics, floor=floor, bins=bins, largest_error=largest)
-    return chosen, lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]
+    """What is measured, and how it is bought; where no floor is asked for, that of the noise, which no floor changes."""
+    reading, least = catalogue.reading_of(public.encoding, public.loss), catalogue.FLOOR if floor is None else floor
+    chosen = catalogue.choose(reading, public.loss, floor=least, **about)
+    buy: Buy = lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]  # noqa: E731
+    if floor is not None:
+        return chosen, buy
+    noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
+    return _chosen(public, terms, n, catalogue.floor_of(noise), **about)
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
@@ -284,18 +291,14 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
         return terms
     if not is_whole(records, 1, MOST):
         raise DomainError(
-            f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and "
-            f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
-            "training table's: pass records=…, a number that you know without looking at the table."
+            f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the training table's: pass records=…, a number that you know without looking at the table."
         )
     return replace(terms, domain=Domain.from_dict({**domain.to_dict(), "records": int(records)}))
 
 
 def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
-        "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
-        "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means. They do so for "
-        "records that the model was not fitted on: on those that it was, any model looks better than it is"
+        "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means. They do so for records that the model was not fitted on: on those that it was, any model looks better than it is"
     ]
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
@@ -322,21 +325,19 @@ def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
         return released(model.estimator, table)
     if not isinstance(model, PrivateLinearModel | StreamModel):
         raise InvalidParameter(
-            f"A private evaluation was asked of {found(model)}. What it measures has to follow from released coefficients and a "
-            "declared domain: pass a fitted estimator of hullabaloo, a pipeline of hb.private_pipeline, the model of a stream, or "
-            "what hb.load or hb.streaming.load gives."
+            f"A private evaluation was asked of {found(model)}. What it measures has to follow from released coefficients and a declared domain: pass a fitted estimator of hullabaloo, a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
         )
     if not hasattr(model, "release_"):
         raise InvalidParameter(
-            f"This {type(model).__name__} was not fitted, so there are no coefficients to evaluate. Nothing was read or charged. Fit it "
-            "first, on other records than those it is to be evaluated on."
+            f"This {type(model).__name__} was not fitted, so there are no coefficients to evaluate. Nothing was read or charged. Fit it first, on other records than those it is to be evaluated on."
         )
     return model._fitted(), table
 
 
-def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> None:
-    """Refuse a table that `encoding.encode` would refuse; reads no value."""
+def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> int | None:
+    """Refuse a table that `encoding.encode` would refuse, and tell its length, as far as it is known; reads no value."""
     domain = encoding.domain
     source, roles = domain.open(table, parts=True), role_columns(domain, target)
     feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
     check_roles(domain, source, target, weight, None)
+    return source.n_rows

@@ -1,7 +1,7 @@
 """What a fit would cost and what it can be expected to gain over a constant, from public facts, before any data is read."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +11,7 @@ from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import Huber, KernelCode, Squared
 from hullabaloo.planning.favours import CONSTANT
-from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.forecasts import Forecast, Rehearsed
 from hullabaloo.planning.named import name_of
 from hullabaloo.planning.synthetic import TWO_CLASSES, WIDE
 from hullabaloo.planning.table import UNCONFIRMED, asks_public, bound_lines
@@ -35,6 +35,10 @@ def spent(budget: Budget, event: Event) -> dict[str, Any]:
     return {"epsilon": epsilon_of(event, delta), "delta": delta, "mu": mu}
 
 
+FARTHER = 2.0
+"""How many times more or less of the gain than rehearsed a plan may lose: chosen so that nine tenths of the prices of one half of 32 real tables hold (docs/planning.md)."""
+
+
 def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float]) -> tuple[tuple[float, ...], str, str]:
     """The plan's excess risk over a constant's, of tables with so much signal, and how that is known.
 
@@ -45,12 +49,17 @@ def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float])
     """
     if not (runs := tried_out(prepared, _shape(prepared, known))):
         return (2.0 * predicted / (TARGET_VARIANCE * EXPLAINED),), "a tenth", "by formula"
-    lost = tuple(max(one.risk, 1e-12) / max(one.constant, 1e-12) for one in runs)
     if runs[0].scenario == WIDE[0].name:
-        return lost, "half to four fifths", "rehearsed on fewer columns"
+        return span(runs, 1.0), "half to four fifths", "rehearsed on fewer columns"
     classes = prepared.problem.loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)
-    span = f"a fiftieth to {'a half' if classes else 'nine tenths'}"
-    return (max(lost) * FARTHER, min(lost) / FARTHER), span, REHEARSED
+    what = f"a fiftieth to {'a half' if classes else 'nine tenths'}"
+    return span(runs), what, REHEARSED
+
+
+def span(runs: Sequence[Rehearsed], farther: float = FARTHER) -> tuple[float, float]:
+    """The most and the least that is lost of what a constant loses."""
+    lost = [max(one.risk, 1e-12) / max(one.constant, 1e-12) for one in runs]
+    return max(lost) * farther, min(lost) / farther
 
 
 def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]:
@@ -91,8 +100,6 @@ UNSELECTED = "the gain is that of the fit before selection: columns whose effect
 # Passes over the table from which a price tells their time.
 LONG = 1_000
 NOTHING: Mapping[str, float] = MappingProxyType({})
-FARTHER = 2.0
-"""How many times more or less of the gain than rehearsed a plan may lose: chosen so that nine tenths of the prices of one half of 32 real tables hold (docs/planning.md)."""
 # Nor is a larger multiple of what there is.
 FARTHEST = 2.0**20
 
@@ -165,16 +172,13 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     expectation = _expectation(prepared, known)
     unknown = f"({REHEARSED})" in expectation and words(prepared.problem)[2] and not _shape(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
-    slopes = (
-        "the slopes by a step from it, of what tells errors" if expected and prepared.problem.free else "every slope 0"
-    )
     withheld = ((HIDDEN, expected), (APART, (expected or totals) and bent), (LOUD, totals))
     return Price(
         solver=plan.solver,
         **spent(task.budget, plan.event),
         records=prepared.problem.records,
         expectation=expectation,
-        reason=plan.reason.replace("every slope 0", slopes),
+        reason=plan.reason,
         notes=_notes(prepared, bool(expected), bool(unknown)),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),

@@ -194,7 +194,7 @@ class PrivacyStatement:
                 "that noise really gives"
             )
         groups = ", ".join(f"epsilon {_up(self.epsilon(records=k))} for k = {k}" for k in (2, 5))
-        what = "records" if stream and self.unit == "record" else "units"
+        what = "records" if self.unit == "record" else f"values of {self.unit!r}"
         lines.append(f"A person with k {what} in the {'stream' if stream else 'table'} has {groups}")
         lines.append(
             "The guarantee is computational: noise bits come from AES-256 in counter mode under a fresh random key"

@@ -13,16 +13,17 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole, library
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import exact
-from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse, propose, rehearsed
-from hullabaloo.privacy import Allowance, Budget, Neighbours, Schedule
+from hullabaloo.planning.favours import CONSTANT
+from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse
+from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import PlannedFit, Task, allowance, plan_context, whole
+from hullabaloo.release.planned import tried_out
 from hullabaloo.release.planner import planned_task
-from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import TARGET_SCALE, MomentsSolver, Plan, Problem, QueryPrices, Solver
+from hullabaloo.release.price import span
+from hullabaloo.solvers import TARGET_SCALE, MomentsSolver, Plan, Problem, QueryPrices
 from hullabaloo.streaming.planned_bounds import StreamBound, of_fits, of_sketch, of_sums
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
-from hullabaloo.streaming.regression import SketchedRegression, relative_width
+from hullabaloo.streaming.regression import SketchedRegression, as_fit, relative_width
 from hullabaloo.tables import Printed, text_table
 
 if TYPE_CHECKING:
@@ -33,14 +34,8 @@ LOOKS = 4
 NOTHING, TINY = 0.005, 1e-12
 """A kept share below which nothing is said to be kept; a loss below which two ways lose nothing."""
 SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
-KEEPS = (
-    "Keeps: of what the non-private model gains over a constant, the mean over synthetic tables of the domain, whose features are correlated "
-    "and off the middle of their bounds; sums do better where features fill their bounds evenly. Nothing: at best a constant."
-)
-BOUNDS = (
-    "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); "
-    "–: no more is said than that the set is bounded."
-)
+KEEPS = "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, as price(position=...) of the way tells it; sums do better where features fill their bounds evenly. Nothing: at best a constant."
+BOUNDS = "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); –: no more is said than that the set is bounded."
 Way = tuple[list[tuple[Forecast, float]], float, float, str, list[StreamBound]]
 """Forecasts at each look with their weights, bytes of the state, visits of a record, settings in words, and what theorems say."""
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
@@ -55,6 +50,7 @@ class StreamPlanRow:
         able: whether it can.
         kept: at each release compared, the share of the non-private model's gain over a constant that it can be expected to keep, the
             mean over synthetic tables of the domain; empty where nothing was rehearsed.
+        spans: the least and the most of it, as a price tells them.
         risk: expected excess empirical risk there, on the unit domain.
         score: what is compared: the mean over these releases of the share that is lost, all of it at most, solvers favoured as `solver="auto"` favours them.
         memory: bytes of the state, at the horizon.
@@ -66,6 +62,7 @@ class StreamPlanRow:
     name: str
     able: bool
     kept: tuple[float, ...] = ()
+    spans: tuple[tuple[float, float], ...] = ()
     risk: tuple[float, ...] = ()
     score: float = math.inf
     memory: float = math.inf
@@ -77,7 +74,8 @@ class StreamPlanRow:
         """The line's texts, as in `HEAD`."""
         if not self.able:
             return (self.name, "cannot", "", "", "")
-        kept = " ".join("nothing" if one < NOTHING else f"{one:.0%}" for one in self.kept)
+        spans = [(f"{low:.0%}", f"{high:.0%}") if high >= NOTHING else ("nothing",) * 2 for low, high in self.spans]
+        kept = " ".join(high if low == high else f"{low[:-1]}-{high}" for low, high in spans)
         risk = " ".join(f"{one:.2g}" for one in self.risk)
         return (self.name, kept, risk, _bytes(self.memory), f"{self.passes:,.3g}")
 
@@ -176,8 +174,7 @@ def plan(
     horizon, every, p = whole(horizon), whole(every), whole(p)
     if not is_whole(horizon):
         raise InvalidParameter(
-            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
-            "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
+            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(
@@ -204,10 +201,7 @@ def plan(
 
 def _why(best: StreamPlanRow, able: Sequence[StreamPlanRow]) -> str:
     if all(way.kept and max(way.kept) < NOTHING for way in able):
-        return (
-            "No way is expected to beat a constant at any of these releases: more records, a larger epsilon, fewer columns or tighter "
-            "bounds are needed first."
-        )
+        return "No way is expected to beat a constant at any of these releases: more records, a larger epsilon, fewer columns or tighter bounds are needed first."
     rivals = [way for way in able if way is not best]
     verb = {
         SUMS: "Keep sums: their error hardly grows with the number of releases, and a fit's share of the budget shrinks with it",
@@ -231,8 +225,15 @@ def _way(name: str, made: Callable[[], Way]) -> StreamPlanRow:
         return StreamPlanRow(name, False, reason=str(refused))
     score = float(np.mean([_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]))
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
+    spans = tuple(_span(one) for one, _ in found if one.rehearsed)
     risks = tuple(one.risk for one, _ in found)
-    return StreamPlanRow(name, True, kept, risks, score, memory, passes, reason, tuple(bounds))
+    return StreamPlanRow(name, True, kept, spans, risks, score, memory, passes, reason, tuple(bounds))
+
+
+def _span(one: Forecast) -> tuple[float, float]:
+    """The least and the most that is kept."""
+    lost = (1.0,) if one.name == CONSTANT else span(one.rehearsed)
+    return max(1.0 - max(lost), 0.0), max(1.0 - min(lost), 0.0)
 
 
 def _looks(schedule: Schedule) -> list[int]:
@@ -249,14 +250,9 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
             f"Running sums determine the squared loss, not the loss {task.loss.name!r}. A target of 0 and 1 by squared loss makes chances."
         )
     about = {one.name: getattr(task, one.name) for one in fields(task)} | {"solver": "moments"}
-    query = plan_moments(StreamTask(**about, schedule=schedule), encoding.facts)
-    found = []
-    for position in looks:
-        problem, prices = _posed(task, encoding, position)
-        noise = query.sigma * query.error(schedule.completed(position))
-        once = prices.price("moments", mu=1.0, target_scale=TARGET_SCALE)
-        spent = Allowance.gdp(math.inf if noise == 0.0 else once.sigma / noise)
-        found.append((_tried(encoding, problem, prices, spent, MomentsSolver()), 1.0))
+    sums = StreamTask(**about, schedule=schedule)
+    query = plan_moments(sums, encoding.facts)
+    found = [(_tried(as_fit(sums, query, encoding, schedule.completed(position))), 1.0) for position in looks]
     reason = f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
     bounds = of_sums(SUMS, _posed(task, encoding, looks[-1])[0], query, schedule, looks)
     return found, _state(query), 1.0, reason, bounds
@@ -287,7 +283,7 @@ def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
     problem, prices = _posed(fit.task, encoding, fit.problem.records)
     weight = favours(problem, prices, fit.allowance) if fit.allowance.is_private else {}
-    return _tried(encoding, problem, prices, fit.allowance, fit.solver), weight.get(fit.plan.solver, 1.0)
+    return _tried(fit), weight.get(fit.plan.solver, 1.0)
 
 
 def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) -> Way:
@@ -319,14 +315,10 @@ def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, Quer
     return posed.problem, posed.prices
 
 
-def _tried(encoding: Encoding, problem: Problem, prices: QueryPrices, allowance: Allowance, solver: Solver) -> Forecast:
-    found = propose(problem, prices, allowance, {solver.name: solver})
-    refusal = found[0].refusal
-    if refusal is not None:
-        raise refusal
-    if can_rehearse(problem):
-        found = rehearsed(found, problem, exact(problem, prices), rehearsal(encoding.facts))
-    return found[0]
+def _tried(fit: PlannedFit) -> Forecast:
+    """What is expected of a fit, as its price has it."""
+    runs = tried_out(fit, {}) if can_rehearse(fit.problem) else ()
+    return Forecast(fit.solver, fit.plan, None, fit.solver.predicted_risk(fit.problem, fit.plan), runs)
 
 
 def _favoured(lost: float, weight: float) -> float:

@@ -16,7 +16,7 @@ from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen
 from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release import RegressorMixin, Release, label_of, one_of, prepare, terms_of, whole
+from hullabaloo.release import PlannedFit, RegressorMixin, Release, label_of, one_of, prepare, terms_of, whole
 from hullabaloo.release.price import Price, price
 from hullabaloo.solvers.moments.moments import solve_moments
 from hullabaloo.streaming.base import PrivateStream
@@ -115,17 +115,8 @@ class IncrementalRegression(StreamRegressor):
     SOLVERS: ClassVar[tuple[str, ...]] = ("moments", "noisy_projected_gradient")
 
     def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
-        task, query, schedule = process.task, process.query, process.schedule
-        records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
-        # the stream's noise is given, whomever it protects: that of a fit of single records
-        domain = Domain.from_dict({**task.domain.to_dict(), "unit": None, "records_per_unit": None})
-        encoding = replace(encoding, domain=domain, facts=replace(encoding.facts, records_per_unit=1))
-        fit = replace(task, domain=domain, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None)
-        fit = replace(fit, budget=Budget(math.inf), calibration=Calibration.EXACT, inference="auto")
-        if noise > 0.0:
-            once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
-            fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
-        prepared, private = prepare(fit, encoding, records), task.budget.is_private
+        query, schedule, private = process.query, process.schedule, process.task.budget.is_private
+        prepared = as_fit(process.task, query, encoding, step)
         told, name, released = price(prepared, known), type(self).__name__, [schedule.position(step)]
         sums = of_sums(name, prepared.problem, query, schedule, released) if private else []
         return replace(
@@ -144,6 +135,19 @@ class IncrementalRegression(StreamRegressor):
 
     def _settings(self) -> dict[str, Any]:
         return {"solver": self.solver}
+
+
+def as_fit(task: StreamTask, query: Any, encoding: Encoding, step: int) -> PlannedFit:
+    """The fit of single records whose moments have the noise of the running sums after a step, whomever that protects."""
+    records, noise = max(1, round(query.effective_records(step))), query.sigma * query.error(step)
+    domain = Domain.from_dict({**task.domain.to_dict(), "unit": None, "records_per_unit": None})
+    encoding = replace(encoding, domain=domain, facts=replace(encoding.facts, records_per_unit=1))
+    fit = replace(task, domain=domain, neighbours=Neighbours.REPLACE_ONE, ledger=None, dataset=None)
+    fit = replace(fit, budget=Budget(math.inf), calibration=Calibration.EXACT, inference="auto")
+    if noise > 0.0:
+        once = prepare(replace(fit, budget=Budget.gdp(1.0)), encoding, records)
+        fit = replace(fit, budget=Budget.gdp(float(once.plan.settings["sigma"]) / noise))
+    return prepare(fit, encoding, records)
 
 
 class SketchedRegression(StreamRegressor):

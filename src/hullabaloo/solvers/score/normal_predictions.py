@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, least_squares
 from scipy.special import expit
 
 from hullabaloo.privacy.answers import Array, NoisyScore
@@ -73,6 +73,18 @@ class NormalPredictions:
         along = float(self.slopes @ (other.slopes - self.slopes)) / max(float(np.linalg.norm(self.slopes)), TINY)
         tilt = along * float(WEIGHTS @ (self.curvatures * NODES))
         return self.curvature * (other.mean - self.mean) + tilt, -tilt / self.curvature
+
+    def bent(self, curvature: float, tilt: float) -> "NormalPredictions":
+        """Those whose E φ'' and E φ''z are these, or nearest to them, sought from these on."""
+
+        def off(law: Array) -> list[float]:
+            one = replace(self, mean=float(law[0]), slopes=law[1:])
+            z = law[0] + law[1] * NODES
+            return [one.curvature / curvature - 1.0, float(WEIGHTS @ (one.curvatures * z) - tilt) / curvature]
+
+        start = np.clip([self.mean, np.linalg.norm(self.slopes)], [-11.0, 0.1], [11.0, 7.0])
+        law = least_squares(off, start, bounds=([-12.0, 1e-3], [12.0, 8.0])).x
+        return replace(self, mean=float(law[0]), slopes=law[1:])
 
     def shift(self, chance: float) -> float:
         """The move of the level at which E p is `chance`."""
