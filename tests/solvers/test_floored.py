@@ -16,7 +16,7 @@ from hullabaloo.geometry import ConvexSet, L1Ball
 from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import SPARSE, choose, forecasts
+from hullabaloo.planning.choose import LABORIOUS, SPARSE, _floored, choose, forecasts
 from hullabaloo.planning.favours import noise
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -82,12 +82,11 @@ def test_a_plan_costs_the_budget(name: str, neighbours: Neighbours) -> None:
     allowances += [Allowance(plain[0], rule) for rule in ("basic", "renyi")]
     for allowance in allowances:
         posed = problem(data, neighbours, constraint=BALL if name in IN_SETS else None)
-        plan = FlooredSolver(name, SOLVERS[name], 0.1).plan(posed, prices(data, posed), allowance)
-        assert allowance.takes(plan.event)
-        assert [(query.name, query.count) for query in plan.queries[-2:]] == [
-            ("norm_histogram", 2),
-            ("centred_gradient", 2),
-        ]
+        for brief, count in ((False, 2), (True, 1)):
+            plan = FlooredSolver(name, SOLVERS[name], 0.1, brief).plan(posed, prices(data, posed), allowance)
+            assert allowance.takes(plan.event)
+            looks = [(query.name, query.count) for query in plan.queries[-2:]]
+            assert looks == [("norm_histogram", count), ("centred_gradient", count)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,6 +99,23 @@ def test_where_a_target_hardly_varies_no_name_is_much_worse_than_the_constant(na
     assert plan.solver == solver.name == name
     level = taken(data, "constant", allowance)
     assert lost(data, runs(data, posed, solver, plan)) <= 1.07 * lost(data, runs(data, *level))
+
+
+def test_a_brief_look_tells_noise_from_models() -> None:
+    """Whitened steps in 30 columns on 6 000 records at ε = 0.1: of targets of a spread of 0.06 without a signal they lose 1.2 times what the constant does, held up 1.13; with a signal they are kept. "auto" has it so."""
+    data = table(6_000, 30, intercept=True)
+    allowance, posed, alone = Allowance(Budget(0.1, 1.0 / data.records**2)), problem(data), SOLVERS[LABORIOUS]
+    about = posed, prices(data, posed), allowance
+    plain = alone.plan(*about)
+    held, plan = _floored(*about, alone, plain, brief=True)
+    assert isinstance(held, FlooredSolver)
+    assert held.brief
+    assert _floored(*about, SOLVERS[HARDY], SOLVERS[HARDY].plan(*about), brief=True)[0] is SOLVERS[HARDY]
+    empty, real = targets(data, 0.06, 0.0), targets(data, 0.3, 0.95)
+    level = lost(empty, runs(empty, *taken(empty, "constant", allowance)))
+    assert lost(empty, runs(empty, posed, held, plan)) <= 1.13 * level
+    assert lost(empty, runs(empty, posed, alone, plain)) >= 1.2 * level
+    assert all(found.trace[-1]["held up"] == 1.0 for found in runs(real, posed, held, plan))
 
 
 @pytest.mark.parametrize("neighbours", list(Neighbours))

@@ -6,17 +6,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
-from hullabaloo.foreign import foreign
 from hullabaloo.geometry import GroupCover, HasProximalForm, Projectable, SetFunction, SubmodularPenalty
-from hullabaloo.losses import Huber, KernelCode, Loss, Squared
-from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, noise, weights
+from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, loud, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
-from hullabaloo.solvers.floored import HARDY, HOPELESS, LEAST, MOST, PRECISE, FlooredSolver
+from hullabaloo.solvers.floored import BRIEF, HARDY, HOPELESS, LEAST, MOST, PRECISE, FlooredSolver
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.moments.moments import MomentsSolver
@@ -35,9 +34,6 @@ FLOORED = (CONSTANT, "moments")
 """Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
 CHOOSING, LESS = (*ADAPTIVE, WIDE_ALONE, "greedy_coordinate_descent"), 0.5
 """What walks as far as it has evidence for, or first looks for a direction, does worse with less of the budget: half of the largest share holds it up. Chosen on the tables of `solvers/floored.py`, 2 000 records, ε = 0.1: at all of it 10 useful models of subspace descent and greedy steps lost 0.10 in the mean, at half 0.01. Greedy selection stands alone: its choice of columns lost 0.18 (0.39 at most, 8 useful models) at all of it and 0.04 (0.44) at half, where being held up brought 10 lines above 1.02 to 4 and to 8."""
-OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
-"""Losses that may be negative: nothing bounds what a model could gain."""
-
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
@@ -71,7 +67,7 @@ def choose(
 
     `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
-    `held`: whether a solver by name may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", shrinks towards the mean.
+    `held`: whether a solver by name, or briefly that of "auto", may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", shrinks towards the mean.
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
@@ -112,7 +108,8 @@ def choose(
             named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
         return named
     about = problem, prices, allowance, perform, kept
-    return _chosen(*about, floor=floor, held=held) if allowance.is_private else exact(problem, prices)
+    found = _chosen(*about, floor=floor, held=held) if allowance.is_private else exact(problem, prices)
+    return _floored(*about[:3], *found, brief=True) if held and floor else found
 
 
 def _chosen(
@@ -155,14 +152,9 @@ def _held_up(
     Of residuals of one target it may be `held` up by the intercept for a share of the budget; where weights have another bound than 1 or records share a unit, and where that is not worth a hundredth, it stands alone.
     """
     assert one.plan is not None
-    known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
-    printed = allowance.calibration is Calibration.PAPER or not allowance.is_private
-    alone = problem.records_per_unit == 1 == problem.max_weight
-    plain = isinstance(problem.loss, Squared | Huber) and problem.targets == 1 and alone
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
-        unit = noise(problem, prices, allowance, 1)
-        loud = known and not printed and noise(problem, prices, allowance) > QUIET
-        if loud and isinstance(problem.loss, Loss) and (staged := _staged(problem, prices, allowance, [one], 1)):
+        unit, (noisy, plain) = noise(problem, prices, allowance, 1), loud(problem, prices, allowance)
+        if noisy and isinstance(problem.loss, Loss) and (staged := _staged(problem, prices, allowance, [one], 1)):
             (tried,), small, menu = staged
             for level in _constant(problem, prices, allowance, [], staged):
                 best = exact(small, menu.in_memory)
@@ -171,12 +163,21 @@ def _held_up(
                     what = "and of what could hold it up is likely to" if hopeless else "alone would"
                     why = f"the noise of {one.name!r} {what} lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
-        wanted = (unit / PRECISE) ** 2
-        if held and loud and plain and wanted >= LEAST and one.name != SPARSE:
-            most = MOST * (LESS if one.name in CHOOSING else 1.0)
-            floored = FlooredSolver(one.name, one.solver, min(wanted, most))
+    return _floored(problem, prices, allowance, one.solver, one.plan) if held else (one.solver, one.plan)
+
+
+def _floored(
+    problem: Problem, prices: QueryPrices, allowance: Allowance, solver: Solver, plan: Plan, *, brief: bool = False
+) -> tuple[Solver, Plan]:
+    """The same held up by the constant where noise is not low and that is worth a hundredth of the budget, by a `brief` look for less: not what loses as often as it gains."""
+    with suppress(CapabilityError, CalibrationError):
+        wanted = (noise(problem, prices, allowance, 1) / (BRIEF if brief else PRECISE)) ** 2
+        able = solver.name not in (SPARSE, *FLOORED, HARDY if brief else CONSTANT)
+        if able and wanted >= LEAST and loud(problem, prices, allowance)[1]:
+            most = MOST * (LESS if solver.name in CHOOSING else 1.0)
+            floored = FlooredSolver(solver.name, solver, min(wanted, most), brief)
             return floored, floored.plan(problem, prices, allowance)
-    return one.solver, one.plan
+    return solver, plan
 
 
 def solvers_for(problem: Problem) -> dict[str, Solver]:

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from hullabaloo.errors import CalibrationError
-from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.foreign import foreign
+from hullabaloo.losses import Huber, KernelCode, Loss, Squared
 from hullabaloo.planning.forecasts import can_rehearse
 from hullabaloo.planning.narrowed import narrowed
 from hullabaloo.planning.synthetic import CELLS_DECLARED
-from hullabaloo.privacy import Allowance
+from hullabaloo.privacy import Allowance, Calibration
 from hullabaloo.solvers import Problem, QueryPrices
 from hullabaloo.solvers.gradient.location_scale import centred
 from hullabaloo.solvers.score.shares import CURVATURE, LARGEST_SHARE, SHARE, WIDEST
@@ -67,6 +68,9 @@ STILL = 0.02
 step then reaches the optimum, as noisy as the score alone. Chosen on costs (`benchmarks/consistency.py`, 60 000 records, 0.007 at ε = 1), whose distance falls from 2.7 to 2.3 standard errors (64
 draws; moments 1.85); on power plants and California (0.006 to 0.018) errors fell by a fifth or stayed. At 0.1 and more it took up to 0.6 points of the share kept (diamonds)."""
 
+OWN = (KernelCode.RESIDUAL_TABLE, KernelCode.MARGIN_TABLE)
+"""Losses that may be negative: nothing bounds what a model could gain."""
+
 
 def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
     """How many times better than rehearsed, or than their formulas, solvers can be expected to do, from public facts; 1 for the others.
@@ -99,6 +103,14 @@ def noise(problem: Problem, prices: QueryPrices, allowance: Allowance, p: int | 
     """s√p of a mean of p unit contributions; p is the dimension where None. Of noise that no lattice resolves, too."""
     one = prices.price("centred_gradient", loss=problem.loss, mu=allowance.mu, count=1)
     return float(one.sensitivity / allowance.mu / problem.records * math.sqrt(p or problem.dimension))
+
+
+def loud(problem: Problem, prices: QueryPrices, allowance: Allowance) -> tuple[bool, bool]:
+    """Whether noise is not low, of a loss that is known and of no printed plan; and whether it is then of residuals of one target, of records that count alike."""
+    known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
+    found = known and allowance.calibration is not Calibration.PAPER and noise(problem, prices, allowance) > QUIET
+    alone = problem.records_per_unit == 1 == problem.max_weight and problem.targets == 1
+    return found, found and alone and isinstance(problem.loss, Squared | Huber)
 
 
 def usual_share(problem: Problem, prices: QueryPrices, allowance: Allowance) -> float:

@@ -59,7 +59,7 @@ class Task(ReleaseRequest):
     """How many versions ago the stream was begun whose plans are made again: what `Problem.earlier` and `WithInference.earlier` say of so many."""
     public: PublicTable | None = None
     held: bool = True
-    """Whether a solver by name may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
+    """Whether a solver may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
 
 
 @dataclass(frozen=True, slots=True)
