@@ -44,8 +44,7 @@ INTERNAL = (
 )
 MISPLACED = (
     "The command line holds an address with a password where none belongs, and what is wrong with it cannot be said without "
-    "repeating a part of the password. Pass a ledger's address with --ledger or in HULLABALOO_LEDGER, its password in ~/.pgpass or "
-    "PGPASSWORD."
+    "repeating a part of the password. Pass a ledger's address with --ledger or in HULLABALOO_LEDGER, its password in ~/.pgpass or PGPASSWORD."
 )
 
 

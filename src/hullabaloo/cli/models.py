@@ -14,10 +14,7 @@ from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, R
 from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table, visible
 from hullabaloo.errors import InvalidParameter
 
-NOTE = (
-    "The model is private with respect to the records it was fitted on. Predictions say something about the records in "
-    "this table: they are as confidential as the table."
-)
+NOTE = "The model is private with respect to the records it was fitted on. Predictions say something about the records in this table: they are as confidential as the table."
 
 
 @command

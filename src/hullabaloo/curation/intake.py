@@ -28,8 +28,7 @@ BUFFER = 1024
 
 _FOREIGN = (
     "This stream was opened by another operating-system process, and a fork of it has a copy of its exact sums: two copies that go on "
-    "would release the same records twice. Use the stream where it was opened; for predictions elsewhere pass on stream.model_at(), "
-    "which holds released numbers only."
+    "would release the same records twice. Use the stream where it was opened; for predictions elsewhere pass on stream.model_at(), which holds released numbers only."
 )
 _CLOSED = "This stream was closed. What it released can still be read; to go on, open it again from its state file, or fit anew."
 _BROKEN = (

@@ -18,10 +18,7 @@ from hullabaloo.errors import StateError
 
 Parts = dict[Any, tuple[Rows, Rows]]
 
-ENDED = (
-    "The search has ended with this: that a run failed is what its charge has paid for, so that it gives no release, and is not gone on with from "
-    "its state file."
-)
+ENDED = "The search has ended with this: that a run failed is what its charge has paid for, so that it gives no release, and is not gone on with from its state file."
 FAILED = (
     "This search has ended without a release: a run of it failed. That it failed is what its charge has paid for; run again it would show "
     "more than was paid for. Nothing was read. It is a fault of this library, as nothing else is asked in a run: please report it. To search again, name a "

@@ -80,8 +80,7 @@ class Sketch:
         if stranger is not None:
             raise InvalidParameter(
                 f"Records were to be kept where they lie inside a set made with {stranger}, which is not the library's own code. It would be "
-                "shown every record as it is, before any noise is added. Pass a set of the library, such as hb.L1Ball(1.0) or an "
-                "hb.Polytope of points, or max_nonzeros=20."
+                "shown every record as it is, before any noise is added. Pass a set of the library, such as hb.L1Ball(1.0) or an hb.Polytope of points, or max_nonzeros=20."
             )
         dimension = None if self.inside is None else self.inside.dimension
         if dimension not in (None, self.columns):

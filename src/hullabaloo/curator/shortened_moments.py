@@ -162,8 +162,7 @@ class GradientMomentsQuery(ShortenedMoments):
         if not known or point.shape != (self.size,) or not 0.0 < longest < math.inf:
             raise InvalidParameter(
                 f"Second moments were asked at a point of shape {point.shape} within {longest!r}, where there are {self.size} encoded columns. "
-                f"Pass one coefficient for each, a positive finite length, and one of {', '.join(self.KINDS)}, "
-                "units where one has several records."
+                f"Pass one coefficient for each, a positive finite length, and one of {', '.join(self.KINDS)}, units where one has several records."
             )
         return point, str(of), view, longest
 

@@ -148,8 +148,7 @@ def refuse_unfilled(name: str, *values: object) -> None:
     if any(isinstance(value, str) and value.startswith(PLACEHOLDER) for value in values):
         raise DomainError(
             f"The declaration{f' of {name!r}' if name else ''} still holds a placeholder {PLACEHOLDER!r} from the template. Replace it by bounds or "
-            f"levels that you know without looking at the records, for example from a questionnaire, or by a generous range and let "
-            f"hb.private_bounds buy narrower bounds."
+            f"levels that you know without looking at the records, for example from a questionnaire, or by a generous range and let hb.private_bounds buy narrower bounds."
         )
 
 
@@ -169,8 +168,7 @@ def finite(value: object, what: str) -> float:
     if not is_number(value) or not abs(_own(value)) <= LARGEST:  # NaN is not
         raise DomainError(
             f"{what} needs finite numbers of size at most {LARGEST:g}, and {value!r} was found. The noise is "
-            f"proportional to what is declared, so nothing unbounded can be made private. Where only a generous range is "
-            f"known, hb.private_bounds buys narrower bounds."
+            f"proportional to what is declared, so nothing unbounded can be made private. Where only a generous range is known, hb.private_bounds buys narrower bounds."
         )
     return float(value)  # type: ignore[arg-type]
 
@@ -235,8 +233,7 @@ def features(given: object, functions: object) -> dict[str, Declaration]:
     given = {} if given is None else given
     if not isinstance(given, Mapping):
         raise DomainError(
-            f"`features` is a mapping from column name to declaration, and {type(given).__name__} was found. "
-            f"Write features={{'age': (17, 90), 'job': ['clerk', 'nurse']}}."
+            f"`features` is a mapping from column name to declaration, and {type(given).__name__} was found. Write features={{'age': (17, 90), 'job': ['clerk', 'nurse']}}."
         )
     declared = {str(name): declaration(str(name), spec) for name, spec in given.items()}
     if functions is not None and not isinstance(functions, Mapping):

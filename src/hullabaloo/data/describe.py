@@ -78,14 +78,12 @@ def _norms(encoding: Encoding) -> list[str]:
     clipped = encoding.domain.row_norm
     lines = [
         f"A row's norm is at most B = {facts.norm_l2:.4g} (l2), {facts.norm_l1:.4g} (l1), {facts.norm_linf:.4g} (l∞), "
-        f"with {facts.width} columns. Columns marked 'shared' are never nonzero together with their feature's other "
-        f"columns, so a whole feature takes one share.",
+        f"with {facts.width} columns. Columns marked 'shared' are never nonzero together with their feature's other columns, so a whole feature takes one share.",
         "The noise of a gradient grows like B, that of moments like B².",
     ]
     if clipped is not None:
         lines.append(
-            f"Encoded rows are clipped to {clipped[0]} norm {clipped[1]:g} (row_norm), intercept apart: less noise, "
-            f"bought by shrinking the rows that are longer."
+            f"Encoded rows are clipped to {clipped[0]} norm {clipped[1]:g} (row_norm), intercept apart: less noise, bought by shrinking the rows that are longer."
         )
     return lines
 
@@ -98,10 +96,7 @@ def _costs(encoding: Encoding) -> list[str]:
 
     def other(word: str, count: int) -> str:
         ratio = math.sqrt(count) / bound
-        return (
-            f"  one feature or interaction {word}: B from {bound:.4g} to {math.sqrt(count):.4g}, noise × {ratio:.3f} (gradient), "
-            f"× {count / bound**2:.3f} (moments)"
-        )
+        return f"  one feature or interaction {word}: B from {bound:.4g} to {math.sqrt(count):.4g}, noise × {ratio:.3f} (gradient), × {count / bound**2:.3f} (moments)"
 
     lines = ["", "What each choice costs (before any clipping by row_norm):"]
     lines += [other("less", count - 1)] if count > 1 else []
@@ -156,7 +151,6 @@ def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
         lines.append(f"Nominal number of records: {domain.records} (public; sums are divided by it).")
     if domain.quoted_line_breaks:
         lines.append(
-            "Records of a CSV file are as parsed: quoted cells may hold line breaks, so a record that closes no quote takes those "
-            "after it with it."
+            "Records of a CSV file are as parsed: quoted cells may hold line breaks, so a record that closes no quote takes those after it with it."
         )
     return ["", *lines] if lines else []

@@ -82,8 +82,7 @@ class Domain:
             raise DomainError(
                 "A domain needs `features` (bounds or levels of each column) or, for a prepared matrix, `row_norm` (a "
                 "bound on the norm of a row). Without one no noise level protects a record, and bounds are never "
-                "read from the data: declare them from what is known beforehand, or declare generous ranges and buy bounds "
-                "with hb.private_bounds."
+                "read from the data: declare them from what is known beforehand, or declare generous ranges and buy bounds with hb.private_bounds."
             )
         settle(
             self,

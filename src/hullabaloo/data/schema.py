@@ -12,10 +12,7 @@ _NOT_SHOWN = (
     "The names in the table are not shown, as a line of names that is missing or damaged is a record; `hullabaloo domain "
     "template`, or hullabaloo.data.domain_template(table), writes them where they may be seen."
 )
-_SEPARATED = (
-    " A .csv file is read with commas: of one with semicolons pass the dataframe of pandas.read_csv(path, sep=';'), or write "
-    "it with commas."
-)
+_SEPARATED = " A .csv file is read with commas: of one with semicolons pass the dataframe of pandas.read_csv(path, sep=';'), or write it with commas."
 
 
 _SHORT = {"float", "float16", "float32", "half", "halffloat"}

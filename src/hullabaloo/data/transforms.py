@@ -52,8 +52,7 @@ def image(feature: str, name: str, lo: float, hi: float) -> tuple[float, float]:
         relation = "greater than" if transform.open_end else "at least"
         raise DomainError(
             f"The feature {feature!r} is declared on [{lo:g}, {hi:g}] with the transform {name!r}, which needs values "
-            f"{relation} {transform.least:g}: the declared bounds leave its domain. Raise the lower bound, or choose "
-            f"another transform (log1p takes zero)."
+            f"{relation} {transform.least:g}: the declared bounds leave its domain. Raise the lower bound, or choose another transform (log1p takes zero)."
         )
     ends = (transform.value(lo), transform.value(hi))
     low, high = (0.0 if lo <= 0.0 <= hi else min(ends), max(ends)) if transform.even else ends

@@ -224,8 +224,7 @@ def require_own(
             f"it, or name a file that does not exist: that is a new {file.kind}, and another charge."
         )
     raise StateError(
-        f"The state file {file.path} belongs to another {file.kind}: "
-        f"{what or HELD}. What it holds and its "
+        f"The state file {file.path} belongs to another {file.kind}: {what or HELD}. What it holds and its "
         "guarantee are those of the settings with which it was begun. Nothing was read or charged. Use those, or name a file that does "
         f"not exist to begin a new {file.kind}."
     )

@@ -203,8 +203,7 @@ def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
     if version not in READ:
         raise StateError(
             f"The state file {path} has format {version!r}, written by hullabaloo {facts['library']}, and this version ({__version__}) "
-            f"reads the formats up to {FORMAT} only: another layout would be misread. Nothing was read. Go on with the version that wrote it, "
-            "or a newer one."
+            f"reads the formats up to {FORMAT} only: another layout would be misread. Nothing was read. Go on with the version that wrote it, or a newer one."
         )
     return dict(facts)
 

@@ -68,8 +68,7 @@ def unusable(path: Path, verb: str, error: OSError) -> StateError:
         "Check that the disk is not full, and that this user may read and write the file and its folder.",
     )
     return StateError(
-        f"{path} cannot be {verb} ({error.strerror or type(error).__name__}). Without it nothing could go on from where it stands, "
-        f"so nothing is released. {remedy}"
+        f"{path} cannot be {verb} ({error.strerror or type(error).__name__}). Without it nothing could go on from where it stands, so nothing is released. {remedy}"
     )
 
 

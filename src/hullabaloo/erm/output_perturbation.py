@@ -102,8 +102,7 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         if isinstance(self.loss, VectorLoss) and self.loss.constants(math.inf, 1.0).lipschitz > self.clip:
             raise CapabilityError(
                 f"Output perturbation was asked of the loss {self.loss.name!r} with gradients clipped at {self.clip:g}. A "
-                "clipped gradient of several predictions belongs to no convex loss, so nothing bounds its minimiser. Use "
-                "solver='moments' or 'gradient'."
+                "clipped gradient of several predictions belongs to no convex loss, so nothing bounds its minimiser. Use solver='moments' or 'gradient'."
             )
 
     @cached_property

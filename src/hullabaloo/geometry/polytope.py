@@ -185,8 +185,7 @@ class Polytope(Written, ConvexSet, HasVertices, Projectable, HasGauge, HasMirror
             array = np.array(self.vertices, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidParameter(
-                "The vertices of a Polytope must be k points of p numbers each, but they are not a table of numbers; "
-                "give for example [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]."
+                "The vertices of a Polytope must be k points of p numbers each, but they are not a table of numbers; give for example [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]."
             ) from error
         if array.ndim != 2 or array.size == 0:
             raise InvalidParameter(

@@ -108,8 +108,7 @@ def separable_form(penalty: Penalty, constraint: ConvexSet | None, p: int) -> Se
     else:
         raise CapabilityError(
             f"Coordinate descent was given {penalty!r}, which is no sum over coordinates, so one coefficient cannot be solved for "
-            "while the others stay. Use NoPenalty, L1Penalty, SquaredL2Penalty, ElasticNetPenalty or a SeparablePenalty of "
-            "your own, or another solver."
+            "while the others stay. Use NoPenalty, L1Penalty, SquaredL2Penalty, ElasticNetPenalty or a SeparablePenalty of your own, or another solver."
         )
     return SeparableForm(kinks, curvatures, *_bounds(constraint, p), own, free)
 

@@ -115,8 +115,7 @@ class SingularValues:
         rows, rest = divmod(dimension_number(p), self.columns)
         if rest:
             raise InvalidParameter(
-                f"{p} coordinates are not the rows of a matrix with {self.columns} columns, as {p} is no multiple of "
-                f"{self.columns}; give the number of targets as columns."
+                f"{p} coordinates are not the rows of a matrix with {self.columns} columns, as {p} is no multiple of {self.columns}; give the number of targets as columns."
             )
         return rows, self.columns
 

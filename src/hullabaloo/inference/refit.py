@@ -57,8 +57,7 @@ def released_moments(model: FittedModel) -> NoisyMoments:
     if moments is None:
         raise NotReleased(
             f"This {model.name} was fitted by the solver {model.release.plan['solver']!r}, whose release does "
-            "not contain the noisy moments that other models are computed from. Fit with solver='moments'; one such "
-            "release serves any number of models."
+            "not contain the noisy moments that other models are computed from. Fit with solver='moments'; one such release serves any number of models."
         )
     return moments
 

@@ -280,10 +280,7 @@ def _ratio(model: FittedModel) -> str:
             f"exponentiate=True was asked of a {model.name}, and the exponential of a coefficient means something where the logarithm of odds or of an "
             "expected count is linear: of a logistic or Poisson regression. Leave it out."
         )
-    return (
-        f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the "
-        "coefficient itself."
-    )
+    return f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the coefficient itself."
 
 
 def _exponential(row: Row) -> Row:

@@ -185,8 +185,7 @@ def require_current(connection: Connection) -> str:
         )
     if version < VERSION:
         raise LedgerError(
-            f"The ledger has schema version {version}, and this library writes version {VERSION}. Make a backup, then run "
-            "`hullabaloo ledger upgrade` or Ledger.upgrade()."
+            f"The ledger has schema version {version}, and this library writes version {VERSION}. Make a backup, then run `hullabaloo ledger upgrade` or Ledger.upgrade()."
         )
     return database
 

@@ -273,8 +273,7 @@ def _require_same_terms(dataset: Dataset, request: Request) -> None:
     if request.neighbours is not dataset.neighbours:
         raise RelationRefused(
             f"The charge is for neighbours {request.neighbours.value!r}, but dataset {dataset.name!r} was created for "
-            f"{dataset.neighbours.value!r}: guarantees for two relations do not add up. Nothing was read. Fit with "
-            f"neighbours={dataset.neighbours.value!r}."
+            f"{dataset.neighbours.value!r}: guarantees for two relations do not add up. Nothing was read. Fit with neighbours={dataset.neighbours.value!r}."
         )
     if (request.unit, request.records_per_unit) != (dataset.unit, dataset.records_per_unit):
         raise RelationRefused(
@@ -287,10 +286,7 @@ def _require_same_terms(dataset: Dataset, request: Request) -> None:
 def _same_unit(dataset: Dataset) -> str:
     """What to change in the domain."""
     if dataset.unit == "record":
-        return (
-            "Leave unit and records_per_unit out of the domain, or open a dataset whose unit is the domain's: one for records "
-            "protects less than you ask."
-        )
+        return "Leave unit and records_per_unit out of the domain, or open a dataset whose unit is the domain's: one for records protects less than you ask."
     return f"Declare unit={dataset.unit!r}, records_per_unit={dataset.records_per_unit} in the domain."
 
 

@@ -76,8 +76,7 @@ def read(session: store.Session, dataset: str, stream: str) -> Stream:
     if row is None:
         raise UnknownStream(
             f"The ledger {session.address.shown} has no stream {stream!r} on dataset {dataset!r}: the stream was charged in another "
-            "ledger, or this one was restored from a backup that is older than the stream. Nothing was read. Use the ledger "
-            "in which the stream was charged."
+            "ledger, or this one was restored from a backup that is older than the stream. Nothing was read. Use the ledger in which the stream was charged."
         )
     return store.trusted(session.address, rows.to_stream, row)
 

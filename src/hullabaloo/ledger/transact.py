@@ -90,10 +90,7 @@ def _no_ledger(address: Address, backend: Backend, error: DBAPIError, *, missing
         found = f"There is no ledger at {address.shown}: the file does not exist"
     else:
         return ""
-    return (
-        f"{found}, so nothing can be charged and nothing was read. Check the address, or make a ledger there with Ledger.create or "
-        "`hullabaloo ledger create`."
-    )
+    return f"{found}, so nothing can be charged and nothing was read. Check the address, or make a ledger there with Ledger.create or `hullabaloo ledger create`."
 
 
 def _primary(error: SQLAlchemyError | OSError) -> str:

@@ -255,8 +255,7 @@ def _advised(charge: Charge, event: Event, known: Iterable[advisories.Advisory])
     return [
         Finding(
             "advisory", charge.dataset, charge.number,
-            f"({charge.what}, {charge.charged_at}, hullabaloo {charge.versions.library}) is touched by {one.id}: "
-            f"{one.summary} {one.remedy}",
+            f"({charge.what}, {charge.charged_at}, hullabaloo {charge.versions.library}) is touched by {one.id}: {one.summary} {one.remedy}",
         )
         for one in known
         if one.touches(str(charge.versions.library), kinds)

@@ -208,8 +208,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         """
         if callback is not None and not callable(callback):
             raise InvalidParameter(
-                f"The callback was given as {callback!r}, which cannot be called. Nothing was charged or read. Pass a function of "
-                "(step, coef, intercept), or leave it out."
+                f"The callback was given as {callback!r}, which cannot be called. Nothing was charged or read. Pass a function of (step, coef, intercept), or leave it out."
             )
         points: list[Array] | None = None if callback is None else []
         domain, _, _ = self._declared()
@@ -372,8 +371,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
                 callback(step, shown.coef_, shown.intercept_)
             except Exception as error:  # reason: it may raise anything, and the release was paid for
                 warnings.warn(
-                    f"The callback raised {type(error).__name__} at step {step} of {len(points)} ({error}). It was not called again; the fit and its "
-                    "release are whole.",
+                    f"The callback raised {type(error).__name__} at step {step} of {len(points)} ({error}). It was not called again; the fit and its release are whole.",
                     RuntimeWarning,
                     stacklevel=3,
                 )

@@ -76,8 +76,7 @@ def classes_of(model: PrivateLinearModel) -> ClassTarget:
     found = "declares no target" if not targets else "bounds the target as a number"
     raise DomainError(
         f"{type(model).__name__} learns classes, and the domain {found}. Which classes occur would be read from the records "
-        "otherwise, and reveal the only record of a rare one: declare them, classes=['no', 'yes'], or "
-        "classes={'column': ['no', 'yes']} where the table holds the column."
+        "otherwise, and reveal the only record of a rare one: declare them, classes=['no', 'yes'], or classes={'column': ['no', 'yes']} where the table holds the column."
     )
 
 

@@ -71,8 +71,7 @@ def chosen(model: Any, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
     if not isinstance(penalty, Penalty | None):
         hint = " A set is passed as constraint=...." if isinstance(penalty, ConvexSet) else ""
         raise InvalidParameter(
-            "The penalty must be an object such as hb.L1Penalty(0.01), hb.SquaredL2Penalty(0.01) or "
-            f"hb.ElasticNetPenalty(0.01, 0.5), but {found(penalty)} was given.{hint}"
+            f"The penalty must be an object such as hb.L1Penalty(0.01), hb.SquaredL2Penalty(0.01) or hb.ElasticNetPenalty(0.01, 0.5), but {found(penalty)} was given.{hint}"
         )
     if constraint is None and penalty is None:
         return model._default(encoding)  # type: ignore[no-any-return]

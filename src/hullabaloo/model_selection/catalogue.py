@@ -175,8 +175,7 @@ def _reaches(reading: Reading, largest: object) -> list[float]:
     if not given or not all(name in spans and _within(value, spans[name]) for name, value in given.items()):
         raise InvalidParameter(
             f"largest_error={largest!r} was given. Errors beyond it count as it, so it lies above 0 and at most at hi − lo of the target: "
-            "pass a number in the target's units that is known without looking at the records, or, of several targets, a number for each "
-            "by its name."
+            "pass a number in the target's units that is known without looking at the records, or, of several targets, a number for each by its name."
         )
     return [float(given.get(name, span)) / span for name, span in spans.items()]
 

@@ -223,8 +223,7 @@ class PrivateSearchCV(Around):
         return {
             "title": f"Search of {type(self.estimator).__name__}",
             "lines": [
-                f"The best of a random number of runs among {len(listed(self.candidates))} candidates; the number, the other runs and "
-                "their scores were not released",
+                f"The best of a random number of runs among {len(listed(self.candidates))} candidates; the number, the other runs and their scores were not released",
                 f"{self.metric_} = {self.best_score_:.4g} on held-out records, privacy noise ± {self.best_score_error_:.2g}; being the best of "
                 "several noisy scores, it is on average too good",
             ],

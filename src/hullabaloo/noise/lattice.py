@@ -76,8 +76,7 @@ def lattice(scale: float, bound: float) -> Lattice:
         raise CalibrationError(
             f"Noise of scale {scale!r} was asked for on values as large as {bound!r}, 2^{octaves} times larger. A"
             f" 64-bit lattice that holds such values is coarser than 2^-{COARSEST} of the noise, and rounding would"
-            " then cost more privacy than the guarantee allows for. Declare a smaller bound (narrower domain, smaller"
-            " clip) or ask for more noise (smaller epsilon)."
+            " then cost more privacy than the guarantee allows for. Declare a smaller bound (narrower domain, smaller clip) or ask for more noise (smaller epsilon)."
         )
     exponent = scale_exponent - 1 - k
     return Lattice(exponent, math.ldexp(1.0, exponent), k, math.ldexp(scale, -exponent))

@@ -58,8 +58,7 @@ class Budget:
         if not 0.0 <= dlt < 1.0:
             raise BudgetError(
                 f"A budget of delta={delta!r} was asked for. Delta is the probability that the guarantee may fail: it lies "
-                "between 0 and 1, and at 1 nothing is promised. Choose it well below one over the number of records, for "
-                "example 1/n²."
+                "between 0 and 1, and at 1 nothing is promised. Choose it well below one over the number of records, for example 1/n²."
             )
         settle(self, pair=(eps, dlt + 0.0), mu=None, rho=None)
 

@@ -103,8 +103,7 @@ def refuse_pure(budget: Budget, event: Event) -> None:
             f"{budget!r} asks for pure differential privacy (delta = 0), and what is to be calibrated is not pure: Gaussian "
             "noise, and any noise whose far tail is cut, leaves a small probability outside every ε, so no noise level meets "
             "it. State a delta well below one over the number of records (1/n², for example "
-            f"Budget({budget.pair[0]:g}, 1e-8) for ten thousand records), or, to fit a model on an l1 ball, "
-            "solver='frank_wolfe', whose selections are pure."
+            f"Budget({budget.pair[0]:g}, 1e-8) for ten thousand records), or, to fit a model on an l1 ball, solver='frank_wolfe', whose selections are pure."
         )
 
 

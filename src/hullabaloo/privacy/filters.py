@@ -172,8 +172,7 @@ class BasicFilter(Filter):
         if budget.pair is None:
             raise BudgetError(
                 f"{budget!r} was stated under the basic filter, which adds up epsilons and deltas and "
-                "finds none in it. State the budget as Budget(epsilon, delta), or create the dataset with filter='"
-                f"{'gdp' if budget.mu is not None else 'renyi'}'."
+                f"finds none in it. State the budget as Budget(epsilon, delta), or create the dataset with filter='{'gdp' if budget.mu is not None else 'renyi'}'."
             )
         return budget.pair
 
@@ -183,8 +182,7 @@ class BasicFilter(Filter):
         if declared.pair is None:
             raise EventRefused(
                 f"A charge declares {declared!r}, and the dataset's basic filter adds up epsilons and deltas, of which it has none; "
-                "at which delta to convert it is not the filter's choice. Declare Budget(epsilon, delta), for example with "
-                "the epsilon that budget.epsilon_at(delta) gives."
+                "at which delta to convert it is not the filter's choice. Declare Budget(epsilon, delta), for example with the epsilon that budget.epsilon_at(delta) gives."
             )
         return declared.pair
 
@@ -289,8 +287,7 @@ class RenyiFilter(CurveFilter):
         if budget.mu is not None:
             raise BudgetError(
                 f"{budget!r} was stated under the renyi filter, and a bound on Rényi divergences does not imply "
-                "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, "
-                "delta) or Budget.zcdp(rho)."
+                "Gaussian differential privacy. Create the dataset with filter='gdp', or state the budget as Budget(epsilon, delta) or Budget.zcdp(rho)."
             )
         epsilon, delta, tail = reserved(budget, "renyi")
         order = best_order(epsilon, delta)

@@ -88,8 +88,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
         raise CalibrationError(
             f"A Gaussian mechanism was asked for at epsilon={epsilon:g} with delta = 0. Gaussian noise of any size leaves "
             "a small probability outside every ε, so no noise level meets that. Declare a delta well below one over the "
-            "number of records (1/n², for example 1e-8 for ten thousand records), or use a mechanism of pure "
-            "differential privacy."
+            "number of records (1/n², for example 1e-8 for ten thousand records), or use a mechanism of pure differential privacy."
         )
     if delta >= 1.0 or math.isinf(epsilon):
         return math.inf

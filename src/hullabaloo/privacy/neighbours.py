@@ -29,6 +29,5 @@ class Neighbours(StrEnum):
         raise InvalidParameter(
             f"neighbours={value!r} names no neighbouring relation. The guarantee, the sensitivities and the record count "
             "that may be published all depend on it, so it cannot be guessed. Write 'replace-one' (one record is "
-            "replaced, the number of records is public) or 'add-or-remove' (one record more or fewer, the number of "
-            "records is private)."
+            "replaced, the number of records is public) or 'add-or-remove' (one record more or fewer, the number of records is private)."
         )

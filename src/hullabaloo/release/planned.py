@@ -299,8 +299,7 @@ def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], target
         if several and shape.columns != targets:
             raise InvalidParameter(
                 f"The {type(shape).__name__} is one of matrices with {shape.columns} columns, but a fit with the loss "
-                f"{loss.name!r} has a matrix of {targets}, one for each target that is learned together. Nothing was read or "
-                f"charged. Pass columns={targets}."
+                f"{loss.name!r} has a matrix of {targets}, one for each target that is learned together. Nothing was read or charged. Pass columns={targets}."
             )
         if not several and slopes % shape.columns:
             raise InvalidParameter(

@@ -107,8 +107,7 @@ def planned_task(
     ):
         if value is budget and isinstance(value, list | tuple):
             raise InvalidParameter(
-                f"{who} compares solvers for one budget, but got a {type(value).__name__} of {len(value)}. Ask for each alone: "
-                f"[{who}(..., budget=one) for one in budgets]."
+                f"{who} compares solvers for one budget, but got a {type(value).__name__} of {len(value)}. Ask for each alone: [{who}(..., budget=one) for one in budgets]."
             )
         if not fine:
             raise InvalidParameter(f"{who} needs {what}, but got {shown(value)}. Pass one.")
@@ -170,8 +169,7 @@ def _domain(who: str, domain: Domain | None, p: int | None, loss: AnyLoss) -> Do
         if domain.targets and classes != (loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)):
             what, fitting = ("classes", "hb.Logistic()") if classes else ("a number", "hb.Squared()")
             raise InvalidParameter(
-                f"{who} got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: "
-                "`target` declares a number, `classes` a class."
+                f"{who} got the loss {loss.name!r}, but the domain declares {what}. Pass loss={fitting}, or another domain: `target` declares a number, `classes` a class."
             )
         if p is not None and domain.feature_names:
             raise InvalidParameter(
@@ -199,7 +197,4 @@ def _title(posed: PlanContext, budget: Budget) -> str:
     shape += "" if isinstance(problem.penalty, NoPenalty) else f" with {problem.penalty}"
     columns = problem.dimension - problem.intercept
     public = "" if problem.public is None else f", {len(problem.public.X):,} public rows"
-    return (
-        f"{problem.loss.name} loss{shape}, n = {problem.records:,}, {columns} columns, {budget.describe()}, "
-        f"{problem.neighbours}{public}"
-    )
+    return f"{problem.loss.name} loss{shape}, n = {problem.records:,}, {columns} columns, {budget.describe()}, {problem.neighbours}{public}"

@@ -20,18 +20,9 @@ from hullabaloo.queries import QUERIES
 from hullabaloo.solvers.base import Array, Solution
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
-NO_COPY_IS_NOTICED = (
-    "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records "
-    "a second time, and nothing counts that"
-)
-IN_PARTS = (
-    "The table was read in parts: a record is a row of what the file or the query gave, and joins, limits or de-duplication before that are not "
-    "covered"
-)
-DECLARED_PUBLIC = (
-    "A second table helped, which the user declared public and nobody checked to be: its records are not protected, and nothing that is "
-    "promised of the others rests on it"
-)
+NO_COPY_IS_NOTICED = "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records a second time, and nothing counts that"
+IN_PARTS = "The table was read in parts: a record is a row of what the file or the query gave, and joins, limits or de-duplication before that are not covered"
+DECLARED_PUBLIC = "A second table helped, which the user declared public and nobody checked to be: its records are not protected, and nothing that is promised of the others rests on it"
 AS_PARSED = (
     "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no "
     "quote takes those after it with it, and nothing is promised of whether it does"
@@ -190,8 +181,7 @@ class PrivacyStatement:
             )
         if self.claimed is not None:
             lines.append(
-                f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what "
-                "that noise really gives"
+                f"The noise is what the method's paper prints for {self.claimed.describe()}; the guarantee stated here is what that noise really gives"
             )
         groups = ", ".join(f"epsilon {_up(self.epsilon(records=k))} for k = {k}" for k in (2, 5))
         what = "records" if self.unit == "record" else f"values of {self.unit!r}"

@@ -54,8 +54,7 @@ def _how(query: Mapping[str, Any]) -> str:
     if query["name"] == "objective_perturbation":
         return (
             f"objective perturbation: ridge {shown(_number(query.get('ridge_of_sum')))}, a Gaussian linear term, the minimiser within "
-            f"{shown(_number(query.get('distance_to_minimiser')))} and Gaussian noise of standard deviation "
-            f"{shown(_number(query.get('noise_std_of_output')))} on it"
+            f"{shown(_number(query.get('distance_to_minimiser')))} and Gaussian noise of standard deviation {shown(_number(query.get('noise_std_of_output')))} on it"
         )
     return ""
 

@@ -48,8 +48,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[
     if schedule.steps > MOST:
         raise InvalidParameter(
             f"{schedule.steps:,} fits were asked for, and at most {MOST:,} are planned: each would have next to nothing of the budget, and "
-            "visit all records so far. Nothing was charged or read. Fit less often (every=…), or keep running sums: "
-            "hb.streaming.IncrementalRegression."
+            "visit all records so far. Nothing was charged or read. Fit less often (every=…), or keep running sums: hb.streaming.IncrementalRegression."
         )
     positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
     budgets = _budgets(task, positions)

@@ -102,10 +102,7 @@ def strongest(effects: Effects) -> str:
     if not clear:
         return "No single effect stands out from the noise of sampling and privacy together."
     parts = [f"{said}: {signed(100 * row.estimate, 0)} points" for said, row in clear[:3]]
-    return (
-        "From one end of the answer scale to the other, other answers equal, the probability of an affair is estimated to "
-        f"change most with {'; with '.join(parts)}."
-    )
+    return f"From one end of the answer scale to the other, other answers equal, the probability of an affair is estimated to change most with {'; with '.join(parts)}."
 
 
 def signed(number: float, digits: int = 3) -> str:

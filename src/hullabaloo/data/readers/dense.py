@@ -24,8 +24,7 @@ class ArrayTable(Table):
         if array.ndim != (1 if names else 2):
             raise SchemaError(
                 f"Expected 2D array, got {array.ndim}D array instead. A table has records as rows and columns "
-                f"as features. Reshape your data either using array.reshape(-1, 1) if it has a single feature or "
-                f"array.reshape(1, -1) if it is a single record."
+                f"as features. Reshape your data either using array.reshape(-1, 1) if it has a single feature or array.reshape(1, -1) if it is a single record."
             )
         self._array, self._names, self.n_rows = array, names, int(array.shape[0])
         dtypes = [array.dtype[name] for name in names] if names else [array.dtype] * array.shape[1]

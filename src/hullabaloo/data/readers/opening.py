@@ -87,8 +87,7 @@ def check_records(table: Table, quoted_line_breaks: bool) -> None:
     took, declared = ("may", "may not") if table.quoted_line_breaks else ("may not", "may")
     raise SchemaError(
         f"The table was read from a CSV file whose quoted cells {took} hold line breaks, and the domain declares that they {declared}: its "
-        f"records are others. Declare Domain(..., quoted_line_breaks={bool(table.quoted_line_breaks)}), or open the file with "
-        f"quoted_line_breaks={quoted_line_breaks}."
+        f"records are others. Declare Domain(..., quoted_line_breaks={bool(table.quoted_line_breaks)}), or open the file with quoted_line_breaks={quoted_line_breaks}."
     )
 
 

@@ -86,8 +86,7 @@ class SquareRootToeplitz(Strategy):
         if self.steps > LONGEST:
             raise InvalidParameter(
                 f"The square-root factorisation was asked for {self.steps} steps. It combines all vectors so far at every step, in memory "
-                f"that grows with them, and is offered up to {LONGEST}. Choose mechanism='buffered': within half a percent of its error, "
-                "in the memory of a few vectors."
+                f"that grows with them, and is offered up to {LONGEST}. Choose mechanism='buffered': within half a percent of its error, in the memory of a few vectors."
             )
 
     @property

@@ -68,6 +68,5 @@ def check_clip(clip: float | None, who: str) -> None:
     """
     if clip is not None and not 1.0 / USUAL <= clip <= USUAL:
         raise InvalidParameter(
-            f"{who} was asked with clip={clip!r}, but updates take clips between 2^-100 and 2^100. Pass a number of the size of a "
-            "derivative, or None for the public rule."
+            f"{who} was asked with clip={clip!r}, but updates take clips between 2^-100 and 2^100. Pass a number of the size of a derivative, or None for the public rule."
         )

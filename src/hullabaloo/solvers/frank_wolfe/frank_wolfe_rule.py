@@ -233,8 +233,5 @@ def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowanc
     points, short = printed(wanted, 2)
     sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)
     query = gradients_at(problem, prices, about.clip, sigma, points - 1)
-    reason = (
-        "as printed by Talwar, Thakurta, Zhang 2014, Algorithm 5, but for the step 2/(t+2): σ² = 32 L₂² T ln²(T/δ)/(nε)² with "
-        f"L₂ = {lipschitz:.3g}, T = {points}{short}"
-    )
+    reason = f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 5, but for the step 2/(t+2): σ² = 32 L₂² T ln²(T/δ)/(nε)² with L₂ = {lipschitz:.3g}, T = {points}{short}"
     return Iterates.of("general", points - 1, about, noise_error(problem, sigma, about), None), query, reason

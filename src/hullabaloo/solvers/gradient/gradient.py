@@ -48,8 +48,7 @@ class GradientSolver(Solver):
             if not isinstance(problem.loss, Squared):
                 raise CapabilityError(
                     f"Without noise the gradient solver reads the exact quadratic off its answers, which the loss "
-                    f"{problem.loss.name!r} is not. Use solver='auto' or 'output_perturbation', which give the exact optimum, "
-                    "or a finite budget."
+                    f"{problem.loss.name!r} is not. Use solver='auto' or 'output_perturbation', which give the exact optimum, or a finite budget."
                 )
             clip = 1.0 + problem.norm_linf
             query = prices.price("gradient", loss=problem.loss, clip=clip, mu=math.inf, count=problem.dimension + 1)

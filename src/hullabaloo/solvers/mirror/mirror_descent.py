@@ -216,10 +216,7 @@ class MirrorDescentSolver(Solver):
             sizes = [block.reach / (lipschitz * radius * math.sqrt(count)) for block in blocks]
             bound, eta = rules.fixed(blocks, count, sigma, sizes, rules.Rule.PAPER), "η = R/(L‖Q‖√T)"
         descent = _descent(bound, blocks, count, slope, euclidean, sigma, strength, own)
-        reason = (
-            f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, "
-            f"T = {count}{short}, {eta}; {told}"
-        )
+        reason = f"as printed by Talwar, Thakurta, Zhang 2014, Algorithm 1: σ² = 32 L² T ln²(T/δ)/(nε)² with L = {lipschitz:.3g}, T = {count}{short}, {eta}; {told}"
         return Plan(self.name, (query,), asdict(descent), reason)
 
     def _own(self, problem: Problem) -> float:

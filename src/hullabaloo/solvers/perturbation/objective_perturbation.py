@@ -89,10 +89,7 @@ class ObjectivePerturbationSolver(Solver):
                 )
             multiplier, curvature = event_calibrate.paper_objective_perturbation(allowance.budget)
             ridge = smoothness / curvature
-            reason = (
-                f"noise √(2 ln(1/δ))·L/ε and ridge 2β/ε as printed (Talwar, Thakurta & Zhang 2014, Algorithm 2): "
-                f"{multiplier:.4g} L and {ridge:.4g}"
-            )
+            reason = f"noise √(2 ln(1/δ))·L/ε and ridge 2β/ε as printed (Talwar, Thakurta & Zhang 2014, Algorithm 2): {multiplier:.4g} L and {ridge:.4g}"
         else:
             ridge = _best_ridge(problem, allowance, clip, smoothness)
             if self.ratio is not None:
@@ -167,8 +164,7 @@ def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness:
     if not best > 0.0:
         raise CalibrationError(
             f"Objective perturbation was planned at {allowance.budget!r} for {problem.records} records, and whatever the ridge, its risk "
-            "or the ridge itself is beyond what a double can hold. State a larger budget, or a loss and bounds of a usual size, or use "
-            "another solver."
+            "or the ridge itself is beyond what a double can hold. State a larger budget, or a loss and bounds of a usual size, or use another solver."
         )
     return float(best)
 
