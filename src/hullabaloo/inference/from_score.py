@@ -14,7 +14,7 @@ of G̃ (`as_likely`). Their errors:
   (`decided_by`) is told by the estimates that lean on them less (`_holding`, `_leaning`), or not at all.
 - *A cluster* far off that the histogram of gradients shows as a second hump may point any one way. What it loses, and what its sampling adds that the shortened spread does not show, is taken as along every one
   (`NoisyScore.apart`).
-- *What the regularised inverse leaves undone*: `(I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
+- *What the regularised inverse leaves undone*: `LEFT (I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*.
 
 A level that noise hides is held where its usual record is predicted (`levels.py`): where its own coefficient was held all others took a part of what that was off by. Nothing is told of what goes with a number that
 noise hides (`goes_with_hidden`). Of classes and counts nothing at all is told where the estimates are more than `NEAR` away, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
@@ -32,7 +32,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.inference.debiased import Debiased, Equations, Intervals, as_likely, forms, reach
+from hullabaloo.inference.debiased import LEFT, Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.inference.levels import RAREST, levels, nearly_constant
@@ -114,7 +114,7 @@ class FromScore:
         self.drowned = radius * self.basis.shape[1] > np.sum((found.curvature @ self.basis) * self.basis)
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
-        self.law = Debiased(Equations(*seen, found.scale, step.inverse, step.left, allowed))
+        self.law = Debiased(Equations(*seen, found.scale, step.inverse, LEFT * step.left, allowed))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
@@ -169,7 +169,7 @@ class FromScore:
         records = self.aside[0] * self.longest.T @ self.longest
         step = score_step(likely, INFERENCE, DOUBT, self.basis, beside=records)
         off = law.theta - step.inverse @ likely.curvature @ law.theta
-        other.law = Debiased(replace(law.equations, inverse=step.inverse, left=step.left + np.outer(off, off)))
+        other.law = Debiased(replace(law.equations, inverse=step.inverse, left=LEFT * step.left + np.outer(off, off)))
         return other
 
     def decided_by(self, functions: Array) -> npt.NDArray[np.int_]:
