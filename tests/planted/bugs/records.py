@@ -25,11 +25,22 @@ RECORDS = (
         "Values beyond a feature's declared bounds are scaled and not clipped.",
         "data.kernels",
         old=(
-            "                v = min(max(v, bounds[j, 0]), bounds[j, 1])\n"
-            "                x = (_transform(codes[j], v) - bounds[j, 2]) / bounds[j, 3]\n"
-            "                x = min(max(x, -1.0), 1.0) + 0.0"
+            "            v = lo[j] if v < lo[j] else v\n"
+            "            line[j] = hi[j] if v > hi[j] else v\n"
+            "        for j in range(0 if plain else m):\n"
+            "            line[j] = _transform(codes[j], line[j])\n"
+            "        for j in range(m):\n"
+            "            x = (line[j] - mid[j]) / half[j]\n"
+            "            x = -1.0 if x < -1.0 else x\n"
+            "            x = (1.0 if x > 1.0 else x) + 0.0  # adding 0 makes one zero of the two"
         ),
-        new="                x = (_transform(codes[j], v) - bounds[j, 2]) / bounds[j, 3] + 0.0",
+        new=(
+            "            line[j] = v\n"
+            "        for j in range(0 if plain else m):\n"
+            "            line[j] = _transform(codes[j], line[j])\n"
+            "        for j in range(m):\n"
+            "            x = (line[j] - mid[j]) / half[j] + 0.0"
+        ),
         caught_by=(
             "tests/data/test_encoding.py::test_columns_names_and_norms_by_hand",
             "tests/data/test_value_faults.py::test_one_record_with_a_fault_changes_nothing_that_can_be_seen[1-age]",
