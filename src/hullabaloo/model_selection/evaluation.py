@@ -211,7 +211,8 @@ def evaluate(
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     length = _check_schema(public.encoding, table, y, sample_weight)
     about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
-    chosen, buy = _chosen(public, terms, length, probability_floor, **about)
+    known = length if terms.count_is_public else None
+    chosen, buy = _chosen(public, terms, known, probability_floor, **about)
     names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
     ask, detail = methodcaller("answer", "score", public.release.theta), {"model": public.name, "metrics": names}
     asked = run_question(terms, public.encoding, buy, ask, table, y, sample_weight, detail=detail)
