@@ -552,19 +552,6 @@ def test_units_and_hidden_numbers_of_records() -> None:
     assert "several records of one person" in str(found)
 
 
-@pytest.mark.parametrize("rows", [1, 2000, 3000])
-def test_what_an_evaluation_buys_where_the_number_of_records_is_hidden_does_not_depend_on_it(rows: int) -> None:
-    """Their declared number decides the noise and, by it, the floor of predictions."""
-    X, y = labels(4000, ["no", "yes"])
-    domain = hb.Domain(**FEATURES, classes=["no", "yes"], records=2500)
-    model = hb.LogisticRegression(budget=FREE, domain=domain).fit(X, y)
-    known: dict[str, Any] = {"budget": ONE, "neighbours": "add-or-remove", "records": 2500}
-    whole, part = (hb.evaluate(model, X[:n], y[:n], **known) for n in (2500, rows))
-    assert part.statement.query_noise == whole.statement.query_noise
-    assert part.statement.records == 2500
-    assert part.notes == whole.notes
-
-
 # ---- what is shown and kept -----------------------------------------------------------------------------------------
 
 
