@@ -1,6 +1,7 @@
 """Imports go one way: the table of rooms in docs/architecture.md, checked on the code's syntax trees."""
 
 import ast
+import builtins
 import contextlib
 import importlib
 import inspect
@@ -210,3 +211,29 @@ def test_classes_are_abstract_or_final() -> None:
     for base in whole:
         assert classes[base] in PARTS, f"{bases[base]} inherits from {base}, which is not abstract: {base} is final"
     assert {classes[base] for base in whole} == PARTS, "nobody inherits from some of PARTS: they are final now"
+
+
+PLAIN = {"InvalidTag", "ModuleNotFoundError", "DomainError", "SchemaError", "SourceChanged"}
+"""Errors whose words are a path, a module's name or a sentence of the library's own."""
+
+
+@pytest.mark.parametrize(
+    "room", ["curation", "curator", "data", "durable", "ledger", "linear_model", "release", "streaming"]
+)
+def test_what_an_error_came_from_is_dropped_where_it_may_hold_a_record_or_a_secret(room: str) -> None:
+    """`from None` hides a context and keeps it, for whoever walks contexts: there it is for errors of files and of the library's own."""
+    kept = []
+    for path in (SOURCE / room).rglob("*.py"):
+        for handler in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(handler, ast.ExceptHandler) and handler.type is not None:
+                names = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
+                attributes = {node.attr for node in ast.walk(handler.type) if isinstance(node, ast.Attribute)}
+                raised = [one for one in ast.walk(handler) if isinstance(one, ast.Raise) and one.cause is not None]
+                hidden = any(isinstance(one.cause, ast.Constant) for one in raised)
+                files = {
+                    name
+                    for name in names
+                    if isinstance(kind := getattr(builtins, name, None), type) and issubclass(kind, OSError)
+                }
+                kept += [f"{path.name}:{handler.lineno}"] if hidden and (attributes or names - files - PLAIN) else []
+    assert not kept

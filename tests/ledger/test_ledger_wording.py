@@ -60,7 +60,7 @@ def test_a_number_is_no_budget(ledger: hb.Ledger) -> None:
 def test_a_missing_ledger_is_one_sentence_without_the_drivers_traceback(ledger: hb.Ledger) -> None:
     with pytest.raises(LedgerUnreachable, match="the file does not exist") as caught:
         ledger.charges("ward")
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
 
 

@@ -97,7 +97,7 @@ def _outcome(work: Work) -> tuple[Any, Mapping[str, Any]]:
         causes, told = error, []
         while causes is not None:
             told.append((type(causes).__name__, str(causes), getattr(causes, "__notes__", [])))
-            causes = causes.__cause__ or (None if causes.__suppress_context__ else causes.__context__)
+            causes = causes.__cause__ or causes.__context__
         return told, {}
 
 

@@ -75,10 +75,12 @@ class Format:
             # Whose name is the file's.
             if isinstance(error, HullabalooError) and not isinstance(error, UnknownParameter):
                 raise
-            raise InvalidParameter(
-                f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off "
-                "after it was written; restore the original file."
-            ) from None
+            bare(
+                InvalidParameter(
+                    f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off "
+                    "after it was written; restore the original file."
+                )
+            )
 
     def check(self, data: Any, where: str = "This") -> None:
         """Refuse what is another thing, or of another version, and say what reads it; `where` it was found begins the sentence."""

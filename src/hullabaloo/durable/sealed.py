@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from hullabaloo._version import __version__
-from hullabaloo.errors import StateError
+from hullabaloo.errors import StateError, bare
 
 FORMAT = 2
 """Version of the layout and of what the arrays mean. Raise it with every change of either."""
@@ -134,7 +134,7 @@ def from_bytes(data: bytes, key: bytes | None, path: Path, kind: str = "stream")
     try:
         return _state(body, facts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise damaged(path, "its checksum is right but its content is not what this library writes") from None
+        bare(damaged(path, "its checksum is right but its content is not what this library writes"))
 
 
 def damaged(path: Path, why: str) -> StateError:
@@ -199,7 +199,7 @@ def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
         facts = json.loads(data[data.index(b"\n") : end])
         version, _, _ = facts["format"], facts["library"], facts["sealed"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise damaged(path, "its second line cannot be read") from None
+        bare(damaged(path, "its second line cannot be read"))
     if version not in READ:
         raise StateError(
             f"The state file {path} has format {version!r}, written by hullabaloo {facts['library']}, and this version ({__version__}) "
@@ -227,7 +227,7 @@ def _unseal(body: bytes, head: bytes, sealed: Any, key: bytes | None, path: Path
         own, check = _derive(key, bytes.fromhex(sealed["salt"]))
         expected = bytes.fromhex(sealed["key"])
     except (ValueError, KeyError, TypeError):
-        raise damaged(path, "its second line cannot be read") from None
+        bare(damaged(path, "its second line cannot be read"))
     if check != expected:
         raise StateError(
             f"The state file {path} was sealed with another key than the one given (or its second line was changed), so it cannot be "

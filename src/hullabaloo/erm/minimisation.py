@@ -143,7 +143,8 @@ def refuse_unfit(family: Family, what: str) -> None:
     refuse_both(family.feasible, family.penalty, family.coordinates, what)
     if family.doubled and family.reach(0.0, family.most).curvature * family.coordinates > UNLIKE * family.ridge:
         raise CapabilityError(
-            f"{what} was asked of an objective that may bend {UNLIKE / family.coordinates:.0e} times as much along one coefficient as along another: it would not end. Nothing was charged. Give a penalty and weights of the order of 1."
+            f"{what} was asked of an objective that may bend {UNLIKE / family.coordinates:.0e} times as much along one coefficient as along another: it would "
+            "not end. Nothing was charged. Give a penalty and weights of the order of 1."
         )
 
 

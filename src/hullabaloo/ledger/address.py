@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, bare
 
 _SQLITE = {"sqlite", "sqlite+pysqlite"}
 _POSTGRES = {"postgres", "postgresql", "postgresql+psycopg"}
@@ -51,10 +51,12 @@ def parse(text: object) -> Address:
         url = make_url(text)  # type: ignore[arg-type]  # what is no text is refused
     except (ArgumentError, ValueError):
         example = _as_file(text) or "sqlite:///privacy.db"
-        raise InvalidParameter(
-            "The ledger's address is not a database URL, and a ledger that cannot be found again protects nobody. "
-            f'Write "{example}" for a file or "postgresql://user@host/database" for a server.'
-        ) from None
+        bare(
+            InvalidParameter(
+                "The ledger's address is not a database URL, and a ledger that cannot be found again protects nobody. "
+                f'Write "{example}" for a file or "postgresql://user@host/database" for a server.'
+            )
+        )
     if url.drivername in _SQLITE:
         return Address(_sqlite(url))
     if url.drivername in _POSTGRES:
@@ -93,10 +95,12 @@ def _sqlite(url: URL) -> URL:
     try:
         return URL.create("sqlite", database=str(Path(name).expanduser().resolve()))
     except (OSError, RuntimeError, ValueError):  # links in a circle, a user who is not there, a NUL
-        raise InvalidParameter(
-            f"The SQLite address names {name!r}, which is no path that can be followed to a file (links in a circle, an unknown user after ~, or a "
-            'character that no path has). Nothing was opened. Write the path out: "sqlite:////folder/privacy.db".'
-        ) from None
+        bare(
+            InvalidParameter(
+                f"The SQLite address names {name!r}, which is no path that can be followed to a file (links in a circle, an unknown user after ~, or a "
+                'character that no path has). Nothing was opened. Write the path out: "sqlite:////folder/privacy.db".'
+            )
+        )
 
 
 def _postgres(url: URL) -> URL:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from re import ASCII, fullmatch
 from typing import Any
 
+from hullabaloo.errors import bare
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
 from hullabaloo.privacy import Budget, Cost, Neighbours, Totals
@@ -120,7 +121,7 @@ def _json(text: object) -> Any:
     try:
         return json.loads(text if isinstance(text, str) else "")
     except (ValueError, RecursionError):
-        raise Garbled("", "not JSON") from None
+        bare(Garbled("", "not JSON"))
 
 
 def _whole(least: int) -> Callable[[object], int]:

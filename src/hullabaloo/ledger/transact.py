@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from hullabaloo.errors import LedgerUnreachable
+from hullabaloo.errors import LedgerUnreachable, bare
 from hullabaloo.ledger import backend as settings
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.backend import Backend, Deadline
@@ -67,10 +67,10 @@ def transact(address: Address, work: Callable[[Connection], T], *, write: bool, 
                     continue
                 plain = _no_ledger(address, backend, error, missing_ok=may_create)
                 if plain:  # nothing more to learn from the driver
-                    raise LedgerUnreachable(plain) from None
+                    bare(LedgerUnreachable(plain))
             failed = _unreachable(address, backend, error, stage, expired=limit.expired)
             if _primary(error):
-                raise failed from None  # the rest quotes the row, and with it its salt
+                bare(failed)  # the rest quotes the row, and with it its salt
             raise failed from error
 
 

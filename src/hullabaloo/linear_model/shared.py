@@ -98,8 +98,12 @@ class PlainScore:
         except (HullabalooError, NotFittedError, MemoryError):
             raise
         except Exception:  # reason: what scikit-learn says of targets that it cannot compare would quote them
-            said = "No score can be computed of this y and sample_weight, and why is not shown, as that may quote a record. Pass as y one number, or one declared class, for each row, and weights that are numbers."
-            bare(InvalidParameter(said))
+            bare(
+                InvalidParameter(
+                    "No score can be computed of this y and sample_weight, and why is not shown, as that may quote a record. "
+                    "Pass as y one number, or one declared class, for each row, and weights that are numbers."
+                )
+            )
 
 
 class NumberTargets(MultiOutputMixin):

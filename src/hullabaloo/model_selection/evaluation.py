@@ -292,14 +292,18 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
         return terms
     if not is_whole(records, 1, MOST):
         raise DomainError(
-            f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the training table's: pass records=…, a number that you know without looking at the table."
+            f"The number of records to evaluate on is private here (neighbours {str(terms.neighbours)!r}, unit {terms.unit!r}), and "
+            f"records={records!r} was given. Noise cannot depend on the table's length, and what the domain declares is the number of the "
+            "training table's: pass records=…, a number that you know without looking at the table."
         )
     return replace(terms, domain=Domain.from_dict({**domain.to_dict(), "records": int(records)}))
 
 
 def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
-        "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means. They do so for records that the model was not fitted on: on those that it was, any model looks better than it is"
+        "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
+        "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means. They do so for "
+        "records that the model was not fitted on: on those that it was, any model looks better than it is"
     ]
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")
@@ -326,7 +330,8 @@ def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
         return released(model.estimator, table)
     if not isinstance(model, PrivateLinearModel | StreamModel):
         raise InvalidParameter(
-            f"A private evaluation was asked of {found(model)}. What it measures has to follow from released coefficients and a declared domain: pass a fitted estimator of hullabaloo, a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
+            f"A private evaluation was asked of {found(model)}. What it measures has to follow from released coefficients and a "
+            "declared domain: pass a fitted estimator of hullabaloo, a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
         )
     if not hasattr(model, "release_"):
         raise InvalidParameter(

@@ -7,7 +7,7 @@ from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
 from hullabaloo.durable.sealed import damaged
-from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole
+from hullabaloo.errors import HullabalooError, InvalidParameter, bare, is_whole
 from hullabaloo.linear_model.shared import check_state
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release import Release, ReleaseRequest, found, label_of, shown, terms_of, whole
@@ -80,7 +80,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
         journal.close()
         known = snapshot is None or isinstance(error, HullabalooError | MemoryError | OSError)
         if isinstance(error, Exception) and not known:
-            raise damaged(stream.state, "its content is of no stream like this") from None
+            bare(damaged(stream.state, "its content is of no stream like this"))
         raise
 
 

@@ -34,7 +34,10 @@ LOOKS = 4
 NOTHING, TINY = 0.005, 1e-12
 """A kept share below which nothing is said to be kept; a loss below which two ways lose nothing."""
 SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
-KEEPS = "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, as price(position=...) of the way tells it; sums do better where features fill their bounds evenly. Nothing: at best a constant."
+KEEPS = (
+    "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, "
+    "as price(position=...) of the way tells it; sums do better where features fill their bounds evenly. Nothing: at best a constant."
+)
 BOUNDS = "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); –: no more is said than that the set is bounded."
 Way = tuple[list[tuple[Forecast, float]], float, float, str, list[StreamBound]]
 """Forecasts at each look with their weights, bytes of the state, visits of a record, settings in words, and what theorems say."""
@@ -174,7 +177,8 @@ def plan(
     horizon, every, p = whole(horizon), whole(every), whole(p)
     if not is_whole(horizon):
         raise InvalidParameter(
-            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
+            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
+            "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(

@@ -22,7 +22,7 @@ from hullabaloo.data.engines.base import Part
 from hullabaloo.data.readers.sparse import csr
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import TornTable
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, bare
 
 
 class TornCache(TornTable):
@@ -96,7 +96,7 @@ class Cache:
         try:
             seal.finalize_with_tag(_checked(partial(os.pread, self._file.fileno(), _TAG, start + size)))
         except (InvalidTag, ValueError):
-            raise TornCache from None
+            bare(TornCache())
         return plain  # type: ignore[no-any-return]
 
     def _cipher(self, start: int) -> Cipher[modes.GCM]:

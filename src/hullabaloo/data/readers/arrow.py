@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.data.numbers import numbers_of
 from hullabaloo.data.table import CELLS, NUMBER, REFUSED, Table, TableSchema, hidden
-from hullabaloo.errors import SchemaError
+from hullabaloo.errors import SchemaError, bare
 
 
 def kind_of(dtype: Any) -> str:
@@ -55,10 +55,12 @@ def check_container(array: Any, *, full: bool = False) -> None:
             if chunk.type in plain:
                 chunk.view(plain[chunk.type]).validate(full=True)
         except pa.ArrowException:  # its words hold numbers of the container's
-            raise SchemaError(
-                "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing is released; a charge that was made stays. "
-                "Build it again with PyArrow's own functions; its validate(full=True) finds such faults."
-            ) from None
+            bare(
+                SchemaError(
+                    "The Arrow table is broken: a column's buffers do not hold what its type and length say. Nothing is released; a charge that was made stays. "
+                    "Build it again with PyArrow's own functions; its validate(full=True) finds such faults."
+                )
+            )
 
 
 def schema_of(declared: Any) -> TableSchema:

@@ -15,7 +15,7 @@ from hullabaloo.data.given import names_of
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.sources.base import BATCH, Gap, Mark, Portion, SourceChanged, SourceLost, StreamSource
 from hullabaloo.data.table import cells_schema
-from hullabaloo.errors import InvalidParameter, library
+from hullabaloo.errors import InvalidParameter, bare, library
 
 BEGINNING = "0-0"
 PATIENCE = (0.1, 0.3, 1.0, 3.0, 0.0)  # seconds after each failure to reach the server
@@ -51,9 +51,11 @@ class RedisSource(StreamSource):
             self._client: Any = redis.Redis.from_url(url, protocol=2)
             self._client.connection_pool.connection_kwargs.update(protocol=2, decode_responses=False)
         except ValueError:
-            raise InvalidParameter(
-                f"The address {self._shown} is none of a Redis server. Write redis://host:6379/0 or unix:///path/to/socket."
-            ) from None
+            bare(
+                InvalidParameter(
+                    f"The address {self._shown} is none of a Redis server. Write redis://host:6379/0 or unix:///path/to/socket."
+                )
+            )
         self._go(BEGINNING)
         self._check()
 
@@ -166,7 +168,9 @@ def _shown(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:  # its words hold the address
-        raise InvalidParameter(
-            "The address of a Redis server cannot be read, and is not shown as it may hold a password. Write redis://host:6379/0 or unix:///path/to/socket."
-        ) from None
+        bare(
+            InvalidParameter(
+                "The address of a Redis server cannot be read, and is not shown as it may hold a password. Write redis://host:6379/0 or unix:///path/to/socket."
+            )
+        )
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
