@@ -95,6 +95,7 @@ class Kept:
                 kept, parts = pickle.loads(body)
                 if kept == sig:
                     return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+        _say()
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -183,6 +184,13 @@ def _of_code(code: CodeType, space: dict[str, Any], seen: dict[int, int]) -> Any
 def _root(value: Any) -> str:
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
     return ("numpy" if isinstance(value, np.ufunc) else name or "").partition(".")[0]
+
+
+@remembered
+def _say() -> None:
+    """Once, to whoever sits before it: the first use of an installation takes a minute, and a fit seconds."""
+    if hasattr(sys, "ps1") or sys.stderr.isatty():
+        print("Hullabaloo compiles what it needs, once for this machine: about a minute.", file=sys.stderr)
 
 
 @remembered

@@ -30,16 +30,23 @@ def test_json_for_scripts(run: Run, model: Path, table: Path) -> None:
 
 
 def test_it_is_charged_once_and_refused_when_the_budget_is_gone(
-    run: Run, ledger: str, model: Path, table: Path
+    run: Run, ledger: str, model: Path, table: Path, tmp_path: Path
 ) -> None:
     words = (*BUDGET, "--metric", "r2", "--metric", "squared_error", "--ledger", URL, "--dataset", "clinic")
-    done = run("evaluate", model, table, *words, "--json")
+    done = run("evaluate", model, table, *words, "--out", "evaluation.json", "--json")
     assert done.code == 0
     assert done.json["evaluation"]["statement"]["charge"] == 1
     assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1
+    verified = "ledger", "verify", URL, "--entry", "evaluation.json"
+    assert run(*verified).code == 0
     refused = run("evaluate", model, table, *words)
     assert refused.code == 3
     assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1
+    (tmp_path / "privacy.db").unlink()
+    assert run("ledger", "create", URL, "clinic", *BUDGET).code == 0
+    found = run(*verified)
+    assert found.code == 5
+    assert "evaluation.json" in found.out
 
 
 def test_the_number_of_records_is_stated_where_it_is_hidden(run: Run, model: Path, table: Path) -> None:

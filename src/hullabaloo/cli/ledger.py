@@ -89,13 +89,18 @@ def upgrade(url: str, *, json_: bool = False) -> None:
 
 @app.command("verify")
 @command
-def verify(url: str, *, model: list[Path] | None = None, json_: bool = False) -> None:
+def verify(
+    url: str, *, model: list[Path] | None = None, entry: list[Path] | None = None, json_: bool = False
+) -> None:
     """Follow the chain of rows and price each again; name faults, and releases made by versions with known faults.
 
     Args:
         model FILE: A saved model that was charged here, once for each: tells whether its row is still there, or a backup was put back.
+        entry FILE: The same of bounds or an evaluation; may be repeated.
     """
-    found = hb.Ledger(url).verify({str(path): build.model(path, "model") for path in model or ()})
+    charged = {str(path): build.model(path, "model") for path in model or ()}
+    charged |= {str(path): hb.report.entry_from_json(build.existing(path, "entry")) for path in entry or ()}
+    found = hb.Ledger(url).verify(charged)
     sound = found.status == "sound"
     Output("ledger verify", json_).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
     if not sound:

@@ -144,8 +144,8 @@ def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
         lines.append(f"Weights {name!r} are clipped to [0, {largest:g}]: the noise of every sum is × {largest:g}.")
     if domain.unit is not None:
         lines.append(
-            f"A unit is all records with the same {domain.unit!r}; the first {domain.records_per_unit} count: the "
-            f"noise of every sum is × {domain.records_per_unit}. Records without one count nothing."
+            f"A unit is all records with the same {domain.unit!r}, of which {domain.records_per_unit} count (of a table those with the "
+            f"smallest hash, of a stream the first): the noise of every sum is × {domain.records_per_unit}. Records without one count nothing."
         )
     if domain.records is not None:
         lines.append(f"Nominal number of records: {domain.records} (public; sums are divided by it).")

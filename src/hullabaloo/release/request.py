@@ -80,7 +80,7 @@ class ReleaseRequest:
         if rows is not None and rows != count:
             raise InvalidParameter(
                 f"A plan for n={rows} records was asked, but the number of records is private here and every fit is planned "
-                f"for the {count} that the domain declares. Leave n out, or declare records={rows}."
+                f"for the {count} that the domain declares. Leave n out, or declare records={rows} if about as many count."
             )
         if count < 1:
             raise InvalidParameter(

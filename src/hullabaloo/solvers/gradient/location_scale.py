@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from hullabaloo.losses import KernelCode
-from hullabaloo.privacy import Neighbours
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.gradient.histogram import edges, evened, quantile
 
@@ -79,7 +78,7 @@ class PrivateLocationScale:
         if centred(problem):
             means = curator.answer("means")
             if problem.intercept:
-                mean_weight = _mean_weight(problem, float(means[-1]), mean_noise)
+                mean_weight = 1.0 if problem.alike else max(float(means[-1]), LEAST * mean_noise)
             centre, mean_noise = means[:slopes] / mean_weight, mean_noise / mean_weight
             noise, size = slopes * mean_noise**2, float(centre @ centre)
             centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
@@ -93,11 +92,3 @@ class PrivateLocationScale:
         shares = evened(shares, grid) if uneven else shares
         typical = quantile(shares, grid, share_noise, above=0.5, likely=likely)
         return cls(centre, typical, mean_weight, counted)
-
-
-def _mean_weight(problem: Problem, released: float, noise: float) -> float:
-    """w̄; no mean exceeds the largest weight where the number of records is public."""
-    if problem.alike:
-        return 1.0
-    most = problem.max_weight if problem.neighbours is Neighbours.REPLACE_ONE else math.inf
-    return min(max(released, LEAST * noise), most)
