@@ -89,9 +89,7 @@ def upgrade(url: str, *, json_: bool = False) -> None:
 
 @app.command("verify")
 @command
-def verify(
-    url: str, *, model: list[Path] | None = None, entry: list[Path] | None = None, json_: bool = False
-) -> None:
+def verify(url: str, *, model: list[Path] | None = None, entry: list[Path] | None = None, json_: bool = False) -> None:
     """Follow the chain of rows and price each again; name faults, and releases made by versions with known faults.
 
     Args:
