@@ -7,6 +7,7 @@ from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_score import FromScore
 from hullabaloo.inference.refit import kept_columns
+from hullabaloo.losses import Logistic
 from hullabaloo.solvers.score.step import SEEN, variances
 
 SHOWN = 12
@@ -21,6 +22,7 @@ RARE = "for this noise the records of the level are too few, or tell too little"
 COMMON = "for this noise nearly all records have the level"
 CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds"
+SURE = ", or among the records of which the model is not sure, which are few"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
 LONE = "one or two records at an end of the bounds of "
@@ -65,7 +67,8 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
     names = np.array([f"{LONE}{name} could decide it" for name in encoding.facts.columns], dtype=object)
     why = np.where(lone >= 0, names[lone], np.where(beside, CONSTANT, np.where(alone, FAINT, TOGETHER)))
     told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
-    return [*map(str, told), *[CONSTANT] * intercept]
+    sure = SURE if isinstance(model.loss, Logistic) else ""
+    return [*(one + sure * (one == HIDDEN) for one in map(str, told)), *[CONSTANT] * intercept]
 
 
 def _alone(law: Debiased, back: Array) -> Array:
