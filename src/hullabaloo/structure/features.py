@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from hullabaloo.codec import Written
@@ -204,33 +205,14 @@ class FeatureTree(Written):
 
 def _falling(above: Sequence[tuple[int, ...]], features: Features) -> list[int]:
     """Every feature after all its parents; refuses circles."""
-    waiting = [len(parents) for parents in above]
-    children: list[list[int]] = [[] for _ in above]
-    for number, parents in enumerate(above):
-        for parent in parents:
-            children[parent].append(number)
-    order = [number for number, left in enumerate(waiting) if not left]
-    for number in order:  # grows while it is read
-        for child in children[number]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                order.append(child)
-    if len(order) < len(above):
-        names = " under ".join(repr(features.keys[number]) for number in _circle(above, waiting)[:SHOWN])
-        raise InvalidParameter(
-            f"The tree goes in a circle: {names}. Nothing was read or charged. Leave one of these out of the parents, so that it is a root."
-        )
-    return order
-
-
-def _circle(above: Sequence[tuple[int, ...]], waiting: Sequence[int]) -> list[int]:
-    """A circle, its first member again at the end; what waits for ever has a parent that does."""
-    path = [next(number for number, left in enumerate(waiting) if left)]
-    while True:
-        following = next(parent for parent in above[path[-1]] if waiting[parent])
-        if following in path:
-            return [*path[path.index(following) :], following]
-        path.append(following)
+    try:
+        return list(TopologicalSorter(dict(enumerate(above))).static_order())
+    except CycleError as error:
+        circle = error.args[1][::-1]  # each member before its parent, the first again at the end
+    names = " under ".join(repr(features.keys[number]) for number in circle[:SHOWN])
+    raise InvalidParameter(
+        f"The tree goes in a circle: {names}. Nothing was read or charged. Leave one of these out of the parents, so that it is a root."
+    )
 
 
 def _name(value: object) -> Name:
