@@ -10,12 +10,11 @@ import numpy as np
 from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noised, Noisy, PureNoisy
 from hullabaloo.data.source import Rows
-from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
+from hullabaloo.erm.minimisation import Family, Minimised, refuse_both, refuse_unfit
 from hullabaloo.erm.objective import euclidean
 from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.losses import AnyLoss, VectorLoss
+from hullabaloo.losses import VectorLoss
 from hullabaloo.noise import Key
 
 NEAR = 1e-4
@@ -23,29 +22,18 @@ NEAR = 1e-4
 
 
 @dataclass(frozen=True)
-class Minimiser(Noised):
+class Minimiser(Minimised, Noised):
     """A minimiser, released with noise: the point, and what is proved of it, of `OutputPerturbationQuery`.
 
     Attributes:
-        loss: φ.
-        clip: c.
         ridge: λ, for means.
-        feasible: C with the intercept, or None.
-        penalty: ψ with the intercept.
         linear_bound: bound of ‖s‖₂.
     """
 
-    loss: AnyLoss
-    clip: float
-    ridge: float
-    feasible: ConvexSet | None
-    penalty: Penalty
     _: KW_ONLY
     linear_bound: float = 0.0
 
-    tier: ClassVar[int] = 2
     tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
-    instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super().__post_init__()
