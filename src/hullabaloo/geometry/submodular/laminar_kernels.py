@@ -158,23 +158,6 @@ def nesting(start, column, p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def interval_gains(order):  # type: ignore[no-untyped-def]
-    """p for the first column, then by how much each lengthens the stretch from the first to the last."""
-    gains = np.zeros(order.size)
-    low = high = order[0]
-    gains[0] = order.size
-    for k in range(1, order.size):
-        j = order[k]
-        if j < low:
-            gains[k] = low - j
-            low = j
-        elif j > high:
-            gains[k] = j - high
-            high = j
-    return gains
-
-
-@njit(cache=True, nogil=True)
 def _best_stretch(a, level, charge, live, count):  # type: ignore[no-untyped-def]
     """The first and last of the `count` live columns that bound the stretch of largest Σ (a − level)₊ − charge·length.
 
