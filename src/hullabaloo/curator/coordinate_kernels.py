@@ -102,12 +102,10 @@ def slopes(loss, z, y, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - 
     """
     code, numbers, limit = loss
     parameter = numbers[0]
-    if code == SQUARED:
+    if code in (SQUARED, HUBER):
+        most = limit if code == SQUARED else min(parameter, limit)
         for i in range(z.size):
-            out[i] = between(z[i], limit)
-    elif code == HUBER:
-        for i in range(z.size):
-            out[i] = between(z[i], min(parameter, limit))
+            out[i] = between(z[i], most)
     elif code == PINBALL:
         for i in range(z.size):
             out[i] = between(derivative(PINBALL, numbers, z[i], 0.0), limit)
@@ -142,12 +140,9 @@ def share(slope, x, scale, cap):  # type: ignore[no-untyped-def]
 def rounded(slope, column, weight, scale, cap):  # type: ignore[no-untyped-def]
     """The sum of `w clip(φ' x scale, ±cap)`, each rounded to a whole number of at most 2^37."""
     total = np.int64(0)
-    if weight.size > 0:
-        for i in range(slope.size):
-            total += bits_of(share(slope[i], column[i], scale, cap) * weight[i] + MAGIC)
-    else:
-        for i in range(slope.size):
-            total += bits_of(share(slope[i], column[i], scale, cap) + MAGIC)
+    for i in range(slope.size):
+        v = share(slope[i], column[i], scale, cap)
+        total += bits_of((v * weight[i] if weight.size > 0 else v) + MAGIC)
     return float(total - np.int64(slope.size) * np.int64(MAGIC_BITS))  # modulo 2^64
 
 
