@@ -140,7 +140,9 @@ def clip_dense(rows: Floats, kind: int, radius: float, divisor: float, out: Floa
 
 
 @njit(cache=True, nogil=True)
-def clip_sparse(rows: Csr, kind: int, radius: float, width: int, intercept: bool, cells: Floats, places: Wholes) -> None:
+def clip_sparse(
+    rows: Csr, kind: int, radius: float, width: int, intercept: bool, cells: Floats, places: Wholes
+) -> None:
     """``clip_dense`` for CSR rows, divided by the radius; ``width`` is p; appends 1 in column p where ``intercept``."""
     data, indices, indptr = rows
     k = 0

@@ -133,7 +133,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
         place = np.full(self.dimension, order.size)
         place[order] = np.arange(order.size)
         first = np.minimum.reduceat(place[self.lists.entry], self.lists.start[:-1])  # of each group
-        return np.bincount(first, self.charges, order.size + 1)[: order.size]
+        return np.asarray(np.bincount(first, self.charges, order.size + 1)[: order.size], dtype=np.float64)
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Σ d_G max|u_G|: magnitudes lowered group by group, or by minimum cuts."""
