@@ -110,9 +110,7 @@ class FeatureGrid(Written):
             value = getattr(self, name)
             if not is_whole(value):
                 raise InvalidParameter(
-                    f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8), but its {name} are {value!r}."
-                    if name != "window"
-                    else f"The window of a grid is a whole number above 0, such as hb.FeatureGrid(8, 8, window=3), but it is {value!r}."
+                    f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8) or hb.FeatureGrid(8, 8, window=3), but {name}={value!r} was given."
                 )
             object.__setattr__(self, name, int(value))
         if self.window is not None and self.window > max(self.rows, self.columns):
