@@ -25,7 +25,9 @@ def rows() -> Rows:
 def query(loss: Loss, columns: int, mu: float) -> OutputPerturbationQuery:
     names = tuple(f"x{j}" for j in range(columns))
     about = RowFacts(names, False, float(columns), 1.0, 1.0, ("a", "b"))
-    return OutputPerturbationQuery(about, Neighbours.REPLACE_ONE, N, 40, loss, 0.3, 0.01, None, NoPenalty(), mu, 1.0)
+    return OutputPerturbationQuery(
+        about, Neighbours.REPLACE_ONE, N, 40, loss, 0.3, 0.01, None, NoPenalty(), mu, linear_bound=1.0
+    )
 
 
 @pytest.mark.parametrize("mu", [math.inf, 1e6])

@@ -98,7 +98,7 @@ def test_neighbours_are_within_the_l1_sensitivity_that_laplace_noise_is_of(
 ) -> None:
     """√p times the l2 one, attained along the diagonal; noise and price follow from it."""
     about, n = facts(3, norm_l2=1.0), 12
-    query = LaplaceMinimiserQuery(about, relation, n, 1, loss, clip, 0.05, None, NoPenalty(), 0.5, 0.1)
+    query = LaplaceMinimiserQuery(about, relation, n, 1, loss, clip, 0.05, None, NoPenalty(), 0.5, linear_bound=0.1)
     linear, moved = np.full(3, 0.05), 0.0
     for one, other in pairs(np.random.default_rng(1), relation, about, rounds=4):
         points = [query.kept_work(squeezed(rows, loss)).minimiser(n * linear) for rows in (one, other)]

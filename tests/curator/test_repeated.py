@@ -41,7 +41,7 @@ CASES = {**STRAIGHT, **CURVED}
 def query(name: str, n: int = N, **changes: Any) -> OutputPerturbationQuery:
     loss, clip, about = CASES[name]
     made = OutputPerturbationQuery(
-        about, Neighbours.REPLACE_ONE, n, 40, loss, clip, 0.05, None, NoPenalty(), 0.5, BOUND
+        about, Neighbours.REPLACE_ONE, n, 40, loss, clip, 0.05, None, NoPenalty(), 0.5, linear_bound=BOUND
     )
     return replace(made, **changes)
 
@@ -153,7 +153,9 @@ def test_the_sensitivity_is_nearly_attained_by_records_at_the_residual_bound(rel
     """A record whose residual reaches the clip at w(s), s as long as allowed, among records that say nothing."""
     about = facts(2, norm_l2=1.0)
     n, ridge = 40, 100.0
-    asked = OutputPerturbationQuery(about, relation, n, 9, Squared(), 1.0, ridge, None, NoPenalty(), 0.5, BOUND)
+    asked = OutputPerturbationQuery(
+        about, relation, n, 9, Squared(), 1.0, ridge, None, NoPenalty(), 0.5, linear_bound=BOUND
+    )
     common = Rows(np.zeros((n - 1, 2)), np.zeros((n - 1, 1)))
     x = np.array([[1.0, 0.0]])
     one = join(common, Rows(x, np.ones((1, 1))))
@@ -176,9 +178,8 @@ def test_a_record_of_any_cells_moves_answers_by_no_more(cell: float | None) -> N
     for frame in (plain, worst):
         encoding = domain.encoding_for(frame)
         rows = encoding.encode(frame)
-        asked = OutputPerturbationQuery(
-            encoding.facts, Neighbours.REPLACE_ONE, 50, 9, Squared(), 20.0, 0.05, None, NoPenalty(), 0.5, BOUND
-        )
+        about = (encoding.facts, Neighbours.REPLACE_ONE, 50, 9, Squared(), 20.0, 0.05, None, NoPenalty(), 0.5)
+        asked = OutputPerturbationQuery(*about, linear_bound=BOUND)
         kept.append(asked.kept_work(rows))
     for _ in range(6):
         s = rng.normal(size=encoding.facts.width)

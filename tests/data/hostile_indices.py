@@ -123,11 +123,10 @@ def main() -> None:
         ):
             for made in vars(import_module(module.name)).values():
                 if isinstance(made, CPUDispatcher) and made.py_func.__module__ == module.name:
-                    taken = made.py_func.__code__.co_varnames[: made.py_func.__code__.co_argcount]
                     inlined = (
                         made.targetoptions.get("inline") == "always"
                     )  # compiled where it is called from, never by itself
-                    if "indptr" in taken and not inlined:
+                    if "indptr" in made.py_func.__code__.co_varnames and not inlined:
                         found.append(made.py_func.__name__)
                         called += found[-1:] if made.signatures else []
     print(json.dumps({"found": sorted(found), "called": sorted(called)}))

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 import hullabaloo as hb
 from hullabaloo.curator import GradientQuery, MomentsQuery
 from hullabaloo.data import Domain, open_table
-from hullabaloo.data.readers import sparse_kernels
+from hullabaloo.data.readers import sparse
 from hullabaloo.data.readers.sparse import SparseTable
 from hullabaloo.errors import SchemaError
 from hullabaloo.losses import Squared
@@ -241,10 +241,17 @@ def test_other_formats_and_types_are_refused_by_their_declaration() -> None:
 
 
 @pytest.mark.parametrize("form", ["csc_array", "coo_array"])
-def test_places_that_are_counted_are_those_that_are_written(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are looked at twice: where they could change in between, an entry would be written beyond the memory."""
+def test_places_that_are_compared_are_those_that_are_used(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places are looked at twice: where they could change in between, an entry would lie outside of the memory."""
     seen: list[np.ndarray] = []
-    monkeypatch.setattr(sparse_kernels, "by_rows", lambda rows, columns, *_: seen.extend([rows, columns]))
+
+    class Compared(np.ndarray):
+        def __ge__(self, other: Any) -> Any:
+            seen.append(self)
+            return super().__ge__(other)
+
+    copied = sparse._wholes
+    monkeypatch.setattr(sparse, "_wholes", lambda places: copied(places).view(Compared))
     for index in (np.int32, np.int64):
         made = getattr(sp, form)(np.eye(4))
         if form == "coo_array":

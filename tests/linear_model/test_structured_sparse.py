@@ -483,10 +483,10 @@ def test_wrong_radii_and_strengths_are_refused(wrong: Any) -> None:
         (lambda: hb.FeatureTree({"a": []}), "no parents"),
         (lambda: hb.FeatureTree({"a": 1.5}), "names or places"),  # type: ignore[dict-item]
         (lambda: hb.FeatureTree({True: "a"}), "names or places"),
-        (lambda: hb.FeatureGrid(0, 3), "its rows are 0"),
-        (lambda: hb.FeatureGrid(2, 2.0), "its columns are 2.0"),  # type: ignore[arg-type]
+        (lambda: hb.FeatureGrid(0, 3), "rows=0 was given"),
+        (lambda: hb.FeatureGrid(2, 2.0), "columns=2.0 was given"),  # type: ignore[arg-type]
         (lambda: hb.FeatureGrid(2, 3, window=4), "does not fit"),
-        (lambda: hb.FeatureGrid(2, 3, window=True), "window of a grid is a whole number"),
+        (lambda: hb.FeatureGrid(2, 3, window=True), "window=True was given"),
     ],
 )
 def test_what_is_no_tree_or_grid_is_refused_at_once(make: Callable[[], Any], words: str) -> None:

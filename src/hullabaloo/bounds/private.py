@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.bounds.record import PrivateBounds, outer_ranges
 from hullabaloo.data import UNNAMED, Domain, Numeric, names_of, schema
+from hullabaloo.data.declarations import is_number
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.records import ChosenColumns
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, SchemaError
@@ -170,29 +170,25 @@ def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
 def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[float, float]:
     """The shares of values to cut off below and above."""
     if quantiles is None:
-        if not _number(coverage) or not 0.5 < coverage < 1.0:
+        if not is_number(coverage) or not 0.5 < coverage < 1.0:
             raise InvalidParameter(
                 f"The coverage is the share of values to keep, between 0.5 and 1, and {coverage!r} was asked. Bounds that keep every "
                 "value are the smallest and the largest, which belong to single records; try 0.99."
             )
         return (1.0 - coverage) / 2.0, (1.0 - coverage) / 2.0
-    if not _number(coverage) or coverage != COVERAGE:
+    if not is_number(coverage) or coverage != COVERAGE:
         raise InvalidParameter(
             f"coverage={coverage!r} and quantiles={quantiles!r} were both given, and each says how much to cut off. Pass one of them."
         )
     if not isinstance(quantiles, list | tuple) or len(quantiles) != 2:
         raise InvalidParameter(f"Quantiles are a low and a high one, (0.005, 0.995), and {quantiles!r} was given.")
     low, high = quantiles
-    if not _number(low) or not _number(high) or not (0.0 <= low < 0.5 < high <= 1.0 and (low, high) != (0.0, 1.0)):
+    if not is_number(low) or not is_number(high) or not (0.0 <= low < 0.5 < high <= 1.0 and (low, high) != (0.0, 1.0)):
         raise InvalidParameter(
             f"Quantiles lie on both sides of the middle, 0 ≤ low < 0.5 < high ≤ 1, not both at the ends, and {quantiles!r} was given. The "
             "smallest and the largest value belong to single records and cannot be released: try (0.005, 0.995)."
         )
     return float(low), float(1.0 - high)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def chosen_names(domain: Domain, columns: Sequence[str] | None) -> tuple[str, ...]:

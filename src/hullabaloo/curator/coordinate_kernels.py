@@ -102,12 +102,10 @@ def slopes(loss, z, y, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912 - 
     """
     code, numbers, limit = loss
     parameter = numbers[0]
-    if code == SQUARED:
+    if code in (SQUARED, HUBER):
+        most = limit if code == SQUARED else min(parameter, limit)
         for i in range(z.size):
-            out[i] = between(z[i], limit)
-    elif code == HUBER:
-        for i in range(z.size):
-            out[i] = between(z[i], min(parameter, limit))
+            out[i] = between(z[i], most)
     elif code == PINBALL:
         for i in range(z.size):
             out[i] = between(derivative(PINBALL, numbers, z[i], 0.0), limit)
@@ -142,12 +140,9 @@ def share(slope, x, scale, cap):  # type: ignore[no-untyped-def]
 def rounded(slope, column, weight, scale, cap):  # type: ignore[no-untyped-def]
     """The sum of `w clip(φ' x scale, ±cap)`, each rounded to a whole number of at most 2^37."""
     total = np.int64(0)
-    if weight.size > 0:
-        for i in range(slope.size):
-            total += bits_of(share(slope[i], column[i], scale, cap) * weight[i] + MAGIC)
-    else:
-        for i in range(slope.size):
-            total += bits_of(share(slope[i], column[i], scale, cap) + MAGIC)
+    for i in range(slope.size):
+        v = share(slope[i], column[i], scale, cap)
+        total += bits_of((v * weight[i] if weight.size > 0 else v) + MAGIC)
     return float(total - np.int64(slope.size) * np.int64(MAGIC_BITS))  # modulo 2^64
 
 
@@ -171,25 +166,14 @@ def contributed(loss, z, y, column, weight, scale, unit, slope):  # type: ignore
     return unrounded(d, column, weight, scale, 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def moved_residuals(z, moved, delta, limit, column, scale, cap):  # type: ignore[no-untyped-def]
-    """`z += Δ x`, and `rounded` of slopes that are clipped residuals, in one loop: as fast as memory reads both columns."""
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def fused_sum(z, y, moved, delta, limit, column, scale, cap, logits):  # type: ignore[no-untyped-def]
+    """`z += Δ x`, and `rounded` of slopes, clipped residuals or those of logits, in one loop: as fast as memory reads both columns."""
     total = np.int64(0)
     for i in range(z.size):
         here = z[i] + delta * moved[i]
         z[i] = here
-        total += bits_of(share(between(here, limit), column[i], scale, cap) + MAGIC)
-    return float(total - np.int64(z.size) * np.int64(MAGIC_BITS))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def moved_logits(z, y, moved, delta, limit, column, scale, cap):  # type: ignore[no-untyped-def]
-    """The same with the slopes of the logistic loss."""
-    total = np.int64(0)
-    for i in range(z.size):
-        here = z[i] + delta * moved[i]
-        z[i] = here
-        d = between(-y[i] / (1.0 + exponential(y[i] * here)), limit)
+        d = between(-y[i] / (1.0 + exponential(y[i] * here)) if logits else here, limit)
         total += bits_of(share(d, column[i], scale, cap) + MAGIC)
     return float(total - np.int64(z.size) * np.int64(MAGIC_BITS))
 
@@ -201,9 +185,9 @@ def moved_sum(loss, z, y, moved, delta, column, weight, scale, unit, slope):  # 
     fused = weight.size == 0 and unit > 0.0 and code in FUSED
     if fused and code != LOGISTIC:
         most = limit if code == SQUARED else min(numbers[0], limit)
-        return moved_residuals(z, moved, delta, most, column, scale * unit, unit)
+        return fused_sum(z, y, moved, delta, most, column, scale * unit, unit, False)
     if fused:
-        return moved_logits(z, y, moved, delta, limit, column, scale * unit, unit)
+        return fused_sum(z, y, moved, delta, limit, column, scale * unit, unit, True)
     for i in range(z.size):
         z[i] += delta * moved[i]
     return contributed(loss, z, y, column, weight, scale, unit, slope)

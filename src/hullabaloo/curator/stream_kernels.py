@@ -3,17 +3,9 @@
 import numpy as np
 
 from hullabaloo.compiled import njit
+from hullabaloo.curator.kernels import add_cells
 
 _LOW = 0xFFFFFFFF
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _empty(sums, high, low):  # type: ignore[no-untyped-def]
-    for k in range(sums.size):
-        units = np.int64(sums[k])
-        high[k] += units >> 32
-        low[k] += units & _LOW
-        sums[k] = 0.0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -52,12 +44,13 @@ def step_sums(  # type: ignore[no-untyped-def]
             row += 1
             held += 1
             if held == room:
-                _empty(sums, high, low)
-                held = 0
+                add_cells(sums, 1.0, high, low)
+                sums[:], held = 0.0, 0
         if step == ends.size:
             break
         if room:
-            _empty(sums, high, low)
+            add_cells(sums, 1.0, high, low)
+            sums[:] = 0.0
         held = 0
         for k in range(sums.size):
             whole = float(high[k] + (low[k] >> 32)) * 4294967296.0 + float(low[k] & _LOW)
@@ -66,4 +59,5 @@ def step_sums(  # type: ignore[no-untyped-def]
             high[k] = 0
             low[k] = 0
     if room:
-        _empty(sums, high, low)
+        add_cells(sums, 1.0, high, low)
+        sums[:] = 0.0

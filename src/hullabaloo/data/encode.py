@@ -95,7 +95,7 @@ def _clip_sparse(kind: int, radius: float, table: Any, intercept: bool) -> Any:
     size = rows.nnz + n * intercept
     index = np.int64 if max(size, p + 1) > np.iinfo(np.int32).max else rows.indices.dtype
     data, indices = np.empty(size), np.empty(size, dtype=index)
-    clip_sparse(rows.data, rows.indices, rows.indptr, kind, radius, radius, p, intercept, data, indices)
+    clip_sparse((rows.data, rows.indices, rows.indptr), kind, radius, p, intercept, data, indices)
     indptr = rows.indptr.astype(index) + np.arange(n + 1, dtype=index) * intercept
     return sparse.csr_array((data, indices, indptr), shape=(n, p + intercept))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hullabaloo.compiled import Floats, Wholes, njit
 
+Csr = tuple[Floats, Wholes, Wholes]  # cells, their columns, and where rows start
 L1, L2, LINF = 1, 2, 3
 
 
@@ -140,18 +141,10 @@ def clip_dense(rows: Floats, kind: int, radius: float, divisor: float, out: Floa
 
 @njit(cache=True, nogil=True)
 def clip_sparse(
-    data: Floats,
-    indices: Wholes,
-    indptr: Wholes,
-    kind: int,
-    radius: float,
-    divisor: float,
-    width: int,
-    intercept: bool,
-    out_data: Floats,
-    out_indices: Wholes,
+    rows: Csr, kind: int, radius: float, width: int, intercept: bool, cells: Floats, places: Wholes
 ) -> None:
-    """``clip_dense`` for CSR rows; ``width`` is p; appends 1 in column p to each row where ``intercept``."""
+    """``clip_dense`` for CSR rows, divided by the radius; ``width`` is p; appends 1 in column p where ``intercept``."""
+    data, indices, indptr = rows
     k = 0
     safe = _safe(width)
     for i in range(indptr.shape[0] - 1):
@@ -159,10 +152,10 @@ def clip_sparse(
         m, norm = _norm(data, start, stop, kind)
         outside = m / radius * norm > safe
         for q in range(start, stop):
-            out_data[k] = _clipped(data[q], m, norm, outside, divisor, safe * radius / divisor)
-            out_indices[k] = indices[q]
+            cells[k] = _clipped(data[q], m, norm, outside, radius, safe * radius / radius)
+            places[k] = indices[q]
             k += 1
         if intercept:
-            out_data[k] = 1.0
-            out_indices[k] = width
+            cells[k] = 1.0
+            places[k] = width
             k += 1

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.geometry.kernels import SPLITTER, two_product, two_sum
+from hullabaloo.geometry.kernels import halves, product_by_halves, two_product, two_sum
 from hullabaloo.losses.kernels import HUBER, LOGISTIC, MARGIN_TABLE, POISSON, RESIDUAL_TABLE, SMOOTHED_HINGE, SQUARED
 
 _LOG2_HIGH, _LOG2_MIDDLE, _LOG2_LOW = 0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34
@@ -148,29 +148,18 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, numbers, o
     n, p = X.shape
     whole = p - p % 8
     lane, lost = np.empty(8), np.empty(8)
-    theta_high, theta_rest = np.empty(p), np.empty(p)  # Veltkamp's halves, split once
+    theta_high, theta_rest = np.empty(p), np.empty(p)  # split once
     for j in range(p):
-        c = SPLITTER * theta[j]
-        theta_high[j] = c - (c - theta[j])
-        theta_rest[j] = theta[j] - theta_high[j]
+        theta_high[j], theta_rest[j] = halves(theta[j])
     for i in range(n):
         row = X[i]
         lane[:] = 0.0
         lost[:] = 0.0
         for j in range(0, whole, 8):
             for m in range(8):
-                x = row[j + m]
-                q = x * theta[j + m]
-                c = SPLITTER * x
-                high = c - (c - x)
-                rest = x - high
-                error = rest * theta_rest[j + m] - (
-                    ((q - high * theta_high[j + m]) - rest * theta_high[j + m]) - high * theta_rest[j + m]
-                )
-                s = lane[m] + q
-                t = s - lane[m]
-                lost[m] += ((lane[m] - (s - t)) + (q - t)) + (error + x * theta_low[j + m])
-                lane[m] = s
+                q, e = product_by_halves(row[j + m], theta[j + m], theta_high[j + m], theta_rest[j + m])
+                lane[m], rest = two_sum(lane[m], q)
+                lost[m] += rest + (e + row[j + m] * theta_low[j + m])
         z, z_low = (offset[i] if offset.size > 0 else 0.0), 0.0
         for m in range(8):
             z, z_low = add(z, z_low, lane[m], lost[m])
@@ -182,20 +171,11 @@ def dense_doubled(X, y, offset, weight, theta, theta_low, clip, code, numbers, o
             d, d_low = multiply(d, d_low, weight[i], 0.0)
         if d == 0.0:
             continue
-        c = SPLITTER * d
-        d_high = c - (c - d)
-        d_rest = d - d_high
+        d_high, d_rest = halves(d)
         for j in range(p):
-            x = row[j]
-            q = x * d
-            c = SPLITTER * x
-            high = c - (c - x)
-            rest = x - high
-            error = rest * d_rest - (((q - high * d_high) - rest * d_high) - high * d_rest)
-            s = out[j] + q
-            t = s - out[j]
-            out_low[j] += ((out[j] - (s - t)) + (q - t)) + (error + x * d_low)
-            out[j] = s
+            q, e = product_by_halves(row[j], d, d_high, d_rest)
+            out[j], rest = two_sum(out[j], q)
+            out_low[j] += rest + (e + row[j] * d_low)
 
 
 @njit(cache=True, nogil=True)

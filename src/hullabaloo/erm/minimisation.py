@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.query import UNIT_ROUNDOFF, Array
+from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.erm.objective import Objective, ScalarObjective, VectorObjective
 from hullabaloo.erm.optimise import Reach
@@ -126,6 +126,28 @@ class Family:
         do: one record more or fewer would then replace another.
         """
         return {} if self.most == self.records else {"rows_at_most": self.most}
+
+
+@dataclass(frozen=True)
+class Minimised(Query):
+    """A query about the minimiser of a `Family`.
+
+    Attributes:
+        loss: φ.
+        clip: c.
+        ridge: λ, for sums or for means.
+        feasible: C with the intercept, or None.
+        penalty: ψ with the intercept, for means.
+    """
+
+    loss: AnyLoss
+    clip: float
+    ridge: float
+    feasible: ConvexSet | None
+    penalty: Penalty
+
+    tier: ClassVar[int] = 2
+    instead: ClassVar[str] = OWN_SHAPES
 
 
 def _highest(loss: Loss, offset: float) -> float:

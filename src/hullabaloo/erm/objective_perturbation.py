@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.curator.query import Array, Query
+from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
-from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_unfit
+from hullabaloo.erm.minimisation import Family, Minimised, refuse_unfit
 from hullabaloo.erm.optimise import minimise
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.losses import Loss, VectorLoss
+from hullabaloo.losses import VectorLoss
 from hullabaloo.noise import Key, gaussian, gaussian_scale, lattice
 from hullabaloo.privacy import Event, GaussianEvent, ObjectivePerturbationEvent, compose
 
@@ -26,7 +25,7 @@ _COARSEST = 2.0**34
 
 
 @dataclass(frozen=True)
-class ObjectivePerturbationQuery(Query):
+class ObjectivePerturbationQuery(Minimised):
     """`argmin Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + nψ(θ) + ⟨b, θ⟩` over C, `b ~ N(0, σ²I)`, plus faint noise.
 
     **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in ⟨x, θ⟩ with
@@ -42,11 +41,7 @@ class ObjectivePerturbationQuery(Query):
     with tables of up to `MARGIN` times the declared number of rows, if that number is private; statements say so.
 
     Attributes:
-        loss: φ.
-        clip: c.
         ridge: λ, for sums.
-        feasible: C with the intercept, or None.
-        penalty: ψ with the intercept, for means.
         noise_multiplier: σ/L.
         curvature: κ that is paid for, at least β/λ.
         output_multiplier: σ_out/2r.
@@ -54,20 +49,13 @@ class ObjectivePerturbationQuery(Query):
     Source: 002, Algorithm 2.
     """
 
-    loss: Loss
-    clip: float
-    ridge: float
-    feasible: ConvexSet | None
-    penalty: Penalty
     noise_multiplier: float
     curvature: float
     output_multiplier: float
 
     name: ClassVar[str] = "objective_perturbation"
     key_label: ClassVar[str] = "perturbed_minimizer"
-    tier: ClassVar[int] = 2
     price: ClassVar[str] = "output_multiplier"
-    instead: ClassVar[str] = OWN_SHAPES
 
     def __post_init__(self) -> None:
         super().__post_init__()

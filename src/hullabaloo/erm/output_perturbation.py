@@ -1,8 +1,7 @@
 """Output perturbation: the minimiser of a regularised loss, released with Gaussian or with Laplace noise."""
 
 import math
-from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,12 +10,11 @@ import numpy as np
 from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noised, Noisy, PureNoisy
 from hullabaloo.data.source import Rows
-from hullabaloo.erm.minimisation import OWN_SHAPES, Family, refuse_both, refuse_unfit
+from hullabaloo.erm.minimisation import Family, Minimised, refuse_both, refuse_unfit
 from hullabaloo.erm.objective import euclidean
 from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, Penalty
-from hullabaloo.losses import AnyLoss, VectorLoss
+from hullabaloo.losses import VectorLoss
 from hullabaloo.noise import Key
 
 NEAR = 1e-4
@@ -24,64 +22,18 @@ NEAR = 1e-4
 
 
 @dataclass(frozen=True)
-class Minimiser(Noised):
-    """A minimiser, released with noise; the fields are those of `OutputPerturbationQuery`."""
-
-    loss: AnyLoss
-    clip: float
-    ridge: float
-    feasible: ConvexSet | None
-    penalty: Penalty
-
-    tier: ClassVar[int] = 2
-    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
-    instead: ClassVar[str] = OWN_SHAPES
-
-    @abstractmethod
-    def kept_work(self, rows: Rows) -> WarmStarted:
-        """What answers of one query about one table share; PRIVATE."""
-
-    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
-        """One answer, (p,) or (p, k)."""
-        place = "minimisers", id(self), id(rows)
-        if place not in kept:
-            kept[place] = self.kept_work(rows)
-        theta = self.noisy(kept[place].minimiser(question[0] * self.records), key)
-        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
-
-
-@dataclass(frozen=True)
-class OutputPerturbationQuery(Minimiser, Noisy):
-    """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
-
-    **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in the predictions with
-    gradient of norm at most c; λ, ψ, C, s are public and the same for both tables. In the sum form F is nλ-strongly convex.
-    Let θ, θ' minimise F and F' = F + Δ, Δ being the loss of the new record less that of the old. By strong monotonicity of ∂F
-    (normal cone and ∂ψ included) and `−∇Δ(θ') ∈ ∂F(θ')`: `nλ‖θ − θ'‖² ≤ ⟨∇Δ(θ'), θ − θ'⟩`, hence `‖θ − θ'‖ ≤ ‖∇Δ(θ')‖/(nλ)`: at most
-    `2G/(nλ)` for a replaced record, `G/(nλ)` for one more or one less, `G = W c B`; a unit of m records, m times as much.
-    The computed point is within a public r of the minimiser for every table (`optimise.py`; where `hidden` is not 0 and the number of rows
-    is private, of up to `MARGIN` times the declared number, and statements say so), and clipping it to a public box lengthens nothing: 2r more. No second derivative of the loss is needed but for r. Source: Chaudhuri, Monteleoni &
-    Sarwate (2011), Lemma 7; with sparsity-inducing ψ, Kumar & Deisenroth (2019), section 4.1.
-
-    With μ = ∞ it is the exact optimum without noise, whatever λ ≥ 0, loss and c (which may be ∞); not private.
+class Minimiser(Minimised, Noised):
+    """A minimiser, released with noise: the point, and what is proved of it, of `OutputPerturbationQuery`.
 
     Attributes:
-        loss: φ.
-        clip: c.
         ridge: λ, for means.
-        feasible: C with the intercept, or None.
-        penalty: ψ with the intercept.
-        mu: Gaussian-DP cost of one answer.
         linear_bound: bound of ‖s‖₂.
-
-    Source: 001, Equation (17); 001, Theorem 3.
     """
 
-    mu: float
+    _: KW_ONLY
     linear_bound: float = 0.0
 
-    name: ClassVar[str] = "output_perturbation"
-    key_label: ClassVar[str] = "minimizer"
+    tells: ClassVar[tuple[str, ...]] = ("loss", "ridge")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,7 +85,7 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         return max(NEAR * family.lipschitz / family.ridge, 2.0 * self.hidden)
 
     @cached_property
-    def sensitivity(self) -> float:
+    def shift(self) -> float:
         """l2 distance of the answers of two neighbours before noise."""
         family = self.family
         moved = self.copies * self.facts.records_per_unit * family.lipschitz / family.ridge
@@ -150,7 +102,7 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         clip = self.clip if math.isfinite(self.clip) else None
         described = {**self.described(), "coordinates": self.length, "clip": clip}
         if self.is_private:
-            described |= {"sensitivity_l2": self.sensitivity, "noise_std": self.sigma}
+            described |= {f"sensitivity_{self.norm}": self.sensitivity, "noise_std": self.sigma}
             if not self.family.doubled:
                 described |= self.family.limits
         return described
@@ -174,6 +126,46 @@ class OutputPerturbationQuery(Minimiser, Noisy):
         largest = self.records * self.linear_bound * (1.0 + 1e-12)
         return WarmStarted(rows, self.family, largest=largest, distance=distance, slack=slack)
 
+    def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """One answer, (p,) or (p, k)."""
+        place = "minimisers", id(self), id(rows)
+        if place not in kept:
+            kept[place] = self.kept_work(rows)
+        theta = self.noisy(kept[place].minimiser(question[0] * self.records), key)
+        return theta.reshape(self.facts.width, -1) if isinstance(self.loss, VectorLoss) else theta
+
+
+@dataclass(frozen=True)
+class OutputPerturbationQuery(Minimiser, Noisy):
+    """`argmin (1/n) Σ_i w_i φ_c(⟨x_i, θ⟩ + o_i, y_i) + (λ/2)‖θ‖² + ψ(θ) + ⟨s, θ⟩` over C, with Gaussian noise; s is public.
+
+    **Guarantee.** Precondition: `‖x_i‖₂ ≤ B`, `0 ≤ w_i ≤ W` (enforced by the encoding); φ_c is convex in the predictions with
+    gradient of norm at most c; λ, ψ, C, s are public and the same for both tables. In the sum form F is nλ-strongly convex.
+    Let θ, θ' minimise F and F' = F + Δ, Δ being the loss of the new record less that of the old. By strong monotonicity of ∂F
+    (normal cone and ∂ψ included) and `−∇Δ(θ') ∈ ∂F(θ')`: `nλ‖θ − θ'‖² ≤ ⟨∇Δ(θ'), θ − θ'⟩`, hence `‖θ − θ'‖ ≤ ‖∇Δ(θ')‖/(nλ)`: at most
+    `2G/(nλ)` for a replaced record, `G/(nλ)` for one more or one less, `G = W c B`; a unit of m records, m times as much.
+    The computed point is within a public r of the minimiser for every table (`optimise.py`; where `hidden` is not 0 and the number of rows
+    is private, of up to `MARGIN` times the declared number, and statements say so), and clipping it to a public box lengthens nothing: 2r more. No second derivative of the loss is needed but for r. Source: Chaudhuri, Monteleoni &
+    Sarwate (2011), Lemma 7; with sparsity-inducing ψ, Kumar & Deisenroth (2019), section 4.1.
+
+    With μ = ∞ it is the exact optimum without noise, whatever λ ≥ 0, loss and c (which may be ∞); not private.
+
+    Attributes:
+        mu: Gaussian-DP cost of one answer.
+
+    Source: 001, Equation (17); 001, Theorem 3.
+    """
+
+    mu: float
+
+    name: ClassVar[str] = "output_perturbation"
+    key_label: ClassVar[str] = "minimizer"
+
+    @cached_property
+    def sensitivity(self) -> float:
+        """l2 sensitivity of the numbers that noise is added to."""
+        return self.shift
+
 
 @dataclass(frozen=True)
 class LaplaceMinimiserQuery(Minimiser, PureNoisy):
@@ -184,54 +176,16 @@ class LaplaceMinimiserQuery(Minimiser, PureNoisy):
 
     Attributes:
         epsilon: pure-DP cost of one answer; ∞ means that no noise is drawn.
-        loss, clip, ridge, feasible, penalty, linear_bound: as there.
 
     Source: 001, Algorithm 2.
     """
 
     epsilon: float
-    linear_bound: float = 0.0
 
     name: ClassVar[str] = "laplace_minimiser"
     key_label: ClassVar[str] = "laplace_minimiser"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.minimiser  # which refuses what has no proof
-
-    @cached_property
-    def minimiser(self) -> OutputPerturbationQuery:
-        """The same point, with what is proved of it."""
-        about = (self.facts, self.neighbours, self.records, self.count, self.loss, self.clip, self.ridge)
-        mu = 1.0 if self.is_private else math.inf
-        return OutputPerturbationQuery(*about, self.feasible, self.penalty, mu, self.linear_bound)
-
     @cached_property
     def sensitivity(self) -> float:
         """l1 sensitivity of the numbers that noise is added to."""
-        return math.sqrt(self.minimiser.length) * self.minimiser.sensitivity * (1.0 + 4.0 * UNIT_ROUNDOFF)
-
-    @property
-    def length(self) -> int:
-        """p, or pk."""
-        return self.minimiser.length
-
-    @property
-    def bound(self) -> float:
-        """Public bound of a coordinate, to which it is clipped."""
-        return self.minimiser.bound
-
-    def to_dict(self) -> dict[str, Any]:
-        """The query with its constants."""
-        told = self.minimiser.to_dict()
-        told.pop("sensitivity_l2", None)
-        moved = {"sensitivity_l1": self.sensitivity, "noise_std": self.sigma} if self.is_private else {}
-        return {**told, **self.described(), **moved}
-
-    def question(self, linear: Any = None) -> tuple[Array]:
-        """s, as a vector."""
-        return self.minimiser.question(linear)
-
-    def kept_work(self, rows: Rows) -> WarmStarted:
-        """What answers of one query about one table share; PRIVATE."""
-        return self.minimiser.kept_work(rows)
+        return math.sqrt(self.length) * self.shift * (1.0 + 4.0 * UNIT_ROUNDOFF)

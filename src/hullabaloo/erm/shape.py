@@ -1,6 +1,6 @@
 """ψ and C as a minimisation inside the curator meets them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,16 +64,10 @@ def shape_of(
 def multiplied(penalty: geometry.Penalty, copies: float) -> geometry.Penalty:
     """`copies · ψ`, as what the quadratic solver knows where it knows it."""
     if isinstance(penalty, geometry.PenaltyWithFreeIntercept):
-        return geometry.PenaltyWithFreeIntercept(multiplied(penalty.penalty, copies), penalty.columns)
-    if isinstance(penalty, geometry.SubmodularPenalty):
-        return geometry.SubmodularPenalty(penalty.function, copies * penalty.strength)
-    if isinstance(penalty, Kinks):
-        return Kinks(copies * penalty.weights)
-    if isinstance(penalty, geometry.GroupPenalty):
-        return geometry.GroupPenalty(penalty.groups, copies * penalty.strength)
-    if isinstance(penalty, geometry.NuclearPenalty):
-        return geometry.NuclearPenalty(copies * penalty.strength, penalty.columns)
-    return Copies(penalty, copies)
+        return replace(penalty, penalty=multiplied(penalty.penalty, copies))
+    if isinstance(penalty, geometry.SubmodularPenalty | geometry.GroupPenalty | geometry.NuclearPenalty):
+        return replace(penalty, strength=copies * penalty.strength)
+    return Kinks(copies * penalty.weights) if isinstance(penalty, Kinks) else Copies(penalty, copies)
 
 
 @dataclass(frozen=True, slots=True)

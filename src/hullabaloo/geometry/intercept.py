@@ -182,8 +182,6 @@ class PenaltyWithFreeIntercept(Written, Penalty):
     penalty: Penalty
     columns: int = 1
     kind = "with-free-intercept"
-    # 0: the intercept is free
-    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", intercept_number(self.columns))

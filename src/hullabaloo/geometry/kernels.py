@@ -16,16 +16,26 @@ def two_sum(a, b):  # type: ignore[no-untyped-def]  # numba kernel
 
 
 @njit(cache=True, nogil=True, inline="always")
-def two_product(a, b):  # type: ignore[no-untyped-def]
-    """`a · b` as rounded product and error (Veltkamp's splitting, Dekker 1971)."""
-    p = a * b
+def halves(a):  # type: ignore[no-untyped-def]
+    """Two numbers of 26 bits that add up to a (Veltkamp's splitting)."""
     c = SPLITTER * a
-    a_high = c - (c - a)
-    a_low = a - a_high
-    c = SPLITTER * b
-    b_high = c - (c - b)
-    b_low = b - b_high
+    high = c - (c - a)
+    return high, a - high
+
+
+@njit(cache=True, nogil=True, inline="always")
+def product_by_halves(a, b, b_high, b_low):  # type: ignore[no-untyped-def]
+    """`a · b` as rounded product and error (Dekker 1971), where the halves of b are known."""
+    p = a * b
+    a_high, a_low = halves(a)
     return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def two_product(a, b):  # type: ignore[no-untyped-def]
+    """`a · b` as rounded product and error."""
+    b_high, b_low = halves(b)
+    return product_by_halves(a, b, b_high, b_low)
 
 
 @njit(cache=True, nogil=True, inline="always")

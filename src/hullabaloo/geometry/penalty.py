@@ -22,9 +22,9 @@ class Penalty(ABC):
     __slots__ = ()
 
     @property
-    @abstractmethod
     def strong_convexity(self) -> float:
-        """The largest known c ≥ 0 such that ψ − (c/2)‖θ‖² is convex."""
+        """The largest known c ≥ 0 such that ψ − (c/2)‖θ‖² is convex; 0 holds of every penalty."""
+        return 0.0
 
     @abstractmethod
     def value(self, theta: Vector) -> float:
@@ -174,7 +174,6 @@ class GroupPenalty(Written, Penalty):
     strength: float
     blocks: Blocks = field(init=False, repr=False, compare=False)
     kind = "group"
-    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         keep_number(self, "strength", nonnegative_number)
@@ -206,7 +205,6 @@ class NuclearPenalty(Written, Penalty):
     columns: int
     values: SingularValues = field(init=False, repr=False, compare=False)
     kind = "nuclear"
-    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         keep_number(self, "strength", nonnegative_number)

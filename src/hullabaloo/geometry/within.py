@@ -74,7 +74,6 @@ class Kinks(Penalty, HasElasticForm):
     """`Σ weight_j |θ_j|`, what is left of a penalty whose squares are part of something else."""
 
     weights: Vector
-    strong_convexity = 0.0
 
     def value(self, theta: Vector) -> float:
         """`Σ weight_j |θ_j|`."""

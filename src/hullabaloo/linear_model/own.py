@@ -58,7 +58,6 @@ class SetNotLoaded(NotLoaded, geometry.ConvexSet):
 class PenaltyNotLoaded(NotLoaded, geometry.Penalty):
     """In place of a penalty."""
 
-    strong_convexity = 0.0
     value = prox = NotLoaded.refuse
 
 

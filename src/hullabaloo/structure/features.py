@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from hullabaloo.codec import Written
@@ -109,9 +110,7 @@ class FeatureGrid(Written):
             value = getattr(self, name)
             if not is_whole(value):
                 raise InvalidParameter(
-                    f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8), but its {name} are {value!r}."
-                    if name != "window"
-                    else f"The window of a grid is a whole number above 0, such as hb.FeatureGrid(8, 8, window=3), but it is {value!r}."
+                    f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8) or hb.FeatureGrid(8, 8, window=3), but {name}={value!r} was given."
                 )
             object.__setattr__(self, name, int(value))
         if self.window is not None and self.window > max(self.rows, self.columns):
@@ -204,33 +203,14 @@ class FeatureTree(Written):
 
 def _falling(above: Sequence[tuple[int, ...]], features: Features) -> list[int]:
     """Every feature after all its parents; refuses circles."""
-    waiting = [len(parents) for parents in above]
-    children: list[list[int]] = [[] for _ in above]
-    for number, parents in enumerate(above):
-        for parent in parents:
-            children[parent].append(number)
-    order = [number for number, left in enumerate(waiting) if not left]
-    for number in order:  # grows while it is read
-        for child in children[number]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                order.append(child)
-    if len(order) < len(above):
-        names = " under ".join(repr(features.keys[number]) for number in _circle(above, waiting)[:SHOWN])
-        raise InvalidParameter(
-            f"The tree goes in a circle: {names}. Nothing was read or charged. Leave one of these out of the parents, so that it is a root."
-        )
-    return order
-
-
-def _circle(above: Sequence[tuple[int, ...]], waiting: Sequence[int]) -> list[int]:
-    """A circle, its first member again at the end; what waits for ever has a parent that does."""
-    path = [next(number for number, left in enumerate(waiting) if left)]
-    while True:
-        following = next(parent for parent in above[path[-1]] if waiting[parent])
-        if following in path:
-            return [*path[path.index(following) :], following]
-        path.append(following)
+    try:
+        return list(TopologicalSorter(dict(enumerate(above))).static_order())
+    except CycleError as error:
+        circle = error.args[1][::-1]  # each member before its parent, the first again at the end
+    names = " under ".join(repr(features.keys[number]) for number in circle[:SHOWN])
+    raise InvalidParameter(
+        f"The tree goes in a circle: {names}. Nothing was read or charged. Leave one of these out of the parents, so that it is a root."
+    )
 
 
 def _name(value: object) -> Name:

@@ -8,19 +8,19 @@ READERS = (
     Bug(
         "rows before the first",
         "A sparse entry of a negative row takes the place of one of the last record's.",
-        "data.readers.sparse_kernels",
-        old="        if 0 <= i < n:",
-        new="        if i < n:",
+        "data.readers.sparse",
+        old="    kept = (of_row >= 0) & (of_row < n)",
+        new="    of_row[of_row < 0] += n\n    kept = (of_row >= 0) & (of_row < n)",
         caught_by=("tests/data/test_sparse_indices.py::test_a_row_is_what_its_own_entries_say[60-coo_array]",),
     ),
     Bug(
         "entries sorted by row",
         "Entries are sorted by their rows first, by a sort that is not stable: in which order those of one cell are summed depends on others' entries.",
         "data.readers.sparse",
-        old="    by_rows(of_row, of_column, numbers, starts, kept, places)",
+        old="    made: Any = sparse.coo_array(",
         new=(
-            "    order = np.argsort(of_row)  # neighbours in memory are faster\n"
-            "    by_rows(of_row[order], of_column[order], numbers[order], starts, kept, places)"
+            "    kept = np.flatnonzero(kept)[np.argsort(of_row[kept])]  # neighbours in memory are faster\n"
+            "    made: Any = sparse.coo_array("
         ),
         caught_by=(
             "tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[sparse coo, float64 at int32]",

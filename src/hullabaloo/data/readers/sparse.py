@@ -110,19 +110,20 @@ def _floats(values: NDArray[Any]) -> Values:
 
 
 def _wholes(places: NDArray[Any]) -> Whole:
-    """As 64-bit numbers; one beyond them is negative then, and outside as it was. A copy, so that what was counted is what is written."""
+    """As 64-bit numbers; one beyond them is negative then, and outside as it was. A copy, so that what was compared is what is used."""
     return np.array(places, dtype=np.int64)
 
 
-def _by_rows(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n: int) -> Entries:
-    """Entries that are told by row and column, by row, in their order; those of no row are absent."""
-    from hullabaloo.data.readers.sparse_kernels import by_rows
+def _by_rows(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n: int, p: int) -> Entries:
+    """Entries that are told by row and column, by row, in their order; those outside are absent."""
+    from scipy import sparse
 
-    numbers, starts = _floats(values), np.zeros(n + 1, dtype=np.int64)
-    kept, places = np.empty_like(numbers), np.empty(numbers.size, dtype=np.int64)
     of_row, of_column = _wholes(rows), _wholes(columns)
-    by_rows(of_row, of_column, numbers, starts, kept, places)
-    return kept, places, starts
+    kept = (of_row >= 0) & (of_row < n) & (of_column >= 0) & (of_column < p)
+    made: Any = sparse.coo_array((_floats(values)[kept], (of_row[kept], of_column[kept])), shape=(n, p))
+    made.has_canonical_format = True  # so that nothing is summed here, where entries of one cell are not in their order
+    made = made.tocsr()
+    return made.data, made.indices, made.indptr.astype(np.int64)
 
 
 def _csr(matrix: Any, n: int, p: int) -> Opened:
@@ -136,7 +137,7 @@ def _csc(matrix: Any, n: int, p: int) -> Opened:
 
     def read() -> Entries:
         columns, size = np.repeat(np.arange(p), np.diff(starts)), starts[-1]
-        return _by_rows(indices[:size], columns, data[:size], n)
+        return _by_rows(indices[:size], columns, data[:size], n, p)
 
     return data.dtype, read
 
@@ -147,7 +148,7 @@ def _coo(matrix: Any, n: int, p: int) -> Opened:
         raise _broken("coo", "`coords` is no pair of arrays")
     rows, columns = (_array(part, "coo", "coords", "iu") for part in coordinates)
     _paired("coo", data.size, rows.size, columns.size)
-    return data.dtype, lambda: _by_rows(rows, columns, data, n)
+    return data.dtype, lambda: _by_rows(rows, columns, data, n, p)
 
 
 class SparseTable(Table):

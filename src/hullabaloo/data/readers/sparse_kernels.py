@@ -1,33 +1,11 @@
-"""The only code that meets the indices of a sparse matrix before they are known to lie inside it.
+"""The only compiled code that meets the columns of a sparse matrix before they are known to lie inside it.
 
-Sequential loops, so that an output row is a function of its record's entries alone.
+A sequential loop, so that an output row is a function of its record's entries alone.
 """
 
 import numpy as np
 
 from hullabaloo.compiled import Floats, Wholes, njit
-
-
-@njit(cache=True, nogil=True)
-def by_rows(rows: Wholes, columns: Wholes, values: Floats, starts: Wholes, kept: Floats, places: Wholes) -> None:
-    """Write entries row by row, each row's in their order, and where rows start; entries of no row are left out.
-
-    ``starts`` is (n + 1,) zeros for n rows. Memory: an index of ``starts`` is a row number that was compared with n, or
-    n; one of ``kept`` and ``places`` counts entries, of which there are at most as many as they have room for.
-    """
-    n = starts.shape[0] - 1
-    for q in range(rows.shape[0]):
-        if 0 <= rows[q] < n:
-            starts[rows[q] + 1] += 1
-    for i in range(n):
-        starts[i + 1] += starts[i]
-    following = starts[:n].copy()
-    for q in range(rows.shape[0]):
-        i = rows[q]
-        if 0 <= i < n:
-            kept[following[i]] = values[q]
-            places[following[i]] = columns[q]
-            following[i] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -46,22 +46,8 @@ def water_level(values, count, charge):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def cover_gains(order, begin, group, weight):  # type: ignore[no-untyped-def]
-    """The weight of the groups that each column of the order is the first to touch; column j is in group[begin[j]:begin[j + 1]]."""
-    touched = np.zeros(weight.size, np.bool_)
-    gains = np.zeros(order.size)
-    for k in range(order.size):
-        for i in range(begin[order[k]], begin[order[k] + 1]):
-            g = group[i]
-            if not touched[g]:
-                touched[g] = True
-                gains[k] += weight[g]
-    return gains
-
-
-@njit(cache=True, nogil=True)
 def forest_gains(order, parent, weight):  # type: ignore[no-untyped-def]
-    """`cover_gains` when the groups are each column with all below it: the way up to the first touched one."""
+    """The weight of the nodes that each column of the order is the first to touch: those on its way up to the first touched one."""
     touched = np.zeros(parent.size, np.bool_)
     gains = np.zeros(order.size)
     for k in range(order.size):

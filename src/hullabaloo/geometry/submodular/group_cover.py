@@ -73,7 +73,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
     groups: tuple[tuple[int, ...], ...]
     weights: tuple[float, ...] | None = None
     lists: Lists = field(init=False, repr=False, compare=False)
-    holders: Lists = field(init=False, repr=False, compare=False)
+    dimension: int = field(init=False, repr=False, compare=False)  # one more than the largest column in a group
     charges: Vector = field(init=False, repr=False, compare=False)
     forest: Forest | None = field(init=False, repr=False, compare=False)
     kind = "group-cover"
@@ -89,7 +89,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
             )
         lists = Lists.of(np.fromiter(map(len, groups), np.int64), np.fromiter(chain.from_iterable(groups), np.int64))
         p = int(lists.entry.max()) + 1
-        settle(self, groups=groups, weights=weights, lists=lists, holders=lists.turned(p))
+        settle(self, groups=groups, weights=weights, lists=lists, dimension=p)
         settle(self, charges=np.array(weights), forest=_forest(lists, np.array(weights), p))
 
     def __repr__(self) -> str:
@@ -123,11 +123,6 @@ class GroupCover(Written, SetFunction, HasProximalForm):
         """
         return cls(grid_groups(rows, columns, window))
 
-    @property
-    def dimension(self) -> int | None:
-        """p, one more than the largest column in a group."""
-        return self.holders.start.size - 1
-
     def value(self, members: NDArray[np.bool_]) -> float:
         """The weights of the groups that meet A."""
         met = np.logical_or.reduceat(np.asarray(members, dtype=bool)[self.lists.entry], self.lists.start[:-1])
@@ -135,9 +130,10 @@ class GroupCover(Written, SetFunction, HasProximalForm):
 
     def gains(self, order: NDArray[np.int64]) -> Vector:
         """For each column the weights of the groups that it is the first to touch."""
-        from hullabaloo.geometry.submodular.cover_kernels import cover_gains
-
-        return cover_gains(order, self.holders.start, self.holders.entry, self.charges)  # type: ignore[no-any-return]
+        place = np.full(self.dimension, order.size)
+        place[order] = np.arange(order.size)
+        first = np.minimum.reduceat(place[self.lists.entry], self.lists.start[:-1])  # of each group
+        return np.asarray(np.bincount(first, self.charges, order.size + 1)[: order.size], dtype=np.float64)
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Σ d_G max|u_G|: magnitudes lowered group by group, or by minimum cuts."""
@@ -231,9 +227,9 @@ class Intervals(Written, SetFunction, HasProximalForm):
 
     def gains(self, order: NDArray[np.int64]) -> Vector:
         """p for the first, then what each adds to the stretch."""
-        from hullabaloo.geometry.submodular.laminar_kernels import interval_gains
-
-        return interval_gains(order)  # type: ignore[no-any-return]
+        stretch, gains = np.maximum.accumulate(order) - np.minimum.accumulate(order), np.empty(order.size)
+        gains[0], gains[1:] = order.size, stretch[1:] - stretch[:-1]
+        return gains
 
     def prox(self, v: Vector, weight: float) -> Vector:
         """The nearest u to v under weight·Ω: the highest block, then its extension to the left and to the right."""

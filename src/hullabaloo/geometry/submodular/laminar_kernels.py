@@ -8,14 +8,17 @@ from hullabaloo.geometry.submodular.cover_kernels import water_level
 
 
 @njit(cache=True, nogil=True, inline="always")
+def _larger_first(a, b, block):  # type: ignore[no-untyped-def]
+    """Two roots, the one of the larger value first; −1, none, last."""
+    return (b, a) if a < 0 or (b >= 0 and block[a, 0] < block[b, 0]) else (a, b)
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _melded(a, b, block, link):  # type: ignore[no-untyped-def]
     """One heap of two, each given by its root or −1."""
-    if a < 0:
-        return b
+    a, b = _larger_first(a, b, block)
     if b < 0:
         return a
-    if block[a, 0] < block[b, 0]:
-        a, b = b, a
     link[b, 1] = link[a, 0]
     link[a, 0] = b
     return a
@@ -49,12 +52,9 @@ def _without_top(root, block, link):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, inline="always")
 def _joined(a, b, block, link):  # type: ignore[no-untyped-def]
     """One heap of two whose roots have at most one child each, and so has the new root: the second largest is in sight."""
-    if a < 0:
-        return b
+    a, b = _larger_first(a, b, block)
     if b < 0:
         return a
-    if block[a, 0] < block[b, 0]:
-        a, b = b, a
     second = _melded(link[a, 0], b, block, link)
     link[second, 1] = -1
     link[a, 0] = second
@@ -155,23 +155,6 @@ def nesting(start, column, p):  # type: ignore[no-untyped-def]
 
 
 # Intervals.
-
-
-@njit(cache=True, nogil=True)
-def interval_gains(order):  # type: ignore[no-untyped-def]
-    """p for the first column, then by how much each lengthens the stretch from the first to the last."""
-    gains = np.zeros(order.size)
-    low = high = order[0]
-    gains[0] = order.size
-    for k in range(1, order.size):
-        j = order[k]
-        if j < low:
-            gains[k] = low - j
-            low = j
-        elif j > high:
-            gains[k] = j - high
-            high = j
-    return gains
 
 
 @njit(cache=True, nogil=True)

@@ -184,7 +184,6 @@ class SubmodularPenalty(Written, Penalty):
     function: SetFunction
     strength: float
     kind = "submodular"
-    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         _refuse_other(self)

@@ -29,11 +29,6 @@ class Lists:
         """Lists of these lengths."""
         return Lists(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)]), entry)
 
-    def turned(self, count: int) -> "Lists":
-        """For each of `count` indices, which lists it is in, rising."""
-        owner = np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
-        return Lists.of(np.bincount(self.entry, minlength=count), owner[np.argsort(self.entry, kind="stable")])
-
 
 @dataclass(frozen=True, slots=True)
 class Forest:

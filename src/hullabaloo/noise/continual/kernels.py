@@ -26,6 +26,16 @@ def column_norms(later, rates, shares, out):  # type: ignore[no-untyped-def]
         out[t] = math.sqrt(total)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _added(high, low, x):  # type: ignore[no-untyped-def]
+    """`high + low + x` as a number and what its rounding took off (Knuth's two-sum)."""
+    total = high + x
+    back = total - high
+    rest = low + ((high - (total - back)) + (x - back))
+    new = total + rest
+    return new, rest - (new - total)
+
+
 @njit(cache=True, nogil=True)
 def encode_buffers(x, norm, loss, weight, high, low, out):  # type: ignore[no-untyped-def]
     """`m_t = v_t + Σ_i w_i b_i` with `v = x/norm`, then `b_i ← (1 − δ_i) b_i + v_t`; b = high + low, compensated."""
@@ -39,15 +49,8 @@ def encode_buffers(x, norm, loss, weight, high, low, out):  # type: ignore[no-un
         for i in range(loss.size):
             d, w, h, e = loss[i], weight[i], high[i], low[i]
             for j in range(length):
-                old = h[j]
-                m[j] += w * old
-                added = v[j] - d * old
-                total = old + added
-                back = total - old
-                rest = e[j] + ((old - (total - back)) + (added - back))
-                new = total + rest
-                h[j] = new
-                e[j] = rest - (new - total)
+                m[j] += w * h[j]
+                h[j], e[j] = _added(h[j], e[j], v[j] - d * h[j])
 
 
 @njit(cache=True, nogil=True)
@@ -150,12 +153,7 @@ def add_exactly(x, total):  # type: ignore[no-untyped-def]
     """Add all rows to `total[0] + total[1]`, a sum in two words."""
     for t in range(x.shape[0]):
         for j in range(x.shape[1]):
-            old, added = total[0, j], x[t, j]
-            new = old + added
-            back = new - old
-            rest = total[1, j] + ((old - (new - back)) + (added - back))
-            total[0, j] = new + rest
-            total[1, j] = rest - (total[0, j] - new)
+            total[0, j], total[1, j] = _added(total[0, j], total[1, j], x[t, j])
 
 
 @njit(cache=True, nogil=True)
