@@ -240,7 +240,7 @@ class FromScore:
         return np.asarray(self.map @ self.law.covariance @ self.map.T, dtype=np.float64)
 
     def intervals(self, functions: Array, quantile: float, own: float = 0.0) -> Intervals:
-        """Of `functions @ θ`, functions (m, p): of the fit beside all columns and those that lean less on records at ends of wide bounds (`_holding`, `_leaning`) the shortest."""
+        """Of `functions @ θ`, functions (m, p): of the fit beside all columns and those that lean less on records at ends of wide bounds, or on what may be off (`_holding`, `_leaning`), the shortest."""
         beyond = self.hidden_at_ends(functions) - self.spared(functions) + forms(functions, self.beside_held)
         told = self.law.intervals(functions @ self.map, quantile, own + beyond)
         at = functions @ self.project @ self.found.point
