@@ -39,7 +39,9 @@ def dask(workers: int = 2) -> Iterator[Any]:
     quiet = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     # Workers are forked from a process that has imported what they need; in each of its own that takes seconds.
     with config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        get_mp_context().set_forkserver_preload(["distributed", "pandas", "pyarrow", "pytest", "tests.data.engines.fits"])
+        get_mp_context().set_forkserver_preload(
+            ["distributed", "pandas", "pyarrow", "pytest", "tests.data.engines.fits"]
+        )
         with (
             LocalCluster(**quiet, silence_logs=50, memory_limit=0) as cluster,
             Client(cluster, set_as_default=False) as client,
