@@ -63,6 +63,7 @@ def spark(master: str = "local[2]", **conf: str) -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",
+        "spark.python.daemon.module": "tests.data.engines.spark_daemon",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.adaptive.enabled": "false",
