@@ -3,8 +3,5 @@
 from functools import cache
 
 from typer import main, testing
-from typer.testing import CliRunner
 
-__all__ = ["CliRunner"]
-
-testing._get_command = cache(main.get_command)
+CliRunner, testing._get_command = testing.CliRunner, cache(main.get_command)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import Normalizer
 
@@ -152,12 +152,6 @@ def test_chances_of_several_classes_lose_for_no_class_against_the_rest(
 def against_the_rest(z: Any) -> Any:
     """Sums of the log-losses of each class against the rest, (n, k), where the record's class is each in turn."""
     return -log_expit(-z).sum(axis=1, keepdims=True) + log_expit(-z) - log_expit(z)
-
-
-def test_chances_of_several_classes_that_add_up_stay() -> None:
-    p = np.random.default_rng(1).dirichlet([0.3] * 6, 500).clip(1e-9)
-    p /= p.sum(axis=1, keepdims=True)
-    assert probabilities_apart(logit(p)) == pytest.approx(p, rel=1e-8)
 
 
 def test_chances_of_classes_that_one_line_does_not_part_are_better_than_divided_by_their_sum() -> None:

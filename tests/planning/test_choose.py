@@ -119,14 +119,9 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
     assert whole.release_.plan["solver"] == name
 
 
-@pytest.mark.parametrize(
-    ("neighbours", "weighted"),
-    [
-        (Neighbours.ADD_OR_REMOVE, False),
-        pytest.param(Neighbours.REPLACE_ONE, False, marks=pytest.mark.slow),
-        pytest.param(Neighbours.REPLACE_ONE, True, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
     neighbours: Neighbours, weighted: bool
 ) -> None:
