@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from hullabaloo.cli.app import app
+from tests.commands import CliRunner
 
 DOMAIN = """
 target = { stay = [0, 30] }

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from typer.testing import CliRunner
 
 import hullabaloo as hb
 from hullabaloo import streaming
@@ -20,6 +19,7 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from hullabaloo.report import card, card_from_json
+from tests.commands import CliRunner
 from tests.fuzz.doors import Door, arguments
 from tests.fuzz.garbage import SECRET, Garbage
 from tests.fuzz.verdict import Crash, check_sentence

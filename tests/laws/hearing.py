@@ -9,9 +9,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
 from hullabaloo.cli.app import app
+from tests.commands import CliRunner
 from tests.laws.text_doors import FITTED, LINES, commands, sound
 
 

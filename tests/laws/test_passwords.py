@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import hullabaloo as hb
 from hullabaloo import errors, linear_model, report, streaming
@@ -20,6 +19,7 @@ from hullabaloo.data import open_table, sources
 from hullabaloo.data.given import path_of
 from hullabaloo.errors import HullabalooError, passwords_in, without_passwords
 from hullabaloo.geometry import penalty_from_text, set_from_text
+from tests.commands import CliRunner
 from tests.laws.hearing import everywhere, heard, run
 
 HUSH = "".join(("hu", "SH", "hush"))  # made, as a traceback quotes the lines of a program

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import Normalizer
 
@@ -137,7 +137,7 @@ def test_chances_of_several_classes_lose_for_no_class_against_the_rest(
     """Divided by their sum they did: of a class of 15 % of `shuttle` the total was 24 % high, and the log-loss of all a fifth larger."""
     z = level + spread * np.random.default_rng(classes).standard_normal((500, classes))
     low, high = -z.max(axis=1) - np.log(classes), -z.min(axis=1)
-    for _ in range(200):  # the shift at which they add up to 1, by halving
+    for _ in range(80):  # the shift at which they add up to 1, by halving
         middle = 0.5 * (low + high)
         above = expit(z + middle[:, None]).sum(axis=1) > 1.0
         low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -152,12 +152,6 @@ def test_chances_of_several_classes_lose_for_no_class_against_the_rest(
 def against_the_rest(z: Any) -> Any:
     """Sums of the log-losses of each class against the rest, (n, k), where the record's class is each in turn."""
     return -log_expit(-z).sum(axis=1, keepdims=True) + log_expit(-z) - log_expit(z)
-
-
-def test_chances_of_several_classes_that_add_up_stay() -> None:
-    p = np.random.default_rng(1).dirichlet([0.3] * 6, 500).clip(1e-9)
-    p /= p.sum(axis=1, keepdims=True)
-    assert probabilities_apart(logit(p)) == pytest.approx(p, rel=1e-8)
 
 
 def test_chances_of_classes_that_one_line_does_not_part_are_better_than_divided_by_their_sum() -> None:

@@ -23,6 +23,7 @@ from hullabaloo.structure.features import Features
 from hullabaloo.structure.structure import set_function
 from hullabaloo.structure.structure_files import function_in_words, structure_in_words
 from tests.linear_model.examples import FEATURES, table
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.filterwarnings("ignore:score compares predictions:hullabaloo.errors.NotPrivateWarning")
 
@@ -231,8 +232,7 @@ def test_supports_have_the_structure() -> None:
     assert list(whole.selected_) == []
 
 
-@pytest.mark.parametrize("more", [{}, {"strength": 0.02}], ids=["ball", "penalty"])
-@pytest.mark.parametrize("name", STRUCTURES)
+@sampled("name,more", itertools.product(STRUCTURES, [{}, {"strength": 0.02}]), kind=lambda case: case[0])
 def test_every_structure_is_fitted_saved_described_and_loaded(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
     frame = table(2000)
     model = hb.StructuredSparseRegression(

@@ -3,7 +3,7 @@
 import json
 import math
 import warnings
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from hullabaloo.model_selection.metrics import Calibration, ScoreAnswer, quotien
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
+from tests.sampling import sampled
 
 KEY = TestKey(b"evaluations draw from this key..")
 FREE = hb.Budget(math.inf)
@@ -291,8 +292,7 @@ def coverage(
     return {name: hit / 300 for name, hit in hits.items()}
 
 
-@pytest.mark.parametrize("relation", list(Neighbours), ids=str)
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@sampled("relation,epsilon", product(Neighbours, [0.5, 3.0]), kind=lambda case: case[0])
 def test_intervals_cover_the_populations_value(relation: Neighbours, epsilon: float) -> None:
     """Below 0.90 of 300 at a true 0.95 has probability 4e-4 for one of ten, at fixed seeds; measured over all: 0.93 to 1."""
     X, y = table(20_000)
@@ -351,6 +351,7 @@ def test_rows_of_large_numbers_are_read_as_numbers() -> None:
     assert "e+0" not in text
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("sigma", [3.0, 15.0, 50.0])
 @pytest.mark.parametrize("shape", ["flat", "skewed", "empty", "scattered"])
 def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: str, sigma: float) -> None:

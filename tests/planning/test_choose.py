@@ -119,24 +119,19 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
     assert whole.release_.plan["solver"] == name
 
 
-@pytest.mark.parametrize(
-    ("neighbours", "weighted"),
-    [
-        (Neighbours.ADD_OR_REMOVE, False),
-        pytest.param(Neighbours.REPLACE_ONE, False, marks=pytest.mark.slow),
-        pytest.param(Neighbours.REPLACE_ONE, True, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
     neighbours: Neighbours, weighted: bool
 ) -> None:
     """Also where weights are declared, or records without a target count for nothing."""
-    data = table(20, 1_278, intercept=True)
-    facts = replace(data.facts, norm_l1=1_279.0, norm_l2=math.sqrt(1_279.0), weighted=weighted)
-    asked = problem(data, neighbours, constraint=L1Ball(5.0), records=600)
-    posed = replace(asked, norm_l1=1_279.0, norm_l2=facts.norm_l2, weighted=weighted)
-    allowance = Allowance(hb.Budget(0.1, 1.0 / 600**2))
-    _, plan = choose(posed, PricedQueries(facts, neighbours, 600), allowance, "auto", rehearsal(facts))
+    data = table(20, 640, intercept=True)
+    facts = replace(data.facts, norm_l1=641.0, norm_l2=math.sqrt(641.0), weighted=weighted)
+    asked = problem(data, neighbours, constraint=L1Ball(5.0), records=300)
+    posed = replace(asked, norm_l1=641.0, norm_l2=facts.norm_l2, weighted=weighted)
+    allowance = Allowance(hb.Budget(0.1, 1.0 / 300**2))
+    _, plan = choose(posed, PricedQueries(facts, neighbours, 300), allowance, "auto", rehearsal(facts))
     assert plan.solver == "constant"
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import hullabaloo as hb
 from hullabaloo.cli.app import app
+from tests.commands import CliRunner
 from tests.replay.compare import told_apart
 from tests.replay.durable import emptied
 

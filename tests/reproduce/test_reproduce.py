@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import hullabaloo as hb
 from hullabaloo.cli.app import app
@@ -15,6 +14,7 @@ from hullabaloo.reproduce import Claim, Reproduction, lasso
 from hullabaloo.reproduce.claims import FAILS, HOLDS, UNTOLD, Picture
 from hullabaloo.reproduce.composite import noise_multiplier, sampled_epsilon
 from hullabaloo.reproduce.papers import PAPERS, recorded
+from tests.commands import CliRunner
 
 SMALL = Reproduction(
     (Claim("Theorem 1", "a power", -0.7, 0.01, -0.8, -0.6), Claim("Theorem 2", "a ratio", 2.0, high=1.0)),

@@ -40,6 +40,7 @@ def told(fitted: Any) -> Any:
     return next((line for line in fitted.release_.trace if "totals off" in line), None)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("more", [{}, {"inference": "auto"}, {"neighbours": "add-or-remove"}, {"solver": "gradient"}])
 def test_totals_of_chances_are_those_of_the_records(more: dict[str, Any]) -> None:
     """Within five errors of what is told of them, and 2 %, where they were off by 8 % and more: of 12 totals one is further in a run of 10⁵, were errors noise alone."""

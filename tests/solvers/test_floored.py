@@ -4,6 +4,7 @@ Keys are fixed, and so is every number here: no test fails by chance.
 """
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import MomentsSolver, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.floored import HARDY, HOPELESS, FlooredSolver
 from hullabaloo.streaming.refits import planned
+from tests.sampling import sampled
 from tests.solvers.tables import Table, prices, problem, table
 
 DRAWS = 7
@@ -72,8 +74,7 @@ def lost(data: Table, found: list[Solution]) -> float:
     return float(np.median([np.mean((data.Y - data.X @ one.theta) ** 2) for one in found]))
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-@pytest.mark.parametrize("name", NAMES)
+@sampled("name,neighbours", product(NAMES, Neighbours), kind=lambda case: case[0])
 def test_a_plan_costs_the_budget(name: str, neighbours: Neighbours) -> None:
     """Within it, at budgets of three kinds and under filters; the two answers along the line come last."""
     data = table(4_000, 6, intercept=True)
@@ -90,6 +91,7 @@ def test_a_plan_costs_the_budget(name: str, neighbours: Neighbours) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.few(5)
 def test_where_a_target_hardly_varies_no_name_is_much_worse_than_the_constant(name: str) -> None:
     """By at most 0.07 of its loss, 0.06 as measured, where the solvers alone lose up to 6.4 times as much: targets of a spread of 0.1, without a signal, at ε = 0.1."""
     data = targets(table(5_000, 8, intercept=True), 0.1, 0.0)

@@ -25,6 +25,7 @@ def body(law: str, rng: np.random.Generator) -> np.ndarray:
     return laws[law]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("noise", [0.0005, 0.002])
 @pytest.mark.parametrize("law", ["records", "products", "exponential", "pareto", "log-normal"])
 def test_a_tail_has_no_second_hump(law: str, noise: float) -> None:

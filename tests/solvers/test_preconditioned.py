@@ -338,6 +338,7 @@ def test_whatever_the_threshold_of_a_huber_loss_it_comes_near_the_optimum(
     ],
     ids=str,
 )
+@pytest.mark.few(6)
 def test_steps_by_a_released_curvature_meet_sets_and_penalties(
     loss: Loss, constraint: ConvexSet | None, penalty: Penalty | None
 ) -> None:

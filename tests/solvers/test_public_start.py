@@ -107,11 +107,11 @@ def test_a_right_table_helps_and_a_wrong_one_does_little_harm(solver: Any) -> No
     turned = learned(Squared(), X, -y, intercept=True)
     large = replace_theta(right, 30.0)
     shuffled = learned(Squared(), X, rng.permutation(y), intercept=True)
-    without = np.median(made(solver, data, None, 0.03, 21))
-    assert np.median(made(solver, data, right, 0.03, 21)) <= 0.5 * without
+    without = np.median(made(solver, data, None, 0.03, 11))
+    assert np.median(made(solver, data, right, 0.03, 11)) <= 0.5 * without
     constant = float(np.var(data.Y))
     for wrong in (turned, large, shuffled):
-        assert np.median(made(solver, data, wrong, 0.03, 21)) <= without + 0.05 * constant
+        assert np.median(made(solver, data, wrong, 0.03, 11)) <= without + 0.05 * constant
 
 
 def replace_theta(one: PublicTable, times: float) -> PublicTable:

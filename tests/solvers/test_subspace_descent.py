@@ -128,6 +128,7 @@ def test_without_a_signal_it_is_the_level_alone(kind: str) -> None:
     assert kept <= 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_of_many_columns_that_matter_a_little_it_keeps_what_single_columns_do_not(neighbours: Neighbours) -> None:
     data, fresh = wide()

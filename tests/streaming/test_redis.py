@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import redis
-from typer.testing import CliRunner
 
 from hullabaloo.cli.app import app
 from hullabaloo.data.sources import Mark, RedisSource, SourceChanged, redis_stream
 from hullabaloo.errors import InvalidParameter
+from tests.commands import CliRunner
 from tests.streaming import redis_server
 
 pytestmark = pytest.mark.redis

@@ -32,14 +32,21 @@ def needed(library: str, *, java: bool = False) -> None:
 def dask(workers: int = 2) -> Iterator[Any]:
     """A client of a cluster of processes, which come again when they are killed."""
     needed("distributed")
+    from dask import config
     from distributed import Client, LocalCluster
+    from distributed.utils import get_mp_context
 
     quiet = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with (
-        LocalCluster(**quiet, silence_logs=50, memory_limit=0) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    # Workers are forked from a process that has imported what they need; in each of its own that takes seconds.
+    with config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(
+            ["distributed", "pandas", "pyarrow", "pytest", "tests.data.engines.fits"]
+        )
+        with (
+            LocalCluster(**quiet, silence_logs=50, memory_limit=0) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
 
 
 @contextlib.contextmanager
@@ -56,6 +63,7 @@ def spark(master: str = "local[2]", **conf: str) -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",
+        "spark.python.daemon.module": "tests.data.engines.spark_daemon",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.adaptive.enabled": "false",

@@ -74,10 +74,10 @@ def test_a_fault_ends_all_threads(threads: int, where: str, monkeypatch: pytest.
 
 def test_bits_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    table = pa.table({"a": rng.uniform(-1, 1, 3_000), "y": rng.uniform(-1, 1, 3_000)})
-    domain = hb.Domain({"a": (-1, 1)}, target={"y": (-1, 1)}, records=3_000)
+    table = pa.table({"a": rng.uniform(-1, 1, 900), "y": rng.uniform(-1, 1, 900)})
+    domain = hb.Domain({"a": (-1, 1)}, target={"y": (-1, 1)}, records=900)
     found = set()
-    for threads, rows in ((1, 3_000), (2, 77), (5, 500)):
+    for threads, rows in ((1, 900), (2, 77), (5, 150)):
         monkeypatch.setattr(turns, "cores", lambda threads=threads: threads)
         for solver in ("moments", "preconditioned_gradient"):
             model: Any = hb.LinearRegression(

@@ -4,7 +4,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from hullabaloo.data.engines.base import Reading
 from hullabaloo.data.engines.units import Shuffle
 from hullabaloo.data.sparse_lists import SparsePart
 from hullabaloo.errors import SchemaError
+from tests.sampling import sampled
 
-N = 3_000
+N = 1_500
 
 
 def table(n: int = N, seed: int = 0) -> pa.Table:
@@ -80,7 +81,7 @@ def test_sparse_rows_of_units_are_those_of_memory(tmp_path: Path, monkeypatch: p
     )  # type: ignore[index]
     model = hb.LinearRegression(
         domain=about,
-        solver=hb.MirrorDescentSolver(max_passes=5),
+        solver=hb.MirrorDescentSolver(max_passes=2),
         constraint=hb.L2Ball(1.0),
         budget=hb.Budget(1.0, 1e-6),
         test_key=bytes(32),
@@ -171,8 +172,7 @@ def test_neighbours_differ_in_one_units_share(
         assert (every - without).total() <= (0 if name is None else share)
 
 
-@pytest.mark.parametrize("share", [2, 500])
-@pytest.mark.parametrize("rows", [10, 100])
+@sampled("rows,share", product([10, 100], [2, 500]), kind=lambda case: case[0])
 def test_memory_grows_neither_with_records_nor_with_the_largest_unit(
     rows: int, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
