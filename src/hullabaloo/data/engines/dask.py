@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from hullabaloo.data.engines import cluster
 from hullabaloo.data.engines.base import Reading, Tally, Task
 from hullabaloo.data.engines.cluster import RemoteFrame, TornCluster, unheard
@@ -52,6 +54,9 @@ class DaskFrame(RemoteFrame):
     def engine(self, reading: Reading, keep_bytes: int) -> "DaskEngine":
         """See `Remote`."""
         frame, shape = self._chosen(reading.columns), self.shape(reading.columns)
+        # A part that misses a whole number of NumPy's is one of floats: whether its others are rounded, and whose they are, a record would decide.
+        whole = [name for name, kind in frame.dtypes.items() if isinstance(kind, np.dtype) and kind.kind in "iu"]
+        frame = frame.astype(dict.fromkeys(whole, float))
         return unheard(lambda: DaskEngine(self._client, frame, shape, reading, keep_bytes))
 
     def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
