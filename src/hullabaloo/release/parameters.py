@@ -111,7 +111,7 @@ def inference_share(value: object) -> bool | float | str:
         return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    share = float(value) if isinstance(value, Real) and 0 <= value <= 1 else math.nan
+    share = float(value) if isinstance(value, Real) and value <= 1 and not value < 0 else math.nan
     if not (share == 0.0 or 1e-3 <= share <= LARGEST_SHARE):
         raise InvalidParameter(
             f"The parameter inference was given as {shown(value)}. It is 'auto' (errors and intervals wherever something valid is known), True (the same, or "
