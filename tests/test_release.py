@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation import scoring
 from hullabaloo.data import Encoding
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import OutputPerturbationQuery
@@ -97,25 +98,35 @@ def evaluated(table: Any) -> Any:
     return hb.evaluate(model, table, Y, budget=BUDGET).statement
 
 
+def streamed(table: Any) -> Any:
+    model = hb.Ridge(budget=BUDGET, domain=DOMAIN, solver="moments")
+    return hb.streaming.PeriodicERM(model, 60, every=60).partial_fit(table, Y).statement_
+
+
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "fit": lambda table: hb.LinearRegression(budget=BUDGET, domain=DOMAIN).fit(table, Y).statement_,
     "evaluation": evaluated,
     "bounds": lambda table: hb.private_bounds(table, Y, outer=DOMAIN, budget=BUDGET, quantiles=(0.1, 0.9)).statement,
+    "stream": streamed,
 }
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_statement_tells_how_long_reading_took(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the time of its charge that of its end tells how many records there are, which may be private."""
-    clock, real = mock.Mock(), run.rows_of
+    clock = mock.Mock()
     clock.now.return_value = datetime(2030, 1, 1, tzinfo=UTC)
 
-    def read(*given: Any, **named: Any) -> Any:
-        clock.now.return_value += timedelta(days=9)
-        return real(*given, **named)
+    def slow(real: Callable[..., Any]) -> Callable[..., Any]:
+        def read(*given: Any, **named: Any) -> Any:
+            clock.now.return_value += timedelta(days=9)
+            return real(*given, **named)
+
+        return read
 
     monkeypatch.setattr("hullabaloo.release.release.datetime", clock)
-    monkeypatch.setattr(run, "rows_of", read)
+    monkeypatch.setattr(run, "rows_of", slow(run.rows_of))
+    monkeypatch.setattr(scoring, "answered", slow(scoring.answered))
     begun = clock.now.return_value
     made = datetime.fromisoformat(QUESTIONS[name](X).made)
     assert (clock.now.return_value - made).days == 9

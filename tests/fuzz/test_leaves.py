@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hullabaloo as hb
@@ -66,6 +67,10 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
             warnings.simplefilter("ignore", RuntimeWarning)  # coefficients of 1e308 are numbers, and their sums are not
             model = READ[kind](path)
             model.predict(frame)
+            if kind != "stream":  # whose models are shown by their statement alone
+                str(model.summary())
+                hb.report.card(model)
+                model.save(tmp_path / "again.json")
         str(model.statement_ if kind != "stream" else model.statement)
 
     cases = [(place, value) for place in places(json.loads(text)) for value in MUTATIONS]
@@ -84,13 +89,30 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
         (("release", "statement", "ledger"), 5),
         (("release", "statement", "dataset"), {}),
         (("release", "statement", "unit"), float("nan")),
+        (("release", "statement", "records"), []),
+        (("release", "statement", "query_noise", 0), 1.0),
+        (("release", "statement", "query_noise", 0, "answers"), "x"),
+        (("release", "plan", "queries", 0, "records"), "x"),
+        (("release", "plan", "solver"), DROPPED),
+        (("release", "plan", "settings", "noises"), {}),
+        (("release", "trace"), [{"held up": []}]),
     ],
 )
 def test_a_model_whose_card_could_not_be_written_is_refused(tmp_path: Path, place: tuple[str, ...], value: Any) -> None:
-    """It was loaded, and `card` ended in AttributeError or TypeError, `save` in ValueError."""
+    """It was loaded, and `card`, `summary` or `refit` ended in AttributeError, KeyError or TypeError, `save` in ValueError."""
     path = tmp_path / "m.json"
     path.write_text(changed(document("LinearRegression"), place, value))
     assert judged(lambda: hb.load(path)) == "refused"
+
+
+def test_a_summary_of_coefficients_beyond_floats_is_shown(tmp_path: Path) -> None:
+    """Their squares overflow: what is left of the residuals is no number, whose range a root was looked for."""
+    model = hb.LinearRegression(budget=hb.Budget(1e5, 1e-6), domain=examples.domain_for("LinearRegression"))
+    model.set_params(inference=True, test_key=bytes(32)).fit(examples.table(200)).save(tmp_path / "m.json")
+    text = (tmp_path / "m.json").read_text()
+    (tmp_path / "m.json").write_text(changed(text, ("release", "theta", 1, 0), -1e155))
+    with np.errstate(all="ignore"):
+        assert judged(lambda: str(hb.load(tmp_path / "m.json").summary())) == "accepted"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +139,7 @@ HOSTILE = {
     "p": lambda: streaming.plan(horizon=100, every=10, p=HUGE, budget=BUDGET),
     "p of a plan": lambda: hb.plan(n=100, p=HUGE, budget=BUDGET),
     "confidence": lambda: hb.evaluate(_fitted(), examples.table(60), budget=BUDGET, confidence=HUGE),
+    "inference": lambda: hb.Ridge(budget=BUDGET, domain=examples.domain_for("Ridge"), inference=HUGE).price(100),
     "n": lambda: _fitted().price(HUGE),
     "feature_names": lambda: _fitted().price(50, feature_names=HUGE),
     "bytes for TOML": lambda: hb.Domain.from_toml(b"x"),  # type: ignore[arg-type]

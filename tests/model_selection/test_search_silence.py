@@ -148,6 +148,7 @@ def durable(folder: Path, ledger: hb.Ledger) -> dict[str, Any]:
         "pages": int.from_bytes(head[28:32], "big"),
         "schema cookie": head[40:44],
         "charge": {key: value for key, value in charge.to_dict().items() if key not in ("database", "head")},  # salted
+        "times": re.findall(rb"2030-[\d:T-]+", (folder / "search.state").read_bytes()),
         "row": {**row.to_dict(), "stream": len(row.stream), "token": len(row.token)},
     }
 

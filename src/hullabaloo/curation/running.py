@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,8 @@ def _best(plan: SearchPlan, parts: Parts, lots: SearchRandomness) -> Best:
         if math.isnan(score):  # the order of outputs is total, whatever a metric makes of its noise
             score = -math.inf
         if best is None or score > best.score:  # of equal ones the first: as good as one at random, runs being alike
-            best = Best(number, score, release)
+            untold = replace(release.statement, made="")  # when this run was tells how many there were
+            best = Best(number, score, replace(release, statement=untold))
     assert best is not None
     return best
 

@@ -73,5 +73,6 @@ def answer(planned: PlannedFit, rows: Rows, key: Key | None = None) -> Release:
 
     `key` is for the noise in place of the task's: a secret one, from which a private fit can be drawn again, or one derived from the task's.
     """
+    statement = stated(planned.task, planned.bought, None)  # not made at a time that tells how long it took
     solution = answered(rows, planned.bought, planned.solve, planned.task.key if key is None else key)
-    return planned.release(solution, stated(planned.task, planned.bought, None))
+    return planned.release(solution, statement)

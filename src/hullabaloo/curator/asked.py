@@ -63,7 +63,8 @@ class Asked:
         """The sum that these bytes are of; they are read as numbers, and nothing in them is run. PRIVATE."""
         held = np.load(BytesIO(state), allow_pickle=False)
         if "plain" in held:
-            return np.asarray(held["plain"])
+            return np.asarray(np.positive(held["plain"]))  # a text is none
         total = ExactSum(held["high"].shape, int(held["exponent"]))
-        total.high, total.low = held["high"], held["low"]
+        total.high += held["high"]  # whole numbers
+        total.low += held["low"]
         return total

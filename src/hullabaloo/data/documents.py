@@ -28,6 +28,10 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON, and no document is written with it")
 
 
+def _whole(text: str) -> int:
+    return int(text if len(text) < 300 else _no_number("a number beyond floats"))
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One kind of document.
@@ -60,7 +64,7 @@ class Format:
             InvalidParameter: there is no such file, or it is no such document, of another version, or damaged.
         """
         try:
-            found = json.loads(path_of(path).read_text(encoding="utf-8"), parse_constant=_no_number)
+            found = json.loads(path_of(path).read_text(encoding="utf-8"), parse_constant=_no_number, parse_int=_whole)
         except FileNotFoundError:
             raise InvalidParameter(f"There is no {self.noun} at {path}. Check it; {self.writer} writes one.") from None
         except HullabalooError:

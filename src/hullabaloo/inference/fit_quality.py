@@ -82,7 +82,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
                 yield f"R²{told}", UNTOLD.format("r2")
             continue
         yield f"R²{told}", _range(fit.r2, QUANTILE * fit.standard_error, WIDEST, 1.0)
-        if not math.isnan(fit.residual_error):
+        if math.isfinite(fit.residual) and not math.isnan(fit.residual_error):
             scale, most = float(model.encoding.target_scale[k]), fit.residual + QUANTILE * fit.residual_error
             deviation = math.sqrt(max(fit.residual, 0.0)) * scale
             strength = min(max(fit.residual, 0.0) / max(fit.residual_error, 1e-300), 1e6)

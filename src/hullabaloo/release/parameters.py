@@ -111,14 +111,14 @@ def inference_share(value: object) -> bool | float | str:
         return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    number = isinstance(value, Real) and (float(value) == 0.0 or 1e-3 <= float(value) <= LARGEST_SHARE)
-    if not number:
+    share = float(value) if isinstance(value, Real) and value <= 1 and not value < 0 else math.nan
+    if not (share == 0.0 or 1e-3 <= share <= LARGEST_SHARE):
         raise InvalidParameter(
             f"The parameter inference was given as {shown(value)}. It is 'auto' (errors and intervals wherever something valid is known), True (the same, or "
             "a refusal before the charge), False, or the share of the budget that they are bought with, 0, or from 0.001 up "
             f"to {LARGEST_SHARE:g}: the coefficients take the rest, and intervals fail around a fit that is too poor."
         )
-    return float(value) or False  # type: ignore[arg-type]
+    return share or False
 
 
 def positive(name: str, value: object, what: str, highest: float = math.inf, lowest: float = 0.0) -> float:

@@ -345,18 +345,18 @@ class Release:
             found.check(self.statement.records, self.statement.horizon is not None)
         if self.theta.ndim != 2 or any(one.shape != shape or not np.isfinite(one).all() for one, shape in shapes):
             raise ValueError("shapes")
-        if not all(isinstance(query, Mapping) and isinstance(query.get("name"), str) for query in self.plan["queries"]):
-            raise ValueError("queries")
-        if not all(isinstance(line, Mapping) for line in self.trace):
-            raise ValueError("trace")
+        queries, settings = [*self.plan["queries"], *self.statement.query_noise], self.plan.get("settings", {})
+        names = [self.plan["solver"], *(one["name"] for one in queries)]
         said = [getattr(self.statement, name) for name in ("ledger", "dataset", "made", "version", "public")]
-        texts = all(isinstance(one, str | None) for one in said)
-        if not texts or not isinstance(self.plan.get("settings", {}), Mapping):
-            raise ValueError("texts")
-        settings = self.plan.get("settings", {})
-        noises = [settings.get("score_noise") or 0.0, *(settings.get("noises") or ())]
-        if not all(isinstance(one, int | float) and (one == 0.0 or 1e-30 < one < 1e30) for one in noises):
-            raise ValueError("noises")
+        maps, counts = [*queries, *self.trace], ("answers", "records", "held up")
+        noises = [settings.get("score_noise") or 0.0, *settings.get("noises", [])[:]]
+        numbers = [self.statement.records, *noises, *(one[name] for one in maps for name in counts if name in one)]
+        kinds: Any = {Mapping: [settings, *maps], str: names, str | None: said, int | float: numbers}
+        alike = all(isinstance(one, kind) for kind, several in kinds.items() for one in several)
+        if not alike or not all(one == 0.0 or 1e-30 < one < 1e30 for one in noises):
+            raise ValueError("kinds")
+        for query in self.statement.query_noise if self.statement.private else ():
+            event_from_dict(query["event"])
         str(self.statement)  # what cannot be shown was changed
         return self
 

@@ -100,8 +100,8 @@ QUESTIONS = (
         "search: the number of runs is shown",
         "The released plan says in which run the best model was found.",
         "curation.running",
-        old="            best = Best(number, score, release)\n",
-        new='            release.plan["run"] = run\n            best = Best(number, score, release)\n',
+        old="            untold = replace(",
+        new='            release.plan["run"] = run\n            untold = replace(',
         caught_by=(
             "tests/model_selection/test_search.py::test_what_is_released_does_not_tell_how_many_runs_there_were_nor_which_was_the_best",
         ),

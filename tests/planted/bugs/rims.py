@@ -205,6 +205,16 @@ _LEFT = (
         ),
     ),
     Bug(
+        "the end keeps the time of the best run",
+        "The state of a search that has ended says when its best run began, and so how many there were before it.",
+        "curation.running",
+        old=', made="")',
+        new=")",
+        caught_by=(
+            "tests/model_selection/test_search_silence.py::test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs[open]",
+        ),
+    ),
+    Bug(
         "the ledger keeps the end's time",
         "The row of a search in the ledger says when it ended, and so how many runs there were.",
         "ledger.streams",

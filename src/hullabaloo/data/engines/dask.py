@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from hullabaloo.data.engines import cluster
 from hullabaloo.data.engines.base import Reading, Tally, Task
 from hullabaloo.data.engines.cluster import RemoteFrame, TornCluster, unheard
@@ -52,7 +54,7 @@ class DaskFrame(RemoteFrame):
     def engine(self, reading: Reading, keep_bytes: int) -> "DaskEngine":
         """See `Remote`."""
         frame, shape = self._chosen(reading.columns), self.shape(reading.columns)
-        return unheard(lambda: DaskEngine(self._client, frame, shape, reading, keep_bytes))
+        return unheard(lambda: DaskEngine(self._client, frame.map_partitions(_floats), shape, reading, keep_bytes))
 
     def mapped(self, work: Any, names: Sequence[str] | None, keep: Sequence[str]) -> Any:
         """See `RemoteFrame`."""
@@ -77,6 +79,12 @@ class DaskFrame(RemoteFrame):
         """What each part has to have."""
         schema = unheard(lambda: open_table(self._chosen(names)._meta).schema)
         return cluster.shape_of(schema, names, self.width)
+
+
+def _floats(part: Any) -> Any:
+    """NumPy's whole numbers as the floats that they are in a part that misses one: else whose records the others of a part are, one record would decide."""
+    plain = [name for name, kind in part.dtypes.items() if isinstance(kind, np.dtype) and kind.kind in "iu"]
+    return part.astype(dict.fromkeys(plain, float))
 
 
 def _mapped(frame: Any, work: bytes, shape: cluster.Shape, keep: list[str]) -> Any:
