@@ -73,7 +73,10 @@ def test_a_model_for_each_release_one_charge_and_a_line_each(run: Run, files: Pa
     assert [line.split()[0] for line in lines[1:9]] == [str(position) for position in range(50, 401, 50)]
     assert all("of 1,000 records" in line and f"models/{50 * i}.json" in line for i, line in enumerate(lines[1:9], 1))
     assert "all models released along the stream together" in done.out
-    assert lines[-1] == "The source ends after record 400. Saved in s.state; the same command goes on from there."
+    assert (
+        lines[-1]
+        == "The source ends after record 400. Saved in s.state; the same command goes on from there. Records that follow in another file are taken by it with --continues."
+    )
     assert releases(files / "models") == list(range(50, 401, 50)), "and nothing else lies there"
     assert (files / "now.json").read_text() == (files / "models" / "400.json").read_text()
     assert len(run("ledger", "log", URL, "clinic", "--json").json["charges"]) == 1

@@ -147,6 +147,9 @@ def _opening(schedule: "Schedule", position: int, budget: str) -> str:
     return f"{where}; releases: {number}{first}. Spent on all of them together, once: {budget}."
 
 
+NEXT = " Records that follow in another file are taken by it with --continues."
+
+
 def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | None) -> None:
     position, released, full = stream.position_, stream.released_at_, stream.position_ == stream._schedule.horizon
     kept = f"Saved in {state}; the same command goes on from there."
@@ -160,7 +163,7 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
     output.result(
         {"ended": "horizon" if full else "end of the source", **taken, **said},
         guarantee(statement) if statement else "Nothing was released yet.",
-        reached if full else f"The source ends after record {position:,}. {kept}",
+        reached if full else f"The source ends after record {position:,}. {kept}{NEXT * (state is not None)}",
     )
 
 

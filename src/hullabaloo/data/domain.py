@@ -115,7 +115,7 @@ class Domain:
             )
         if self.records_per_unit > 1 and self.records is None:
             raise DomainError(
-                "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand will do."
+                "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand, of the records that count, will do."
             )
         if self.unit == "record":
             raise DomainError(
