@@ -75,7 +75,7 @@ def test_a_model_for_each_release_one_charge_and_a_line_each(run: Run, files: Pa
     assert "all models released along the stream together" in done.out
     assert (
         lines[-1]
-        == "The source ends after record 400. Saved in s.state; the same command goes on from there. Records that follow in another file are taken by it with --continues."
+        == "The source ends after record 400. Saved in s.state; the same command goes on from there (a next file: with --continues)."
     )
     assert releases(files / "models") == list(range(50, 401, 50)), "and nothing else lies there"
     assert (files / "now.json").read_text() == (files / "models" / "400.json").read_text()

@@ -147,12 +147,10 @@ def _opening(schedule: "Schedule", position: int, budget: str) -> str:
     return f"{where}; releases: {number}{first}. Spent on all of them together, once: {budget}."
 
 
-NEXT = " Records that follow in another file are taken by it with --continues."
-
-
 def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | None) -> None:
     position, released, full = stream.position_, stream.released_at_, stream.position_ == stream._schedule.horizon
-    kept = f"Saved in {state}; the same command goes on from there."
+    more = " (a next file: with --continues)" * (not stopped)
+    kept = f"Saved in {state}; the same command goes on from there{more}."
     kept = kept if state is not None else "Without --state the stream has ended here; its charge stays."
     if stopped and not full:
         raise Stopped(f"Interrupted after record {position:,}. {kept}")
@@ -163,7 +161,7 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
     output.result(
         {"ended": "horizon" if full else "end of the source", **taken, **said},
         guarantee(statement) if statement else "Nothing was released yet.",
-        reached if full else f"The source ends after record {position:,}. {kept}{NEXT * (state is not None)}",
+        reached if full else f"The source ends after record {position:,}. {kept}",
     )
 
 
