@@ -22,7 +22,7 @@ from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.catalogue import choose, reading_of
-from hullabaloo.model_selection.metrics import ScoreAnswer
+from hullabaloo.model_selection.metrics import Bin, ScoreAnswer, _units
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -113,8 +113,15 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
     n = len(test)
     every = heard(rows, Neighbours.REPLACE_ONE, math.inf, n, None)
     truth = {metric.name: metric.measure(every, Z).value for metric in chosen.metrics}
-    outcomes = [row.outcome.value for row in chosen.tables[0].measure(every, Z)]
-    filled = [row.count >= 0.01 * n for row in chosen.tables[0].measure(every, Z)]
+    tally = chosen.tables[0].tally
+    bins, (origin, span) = every.sums[tally].reshape(tally.bins, -1), _units(tally)
+
+    def true(row: Bin) -> tuple[float, float]:
+        """Records and mean outcome of the bins that a row joins."""
+        start, stop = (round((end - origin) / span * tally.bins) for end in (row.low, row.high))
+        half, outcome = bins[start:stop, :2].sum(axis=0).tolist()
+        return 2.0 * half, origin + span * (0.5 + outcome / max(2.0 * half, 1.0))
+
     lines = []
     for epsilon in (0.5, 1.0, 3.0):
         mu = Allowance(hb.Budget(epsilon, 1.0 / SAMPLE**2)).mu
@@ -126,11 +133,9 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
                 for metric in chosen.metrics:
                     one = metric.measure(answer, Z)
                     hits[metric.name] += (one.low <= truth[metric.name] <= one.high) / draws
-                table = chosen.tables[0].measure(answer, Z)
-                inside = [
-                    row.outcome.low <= true <= row.outcome.high for row, true in zip(table, outcomes, strict=True)
-                ]
-                hits["calibration"] += float(np.mean(np.array(inside)[filled])) / draws
+                told = [(row.outcome, *true(row)) for row in chosen.tables[0].measure(answer, Z)]
+                inside = [one.low <= value <= one.high for one, count, value in told if count >= 0.01 * n]
+                hits["calibration"] += float(np.mean(inside)) / draws
             lines.append({"epsilon": epsilon, "relation": str(relation), **hits})
     return lines
 
