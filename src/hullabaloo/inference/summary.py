@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.codec import arguments
-from hullabaloo.data import INTERCEPT, ClassTarget, Encoding
+from hullabaloo.data import INTERCEPT, BoundedTarget, ClassTarget, Encoding
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
@@ -341,6 +341,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     yield (
         f"coef predicts. Intervals are for {known.about}, as are estimate, std err, z and P, whatever noise, a set or a penalty made of the coefficients."
     )
+    if any(isinstance(target, BoundedTarget) for target in model.encoding.targets):
+        yield "A target beyond its declared bounds counts as the nearer bound, in totals and R², too: bounds that are too narrow show nowhere here."
     if model.release.statement.budget.is_private:
         yield (
             "Errors hold sampling and privacy noise. z is not estimate over std err: it and P take the noise that a coefficient of 0 would have, so that P is "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.inference.summary import Row, Summary
+from hullabaloo.inference.summary import ALONE, Row, Summary
 from hullabaloo.report.drawing import MUTED, ORANGE, SMALL, WIDTH, Display, new_figure
 from hullabaloo.report.plots import shortened
 from hullabaloo.report.released import estimator_of
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class CoefficientDisplay(Display):
     """Unpenalised estimates with their intervals, one line a coefficient, beside the coefficients that predict.
 
-    Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so. Needs `pip install "hullabaloo[report]"`.
+    Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so.
+    Levels without a baseline have no mark of the coefficient that predicts, whose zero is another: only their differences count. Needs `pip install "hullabaloo[report]"`.
 
     Parameters:
         rows: those of a summary, in the order in which they are drawn from the top.
@@ -68,7 +69,7 @@ class CoefficientDisplay(Display):
         ends = [[row.estimate - row.low for row, _ in told], [row.high - row.estimate for row, _ in told]]
         middles, heights = [row.estimate for row, _ in told], [place for _, place in told]
         self._errorbars(ax, middles, heights, xerr=ends, label="estimate")
-        released = [row.coefficient for row in self.rows]
+        released = [math.nan if row.reason == ALONE else row.coefficient for row in self.rows]
         ax.plot(released, places, "|", color=ORANGE, ms=9, mew=1.6, label="coefficient that predicts")
         if self.exponentiated:
             from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter

@@ -62,6 +62,7 @@ class _BinnedDisplay(Display, ABC):
         ends = [[one.value - one.low for one in values], [one.high - one.value for one in values]]
         self._errorbars(ax, [row.prediction for row in self.rows], [one.value for one in values], yerr=ends)
         self._reference(ax)
+        ax.locator_params(axis="x", nbins=5)
         ax.set_xlabel(f"mean prediction; {100 * self.confidence:g} % intervals")
         ax.set_ylabel(f"mean {self.drawn}")
         return self
