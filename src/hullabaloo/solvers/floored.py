@@ -116,7 +116,7 @@ def _between(problem: Problem, plan: Plan, level: Array, found: Solution, curato
     line, slope = found.theta[:, 0] - level, smooth_and_steep(problem.loss)[1]
     longest = max(float(np.linalg.norm(line[:-1])) * reach(problem) + abs(float(line[-1])), TINY)
     likely = USUAL * slope * TYPICAL * longest / math.sqrt(line.size)
-    seen = curator.projected(np.column_stack([line, np.eye(line.size)[-1]]))
+    seen = curator.projected(np.column_stack([line, np.arange(line.size) == line.size - 1]))
     grid = edges(2.0 * slope * longest, FINE_BINS - 1)
     noises = [one.sigma / problem.records for one in plan.queries[-2:]]  # type: ignore[attr-defined]  # Gaussian
 

@@ -21,6 +21,9 @@ from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solutio
 from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
 
+LARGEST = 1 << 28
+"""Numbers of a covariance that is formed: 2 GB, as the matrix of the widest moments takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutputPerturbationSolver(Solver):
@@ -64,8 +67,10 @@ class OutputPerturbationSolver(Solver):
             theta = feasible.project(theta.ravel()).reshape(theta.shape)
         columns = theta[:, None] if theta.ndim == 1 else theta
         sigma = plan.settings["sigma"]
-        covariance = np.tile(sigma**2 * np.eye(problem.dimension), (columns.shape[1], 1, 1))
-        return Solution(theta=columns, privacy_covariance=covariance if problem.constraint is None else None)
+        covariance = None
+        if problem.constraint is None and columns.size * problem.dimension <= LARGEST:
+            covariance = np.tile(sigma**2 * np.eye(problem.dimension), (columns.shape[1], 1, 1))
+        return Solution(theta=columns, privacy_covariance=covariance)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """`½ φ̄'' Σ_j v_j (σ² + (λ θ_j/(φ̄'' v_j + λ))²)` on the reference table, v_j its second moments."""
