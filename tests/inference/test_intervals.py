@@ -293,7 +293,7 @@ def test_what_a_step_leaves_of_counts_is_along_the_constant_and_the_step() -> No
 
 
 def test_what_a_step_leaves_of_classes_is_no_longer_than_is_said_where_nothing_held_them() -> None:
-    """24 points and steps that move normal records' log-odds by 0.2 to 1: the remainder is within what is told. For even classes that is less than a fifth of what is told where a set held them, in squares."""
+    """24 points and steps that move normal records' log-odds by 0.2 to 1: the remainder is no longer than is said, √3 deviations of a uniform law. For even classes that is less than a fifth of what is told where a set held them, in squares."""
     rng = np.random.default_rng(0)
     V = np.column_stack([rng.normal(size=(40_000, 3)), np.ones(40_000)])
     for trial in range(24):
@@ -307,7 +307,7 @@ def test_what_a_step_leaves_of_classes_is_no_longer_than_is_said_where_nothing_h
         )
         m = float(np.sqrt(np.mean((V @ step) ** 2)))
         whole, shorter = (undone(seen, Logistic(), step, m, True, held) for held in (True, False))
-        assert left @ np.linalg.solve(shorter, left) < 1.0, trial
+        assert left @ np.linalg.solve(shorter, left) < 3.0, trial
         assert np.trace(shorter) < np.trace(whole)
     seen.point = np.zeros(4)
     whole, shorter = (undone(seen, Logistic(), step, 0.5, True, held) for held in (True, False))

@@ -28,8 +28,9 @@ and as many without that reduction, as it is the inverse of an eigenvalue that n
 That eigenvectors are of any direction alike no table says: for one table it is an approximation, as good as the eigenvalues of whitened records are, a bulk at one value and a few apart. Coverage with it is measured
 in `benchmarks/inference.py`.
 
-Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: `LEFT` times its likely variance
-(`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. The noise E meets all of θ*, what H leaves undone, too: Ω is of the second moment of both. (Of copies of columns, whose
+Where the inverse is regularised, `u = Ha`, what H leaves undone, `(I − G̃H)a`, meets the unknown θ* − θ̃: its likely variance
+(`solvers/score/step.py`) is part of the interval's, and where it is more than `TOLD` of the rest none is told. The noise E meets all of θ*, what H leaves undone, too: Ω is of the second moment `θ̃θ̃ᵀ + (I − HG̃)T`, T the
+likely variance of θ*, of which twice `(I − HG̃)T(I − HG̃)ᵀ` is as much at least where H keeps no more than half. (Of copies of columns, whose
 difference noise hides, θ* is several times as long as θ̃.) Coverage is measured in `benchmarks/inference.py`.
 """
 
@@ -42,9 +43,9 @@ from hullabaloo.inference.fitted import Array
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.solvers.score.step import SEEN
 
-LEFT, TOLD = 2.0, 0.5
-"""What a regularised inverse leaves undone: its variance over the likely one, and the largest share of the variance with which an interval is told.
-Chosen on California, diamonds, law school, wine and rare levels at ε = 1 (`benchmarks/inference.py`): 4 and 0.3 tell half as much there and cover as much."""
+TOLD = 0.5
+"""Largest share of the variance that what a regularised inverse leaves undone may have where an interval is told. Chosen on the development half of `benchmarks/inference.py`: 0.25 tells as much there, 0.3 of
+twice what is left half as much, and all cover as often."""
 
 
 def likely(gram: Array, noise: float) -> Array:
@@ -143,7 +144,7 @@ class Debiased:
         scales, allowed = np.outer(self.scale, self.scale), equations.allowed
         self.allowed: Array = np.zeros_like(scales) if allowed is None else self.inverse @ allowed @ self.inverse.T
         self.left: Array = np.zeros_like(scales) if equations.left is None else equations.left
-        squares = np.outer(far, far) + scales * (self.allowed + self.left)
+        squares = np.outer(far, far) + scales * (self.allowed + 2.0 * self.left)
         spoiled = 0.5 * s2 * (float(np.trace(squares)) * np.eye(far.size) + squares)
         spoiled[-1, -1] -= equations.exact_corner * s2 * far[-1] ** 2
         self.noise: Array = t2 * np.eye(far.size) + spoiled * scales

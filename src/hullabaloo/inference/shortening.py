@@ -55,7 +55,7 @@ def lost(model: FittedModel, found: NoisyScore, record: Array, length: float, cu
 def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drowned: float, move: float) -> Array:
     """Covariance (q, q) of what is not seen of the gradients of records that all lie along `way`: of what is beyond the cut and what the tail says the larger, and what a step that moves their predictions leaves.
 
-    Gradients of classes and counts beyond the cut point one way; of numbers, whose residuals point both ways, as much is left as of all that shortening takes.
+    Gradients of classes and counts beyond the cut point one way; of numbers, whose residuals point both ways, as much is left as of all that shortening takes. Either is as likely anything up to so much: a uniform law, of a third of the square.
     """
     length = float(np.linalg.norm(way))
     cut = found.weight * found.score_noise / model.release.plan["settings"]["score_noise"]
@@ -63,7 +63,7 @@ def hidden(model: FittedModel, found: NoisyScore, one: Marked, way: Array, drown
     missed = max(doubt * one.share * lost(model, found, one.record, length, cut), drowned * one.part)
     if isinstance(model.loss, Logistic | Poisson):
         missed += one.share * left_of(model.loss, float(one.record @ found.point), move) * length
-    return np.asarray((missed / max(length, 1e-300)) ** 2 * np.outer(way, way), dtype=np.float64)
+    return np.asarray((missed / max(length, 1e-300)) ** 2 / 3.0 * np.outer(way, way), dtype=np.float64)
 
 
 def one_signed(found: NoisyScore, unit_noise: float, cut: float) -> Array:
