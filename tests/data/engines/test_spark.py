@@ -86,18 +86,6 @@ def test_a_time_that_no_role_reads_is_beside_the_fit(session: Any) -> None:
     assert [len(row) for row in hb.predict(model, source, keep=["at"]).collect()] == [2] * N
 
 
-def test_names_that_spark_takes_for_one_or_for_two_are_two_or_one(session: Any) -> None:
-    """Of names that differ in case alone, Spark's own error came up, after the charge."""
-    whole = table()[["a", "b", "g", "y"]]
-    odd = {"A": "a", "G": "y", "b.c": "b", "d`e": "a", " f ": "b"}
-    source = hb.scan(session.createDataFrame(whole.assign(**{name: whole[one] for name, one in odd.items()})))
-    assert fitted("moments", source) == fitted("moments", whole)
-    named = hb.Domain({name: (-1, 1) for name in odd if name != "G"}, target={"G": (-2, 2)}, records=N)
-    model = hb.LinearRegression(domain=named, budget=ONE, solver="moments", test_key=KEY)
-    alike = model.fit(source).coef_.tobytes()
-    assert alike == model.fit(whole.assign(**{name: whole[one] for name, one in odd.items()})).coef_.tobytes()
-
-
 @pytest.mark.slow
 def test_sparse_lists_have_the_bits_of_memory(session: Any, tmp_path: Path) -> None:
     whole = lists_table()

@@ -108,11 +108,8 @@ class SparkFrame(RemoteFrame):
         return unheard(lambda: to_arrow_schema(self._chosen(names).schema, **zone))
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
-        if self.width is not None or not names:
-            return self._frame
-        every = list(self._frame.columns)  # chosen by place: to Spark names that differ in case are one
-        chosen = [f"c{every.index(name)}" for name in names]
-        return unheard(lambda: self._frame.toDF(*map("c{}".format, range(len(every)))).select(*chosen).toDF(*names))
+        quoted = [f"`{name.replace('`', '``')}`" for name in names or () if self.width is None]
+        return self._frame.select(*quoted) if quoted else self._frame
 
 
 class SparkEngine:
