@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -501,6 +502,45 @@ def test_bad_arguments_are_refused_before_anything_is_read(changed: dict[str, An
     model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(X, y)
     with pytest.raises(InvalidParameter, match=sentence):
         hb.evaluate(model, X, y, **{"budget": ONE, **changed})
+
+
+def test_a_model_that_was_edited_is_answered_for_its_charge_or_is_not_charged(tmp_path: Path) -> None:
+    """Coefficients of another shape were found out by the query, after the charge."""
+    ledger = hb.Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.create("people", hb.Budget(100.0, 1e-2))
+    X, y = table(200)
+    model = hb.LinearRegression(domain=NUMBERS, budget=ONE, solver="moments").fit(X, y)
+    release, theta = model.release_, model.release_.theta
+    alike = [
+        theta * np.nan,
+        theta * np.inf,
+        np.full_like(theta, 1e308),
+        -0.0 * theta,
+        theta.astype(object),
+        theta.astype("f4"),
+    ]
+    shapes = [
+        theta[:1],
+        theta[:0],
+        theta[0, 0],
+        np.vstack([theta, theta]),
+        np.hstack([theta, theta]),
+        None,
+        [],
+        "x",
+        object(),
+    ]
+    answered = 0
+    for other in [*alike, *shapes]:
+        model.release_ = replace(release, theta=other)  # type: ignore[arg-type]
+        try:
+            hb.evaluate(model, X, y, budget=ONE, ledger=ledger, dataset="people")
+        except (InvalidParameter, ValueError, TypeError):
+            pass
+        else:
+            answered += 1
+        assert len(list(ledger.charges("people"))) == answered
+    assert answered == len(alike)
 
 
 def test_bad_models_and_tables_are_refused() -> None:

@@ -8,8 +8,9 @@ from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.durable.journal import confirm, found_or_begun, pay, require_own
-from hullabaloo.durable.sealed import Snapshot, State
+from hullabaloo.durable.sealed import UNLIKE, Snapshot, State, damaged
 from hullabaloo.durable.state import StateFile
+from hullabaloo.errors import bare
 from hullabaloo.ledger import Charge
 from hullabaloo.noise import Key, ReleaseKey
 from hullabaloo.release import Release
@@ -48,7 +49,8 @@ class Kept:
         self._state = state
         self.key = key
         self.charge = charge
-        self.ended, self.best = (False, None) if state is None else _end_in(state)
+        self.ended = False
+        self.best: Best | None = None
 
     @classmethod
     def begin(cls, plan: SearchPlan, path: Any, key_file: str | os.PathLike[str] | None) -> Self:
@@ -68,9 +70,10 @@ class Kept:
             dataset = None if terms.ledger is None else terms.dataset
             found, fresh = found_or_begun(file, plan.fingerprint, plan.public, dataset, _snapshot(drawn))
             require_own(file, found, plan.fingerprint, plan.public, dataset)
-            charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh)
-            key = terms.key or ReleaseKey.reopened(bytes.fromhex(found.snapshot.numbers["secret"]))  # type: ignore[union-attr]  # written with one
-            kept = cls(plan, key, file, found, charge)
+            secret, end = _held(file, found, plan)
+            charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh, ended=end[0])
+            kept = cls(plan, terms.key or secret, file, found, charge)
+            kept.ended, kept.best = end
         except BaseException:
             file.close()
             raise
@@ -107,18 +110,26 @@ def _snapshot(secret: ReleaseKey | None, best: Best | None = None) -> Snapshot:
     return Snapshot({"secret": sealed, "ended": secret is None, "best": kept})
 
 
-def _end_in(state: State) -> tuple[bool, Best | None]:
-    assert state.snapshot is not None
-    best = state.snapshot.numbers["best"]
-    kept = None if best is None else Best(int(best[0]), float(best[1]), Release.from_dict(best[2]))
-    return bool(state.snapshot.numbers["ended"]), kept
+def _held(file: StateFile, found: State, plan: SearchPlan) -> tuple[Key, tuple[bool, Best | None]]:
+    """The secret, whether the search has ended, and its end, of a file that holds these of a search like this."""
+    try:
+        numbers = found.snapshot.numbers  # type: ignore[union-attr]  # written with one
+        secret, ended, best = ReleaseKey.reopened(bytes.fromhex(numbers["secret"])), numbers["ended"], numbers["best"]
+        if ended is not (numbers["secret"] == _NO_SECRET):
+            raise ValueError("an end of no search")
+        if best is None:
+            return secret, (ended, None)
+        number, score, release = best
+        width = dict(enumerate(plan.candidates))[number].encoding.facts.width
+        return secret, (ended, Best(int(number), float(score), Release.from_dict(release).of_width(width)))
+    except UNLIKE:
+        bare(damaged(file.path, "its content is of no search like this"))
 
 
-def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool) -> Charge:
+def _paid(file: StateFile, found: State, plan: SearchPlan, *, fresh: bool, ended: bool) -> Charge:
     """The search's one charge, made now or before; the ledger must stand at this save, or at the one before it."""
     terms = plan.terms
     assert terms.ledger is not None
-    ended, _ = _end_in(found)
     charge = partial(terms.open_stream, event=plan.event, detail=plan.detail)
     made, row = pay(file, found, terms.ledger, charge, fresh=fresh, known=ended)
     if row.token != found.token:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.codec import as_kept
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.scoring import answer
 from hullabaloo.data.encode import numbered
@@ -141,14 +142,15 @@ class PrefixProcess(Process):
 
         arrays, release = snapshot.arrays, snapshot.numbers["release"]
         self._position = int(snapshot.numbers["position"])
-        self._release = None if release is None else Release.from_dict(release)
         facts, m, unit = self.refits.fits[0].encoding.facts, self._position, self.task.domain.unit
         p, k = facts.width, len(facts.targets)
+        self._release = None if release is None else Release.from_dict(release).of_width(p)
         shapes = {"X": (m, p), "cells": (m, p), "Y": (m, k), "weight": (m,), "offset": (m,), "unit": (m, 4)}
         own = {"Y", *({"unit"} if unit else ())} if 0 < m < self.schedule.position(self.schedule.steps) else set()
         own ^= arrays.keys() & {"Y", "unit"}
-        kinds = dict.fromkeys(shapes, "f8") | {"unit": "i8"}
-        if own or any(one.shape != shapes[name] or one.dtype != kinds[name] for name, one in arrays.items()):
+        for name, one in arrays.items():
+            as_kept(one, np.broadcast_to(np.zeros((), "i8" if name == "unit" else "f8"), shapes[name]))
+        if own:
             raise ValueError("records of another stream")
         others: list[Any] = [arrays.get(name) for name in ("Y", "weight", "offset", "unit")]
         self._parts = [Rows(arrays["X"] if "X" in arrays else csr_array(arrays["cells"]), *others)] if arrays else []

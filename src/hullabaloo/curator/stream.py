@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.codec import as_kept
 from hullabaloo.curator.exact import PRODUCT_BLOCK, ExactSum, magic_number
 from hullabaloo.curator.moments import MomentsQuery, dense_sum
 from hullabaloo.curator.query import UNIT_ROUNDOFF, gaussian_event
@@ -246,8 +247,9 @@ class StepSums:
         return {"sums": self.sums.copy(), "high": self.total.high.copy(), "low": self.total.low.copy()}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` gave."""
-        self.sums[:], self.total.high[:], self.total.low[:] = state["sums"], state["high"], state["low"]
+        """Go on from what `state` gave; raises where it is no such state."""
+        self.sums = as_kept(state["sums"], self.sums)
+        self.total.high, self.total.low = (as_kept(state[name], self.total.high) for name in ("high", "low"))
 
 
 class StreamCurator:
@@ -343,14 +345,19 @@ class StreamCurator:
         return {"position": np.array(self.__position, dtype=np.int64), **halves}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from what `state` of a curator of an equal query gave."""
+        """Go on from what `state` of a curator of an equal query gave; raises where it is no such state."""
         self.__check()
-        self.__position, self.__whole = int(state["position"]), True
-        if self.__query.share is not None:
-            names = [words.tobytes() for words in state["units"]]
-            self.__taken = dict(zip(names, state["counts"].tolist(), strict=True))
+        self.__position, self.__whole = int(as_kept(state["position"], np.array(0))), True
+        if (share := self.__query.share) is not None:
+            nobody, counts = np.zeros((len(state["counts"]), 4), np.int64), state["counts"]
+            names = [words.tobytes() for words in as_kept(state["units"], nobody)]
+            self.__taken = dict(zip(names, as_kept(counts, nobody[:, 0]).tolist(), strict=True))
+            if min(self.__taken.values()) < 0 or self.__taken[bytes(32)] != share or len(self.__taken) < len(names):
+                raise ValueError("counts of other units")
         self.__sums.restore(of_part("sums/", state))
         self.__mechanism.restore(of_part("mechanism/", state))
+        if self.__position < 0 or self.__mechanism.step != self.__query.schedule.completed(self.__position):
+            raise ValueError("a state of another position")
 
     def __check(self) -> None:
         if os.getpid() != self.__owner:

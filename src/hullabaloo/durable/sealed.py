@@ -40,13 +40,18 @@ READ = (1, FORMAT)
 HOLDS = {"stream": "exact sums of records", "search": "the secret of its noise, or its end"}
 """What a state file may be of, and what makes it private."""
 
+UNLIKE = (ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RecursionError, SyntaxError)
+"""What comes of content that is not what was written."""
+
 SETTINGS, SOLVERS = "settings", "solvers"
 """Public facts of a state that no setting of the user's names: a digest of all settings, which leaves out what they buy, and the solvers that were taken."""
 
 _PLACE = 4096  # characters, of which the place of a source takes some hundred: their number must not say how long records are
 _DIGEST = hashlib.sha256().digest_size
 _KINDS = "biuf"
-_HEADER = ("fingerprint", "public", "stream", "position", "token", "previous", "dataset", "charge")
+_HEADER = {"fingerprint": "str", "public": "dict", "stream": "str", "position": "int"}
+_HEADER |= {"token": "str", "previous": "str", "dataset": "str NoneType", "charge": "int NoneType"}
+"""What a header holds beside numbers and arrays, and of which types."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -133,7 +138,7 @@ def from_bytes(data: bytes, key: bytes | None, path: Path, kind: str = "stream")
         body = _unseal(body, data[:end], facts["sealed"], key, path)
     try:
         return _state(body, facts)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except UNLIKE:
         bare(damaged(path, "its checksum is right but its content is not what this library writes"))
 
 
@@ -165,10 +170,13 @@ def _body(state: State) -> bytes:
 def _state(body: bytes, facts: Mapping[str, Any]) -> State:
     start = body.index(b"\n") + 1
     header = json.loads(body[:start])
-    numbers, arrays = header.pop("numbers"), {}
+    numbers, arrays, position = header.pop("numbers"), {}, header["position"]
+    other = any(type(header[name]).__name__ not in kinds.split() for name, kinds in _HEADER.items())
+    if other or not 0 <= position == dict(numbers or {}).get("position", position) < 2**63:
+        raise ValueError("a header of other types, or another position")
     for name, kind, shape in header.pop("arrays"):
         dtype = np.dtype(kind)
-        if dtype.kind not in _KINDS or any(not isinstance(size, int) or size < 0 for size in shape):
+        if name in arrays or dtype.kind not in _KINDS or any(not isinstance(size, int) or size < 0 for size in shape):
             raise ValueError(name)
         count = math.prod(shape)
         arrays[name] = np.frombuffer(body, dtype, count, start).reshape(shape).copy()

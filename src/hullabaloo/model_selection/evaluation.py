@@ -22,7 +22,7 @@ from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, Score
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, terms_of
-from hullabaloo.release.run import Buy, buy_queries, run_question
+from hullabaloo.release.run import buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.periodic_erm import PeriodicModel
@@ -265,11 +265,16 @@ def price_evaluation(
 
 def _chosen(
     public: FittedModel, terms: ReleaseRequest, n: int | None, floor: float | None, **about: Any
-) -> tuple[catalogue.Chosen, Buy]:
+) -> tuple[catalogue.Chosen, Any]:
     """What is measured, and how it is bought; where no floor is asked for, that of the noise, which no floor changes."""
     reading, least = catalogue.reading_of(public.encoding, public.loss), catalogue.FLOOR if floor is None else floor
     chosen = catalogue.choose(reading, public.loss, floor=least, **about)
-    buy: Buy = lambda prices, allowance: [prices.price("score", mu=allowance.mu, **chosen.question)]  # noqa: E731
+
+    def buy(prices: Any, allowance: Any) -> list[Any]:
+        query = prices.price("score", mu=allowance.mu, **chosen.question)
+        query.question(public.release.theta)  # refused before the charge, where the model was edited
+        return [query]
+
     if floor is not None:
         return chosen, buy
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])

@@ -6,7 +6,7 @@ from typing import Any
 from hullabaloo.curation.intake import StreamBuffer
 from hullabaloo.data import Encoding
 from hullabaloo.durable.journal import Journal
-from hullabaloo.durable.sealed import damaged
+from hullabaloo.durable.sealed import UNLIKE, damaged
 from hullabaloo.errors import HullabalooError, InvalidParameter, bare, is_whole
 from hullabaloo.linear_model.shared import check_state
 from hullabaloo.privacy import Neighbours
@@ -78,8 +78,7 @@ def opened(stream: Any, encoding: Encoding, *, room_for: int, fresh: bool) -> St
         return StreamBuffer(encoding, process, journal, snapshot, model)
     except BaseException as error:
         journal.close()
-        known = snapshot is None or isinstance(error, HullabalooError | MemoryError | OSError)
-        if isinstance(error, Exception) and not known:
+        if snapshot is not None and isinstance(error, UNLIKE) and not isinstance(error, HullabalooError):
             bare(damaged(stream.state, "its content is of no stream like this"))
         raise
 

@@ -107,17 +107,17 @@ def test_halves_resume_bit_for_bit(strategy):
         encoder, decoder = strategy.encoder(3), strategy.decoder(3)
         head = encoder.encode(x[:stop])
         early = decoder.decode(head, stop)
-        encoder, decoder = _resumed(strategy.encoder(3), encoder), _resumed(strategy.decoder(3), decoder)
+        encoder, decoder = _resumed(strategy.encoder(3), encoder, stop), _resumed(strategy.decoder(3), decoder, stop)
         tail = encoder.encode(x[stop:])
         assert np.array_equal(np.concatenate((head, tail)), m)
         assert np.array_equal(np.concatenate((early, decoder.decode(tail, steps - stop))), sums)
 
 
-def _resumed(fresh, old):
+def _resumed(fresh, old, stop):
     state = old.state()
     kept = {name: array.copy() for name, array in state.items()}
-    fresh.restore(state)
-    old.restore(kept)
+    fresh.restore(state, stop)
+    old.restore(kept, stop)
     return fresh
 
 

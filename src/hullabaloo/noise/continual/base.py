@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hullabaloo.codec import as_kept
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise.continual import kernels
 from hullabaloo.privacy.schedule import FOREVER
@@ -42,6 +43,7 @@ class Half:
 
     Attributes:
         step: how many steps it has taken.
+        before: how many of them its parts, which begin anew, have not.
         kept: its arrays, by their names in a state.
         parts: halves within it, by the prefix of their names.
     """
@@ -50,7 +52,7 @@ class Half:
     """The name of `step` in a state; empty where the arrays tell it."""
 
     def __init__(self, parts: Mapping[str, "Half"] | None = None, **kept: Array) -> None:
-        self.step, self.kept, self.parts = 0, kept, dict(parts or {})
+        self.step, self.before, self.kept, self.parts = 0, 0, kept, dict(parts or {})
 
     def state(self) -> dict[str, Array]:
         """Everything that a later `restore` needs, as arrays (copies); of a size that does not grow with the steps where the strategy allows it."""
@@ -61,13 +63,14 @@ class Half:
             found |= labelled(prefix, part.state())
         return found
 
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from what `state` gave, bit for bit."""
-        self.kept = {name: np.array(state[name]) for name in self.kept}
-        if self.clock:
-            self.step = int(state[self.clock][0])
+    def restore(self, state: Mapping[str, Array], step: int) -> None:
+        """Go on from what `state` gave after so many steps, bit for bit; raises where it is no such state."""
+        self.step = step
+        self.kept = {name: as_kept(state[name], own) for name, own in self.kept.items()}
+        if self.clock and as_kept(state[self.clock], np.zeros(1)).tolist() != [step]:
+            raise ValueError("a state of other steps")
         for prefix, part in self.parts.items():
-            part.restore(of_part(prefix, state))
+            part.restore(of_part(prefix, state), step - self.before)
 
 
 class Encoder(Half, ABC):

@@ -1,7 +1,7 @@
 """Factorisations by their rows, with the least error: every step combines all vectors so far, so memory grows with the steps."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -33,6 +33,10 @@ class _History(Half):
         super().__init__(parts, kept=np.empty((0, length)))
         self.row = row
 
+    def restore(self, state: Mapping[str, Array], step: int) -> None:
+        self.kept = {"kept": np.empty((step, self.kept["kept"].shape[1]))}
+        super().restore(state, step)
+
     def combined(self, x: Array) -> Array:
         start, out = len(self.kept["kept"]), np.empty(x.shape)
         every = self.kept["kept"] = np.concatenate((self.kept["kept"], x))
@@ -54,7 +58,7 @@ class HistoryDecoder(_History, Decoder):
 
     def __init__(self, length: int, row: Row, norm: Array | None = None, decay: float = 1.0) -> None:
         self.norm, self.sums = norm, Sums(length, decay)
-        super().__init__(length, row, {"": self.sums})
+        super().__init__(length, row, {} if norm is None else {"": self.sums})
 
     def decode(self, noisy: Array, steps: int) -> Array:
         """See `Decoder`."""

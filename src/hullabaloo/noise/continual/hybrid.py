@@ -165,7 +165,9 @@ class _ByEpochs(Half):
 
     def begin(self) -> None:
         """A fresh inner half, for the epoch of the next step."""
-        self.inner: Any = self.half(self.strategy.inner(self.strategy.length(self.strategy.epoch(self.step))))
+        epoch = self.strategy.epoch(self.step)
+        self.before = self.strategy.start(epoch)
+        self.inner: Any = self.half(self.strategy.inner(self.strategy.length(epoch)))
         self.parts = {"inner.": self.inner}
 
     def pieces(self, count: int) -> Iterator[tuple[int, slice, bool]]:
@@ -181,10 +183,10 @@ class _ByEpochs(Half):
             if steps == left:
                 self.begin()
 
-    def restore(self, state: Mapping[str, Array]) -> None:
-        self.step = int(state[self.clock][0])
+    def restore(self, state: Mapping[str, Array], step: int) -> None:
+        self.step = step
         self.begin()
-        super().restore(state)
+        super().restore(state, step)
 
 
 class _Epochs(_ByEpochs, Encoder):

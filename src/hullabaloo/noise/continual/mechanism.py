@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hullabaloo.codec import as_kept
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise.continual.base import Array, Integers, Strategy, labelled, of_part
 from hullabaloo.noise.keys import TestKey
@@ -106,9 +107,8 @@ class ContinualSum:
         return {"clock": np.array([self.__step, self.__drawn], dtype=np.int64), "last": last, **halves}
 
     def restore(self, state: Mapping[str, Array | Integers]) -> None:
-        """Go on from what `state` of a sum with the same strategy and length gave."""
-        self.__step, self.__drawn = (int(number) for number in state["clock"])
-        last = np.array(state["last"], dtype=np.float64)
-        self.__last = last[0] if last.shape[0] else None
-        self.__encoder.restore(of_part("encoder/", state))
-        self.__decoder.restore(of_part("decoder/", state))
+        """Go on from what `state` of a sum with the same strategy and length gave; raises where it is no such state."""
+        self.__step, self.__drawn = as_kept(state["clock"], np.zeros(2, dtype=np.int64)).tolist()
+        self.__last = next(iter(as_kept(state["last"], np.empty((min(self.__step, 1), self.__length)))), None)
+        self.__encoder.restore(of_part("encoder/", state), self.__step)
+        self.__decoder.restore(of_part("decoder/", state), self.__step)
