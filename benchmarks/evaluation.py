@@ -155,7 +155,7 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
 
 
 def areas(name: str, keys: int) -> list[dict[str, Any]]:
-    """Of one table, size and budget: how often intervals of the area held that of the held-out half, in the worse of both relations, their errors, and the price."""
+    """Of one table, size and budget: how often intervals of the area held that of the held-out half, their errors, and the price."""
     declared = TABLES[name]
     table = declared.read()
     table = table.take(np.random.default_rng(0).permutation(len(table))[:LARGE])
@@ -180,7 +180,7 @@ def areas(name: str, keys: int) -> list[dict[str, Any]]:
                 drawn = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(2, -1) @ places
                 answer = drawn + noise.sigma * rng.normal(size=drawn.shape)
                 found.append(metric.measure(ScoreAnswer({tally: answer}, n, noise), Z))
-            held.append(np.mean([one.low <= truth <= one.high for one in found[-keys:]]))
+            held.append(float(np.mean([one.low <= truth <= one.high for one in found[-keys:]])))
         about = {
             "table": name,
             "records": n,
@@ -194,7 +194,14 @@ def areas(name: str, keys: int) -> list[dict[str, Any]]:
         }
         price = price_evaluation(model, n, budget=hb.Budget(epsilon, 1.0 / n**2), metrics="roc_auc")["roc_auc"]
         lines.append(
-            about | {"area": truth, "held": float(min(held)), "told": len(told) / len(found), "priced": price} | of
+            about
+            | {
+                "area": truth,
+                **dict(zip(map("held, {}".format, Neighbours), held, strict=True)),
+                "told": len(told) / len(found),
+                "priced": price,
+            }
+            | of
         )
     return lines
 

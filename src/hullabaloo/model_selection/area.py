@@ -50,8 +50,11 @@ class Area(Metric):
         return quotient(top, bottom, (first, -2.0 * mixed, second), sampling, z, 0.0, 1.0, 0.5)
 
     def foreseen(self, noise: Noise) -> float:
-        """For classes of equal size whose log-odds are normal, a sixteenth of the window their deviation, and an area of 0.8."""
-        steps = np.linspace(-8.0, 8.0, 1 << LEVELS) + np.array([[0.595], [-0.595]])
+        """For classes of equal size whose log-odds are normal, with an area of 0.8: their deviation a 24th of the window, their mean an eighth of it from its middle.
+
+        On `electricity` and `spambase`, whose classes are nearly alike, the error was 2 and 5 % larger.
+        """
+        steps = np.linspace(-9.0, 15.0, 1 << LEVELS) + np.array([[0.595], [-0.595]])
         laws = np.exp(-0.5 * steps**2)
         sums = 0.5 * noise.records * laws / laws.sum(axis=1, keepdims=True) @ waves(np.arange(1 << LEVELS))
         return self.measure(ScoreAnswer({self.tally: sums}, noise.records, noise), 0.0).privacy_error
