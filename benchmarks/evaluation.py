@@ -4,9 +4,13 @@ On real tables (`share_tables.py`, at most `ROWS` rows): a model of half of the 
 each metric asked alone and of all asked together, "sampling" the standard error that records have anyway, both in the metric's units;
 δ = 1/n². Coverage: the held-out half is the population, `SAMPLE` records are drawn from it with replacement, and 95 % intervals are
 asked of all metrics together, replace-one and add-or-remove.
+
+Areas under the ROC curve have lines of their own (`areas`): models of two classes as above, on `AREAS`, of up to `LARGE` records; from the other half so many records are drawn with
+replacement as counts by class and bin, and the noise of the query's price is added to their coordinates. "told": by how many draws a number was told at all.
 """
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,8 +24,10 @@ from benchmarks.timing import alternate
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
+from hullabaloo.losses.ranks import LEVELS, waves
 from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.catalogue import choose, reading_of
+from hullabaloo.model_selection.evaluation import _window, released
 from hullabaloo.model_selection.metrics import Bin, ScoreAnswer, _units
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
@@ -31,6 +37,8 @@ NAMES = ("california", "power_plant", "adult", "law_school", "noaa")
 NUMBERS, CLASSES = ("squared_error", "absolute_error", "r2"), ("log_loss", "accuracy", "brier_score")
 EPSILONS, ROWS, SAMPLE, DRAWS = (0.1, 1.0, 3.0), 20_000, 2000, 400
 FREE = hb.Budget(math.inf)
+AREAS = ("adult", "bank", "covertype", "electricity", "law_school", "noaa", "skin", "spambase")
+LARGE, DRAWN, KEYS = 40_000, (5000, 20_000), 200
 Z = 1.959963984540054
 Array = np.ndarray
 
@@ -39,6 +47,10 @@ def fingerprint() -> dict[str, Any]:
     """Every metric of a small model with its interval and price, of numbers and of classes, in both relations."""
     X, y, c = small.table()
     found = {}
+    area = hb.evaluate(
+        small.fitted("gradient", classes=True), X, c, budget=small.BUDGET, metrics="roc_auc", test_key=small.KEY
+    )
+    found["roc_auc"] = [area.values["roc_auc"].value, area.values["roc_auc"].low, area.values["roc_auc"].high]
     for classes, target, asked in ((False, y, NUMBERS), (True, c, CLASSES)):
         model = small.fitted("gradient", classes=classes)
         for neighbours in Neighbours:
@@ -55,7 +67,9 @@ def fingerprint() -> dict[str, Any]:
 def run(names: tuple[str, ...] = NAMES, draws: int = DRAWS) -> dict[str, Any]:
     """Noise and coverage on every table, and times."""
     found = [measure(name, draws) for name in names]
-    return {"sample": SAMPLE, "draws": draws, "tables": found, "coverage": summary(found), "seconds": timing()}
+    lines = [line for name in (AREAS if names == NAMES else ()) for line in areas(name, min(draws, KEYS))]
+    about = {"sample": SAMPLE, "draws": draws, "tables": found, "coverage": summary(found), "seconds": timing()}
+    return about | {"areas": lines}
 
 
 def quick(names: tuple[str, ...] = ("power_plant",)) -> dict[str, Any]:
@@ -137,6 +151,58 @@ def coverage(model: Any, test: Any, asked: list[str], draws: int) -> list[dict[s
                 inside = [one.low <= value <= one.high for one, count, value in told if count >= 0.01 * n]
                 hits["calibration"] += float(np.mean(inside)) / draws
             lines.append({"epsilon": epsilon, "relation": str(relation), **hits})
+    return lines
+
+
+def areas(name: str, keys: int) -> list[dict[str, Any]]:
+    """Of one table, size and budget: how often intervals of the area held that of the held-out half, their errors, and the price."""
+    declared = TABLES[name]
+    table = declared.read()
+    table = table.take(np.random.default_rng(0).permutation(len(table))[:LARGE])
+    half = len(table) // 2
+    model = hb.LogisticRegression(budget=hb.Budget(1.0, 1.0 / half**2), domain=declared.domain(half))
+    public = released(model.fit(table.slice(0, half)), None)[0]
+    chosen = choose(reading_of(public.encoding, public.loss), public.loss, "roc_auc", window=_window(public))
+    (metric,), (tally,) = chosen.metrics, chosen.tallies
+    rows, places = public.encoding.encode(table.slice(half)), waves(np.arange(1 << LEVELS))
+    z = np.asarray(rows.X @ public.release.theta)
+    truth = float(plain.roc_auc_score(rows.Y[:, 0] > 0.0, z[:, 0]))
+    parts = np.array_split(np.arange(len(z)), 1 + len(z) // 1000)
+    sums = sum(tally.of(chosen.reading.seen(z[part], rows.Y[part])).sum(axis=0) for part in parts)
+    counts = np.round(sums.reshape(2, -1) @ np.linalg.inv(places))
+    rng, lines = np.random.default_rng(7), []
+    for n, epsilon in product(DRAWN, (0.3, 1.0, 3.0)):
+        mu, found, held = Allowance(hb.Budget(epsilon, 1.0 / n**2)).mu, [], []
+        for relation in Neighbours:
+            query = PricedQueries(public.encoding.facts, relation, n).price("score", mu=mu, **chosen.question)
+            noise = score_noise(query)
+            for _ in range(keys):
+                drawn = rng.multinomial(n, counts.ravel() / counts.sum()).reshape(2, -1) @ places
+                answer = drawn + noise.sigma * rng.normal(size=drawn.shape)
+                found.append(metric.measure(ScoreAnswer({tally: answer}, n, noise), Z))
+            held.append(float(np.mean([one.low <= truth <= one.high for one in found[-keys:]])))
+        about = {
+            "table": name,
+            "records": n,
+            "rarer": float(counts.sum(axis=1).min() / counts.sum()),
+            "epsilon": epsilon,
+        }
+        told = [one for one in found if math.isfinite(one.privacy_error)]
+        of = {
+            at: float(np.median([getattr(one, at) for one in told or found]))
+            for at in ("privacy_error", "sampling_error")
+        }
+        price = price_evaluation(model, n, budget=hb.Budget(epsilon, 1.0 / n**2), metrics="roc_auc")["roc_auc"]
+        lines.append(
+            about
+            | {
+                "area": truth,
+                **dict(zip(map("held, {}".format, Neighbours), held, strict=True)),
+                "told": len(told) / len(found),
+                "priced": price,
+            }
+            | of
+        )
     return lines
 
 

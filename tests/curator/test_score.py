@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hullabaloo.curator import Curator, ScoreQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
+from hullabaloo.losses.ranks import LEVELS, Ranks, waves
 from hullabaloo.losses.readings import Reading, Reads, Scored
 from hullabaloo.losses.scores import (
     AbsoluteError,
@@ -60,6 +61,8 @@ ASKED: dict[str, tuple[Reading, tuple[Statistic, ...]]] = {
     "residuals of classes": (OVR, (BinnedResiduals(OVR, 1), Bins(OVR, 2))),
     "accuracy": (DECISIONS, (Moments(Correct()),)),
     "apart": (OVR, (Moments(LogLoss(0.01)), Moments(Correct()), Moments(Brier(3)), Bins(OVR, 5))),
+    "ranks": (TWO, (Ranks(0.0, 4.0),)),
+    "ranks and more": (TWO, (Ranks(), Moments(LogLoss(0.01)), Bins(TWO, 4))),
     "class totals": (OVR, (ClassTotals(3),)),
     "together": (MULTINOMIAL, (Moments(LogLoss(0.01)), Moments(Brier(3)))),
 }
@@ -119,7 +122,7 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
 
 
 @pytest.mark.parametrize(
-    "name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "residuals", "two", "r2"]
+    "name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "residuals", "two", "r2", "ranks"]
 )
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("weight", [1.0, 2.5])
@@ -165,6 +168,32 @@ def test_how_far_shifts_move_totals_comes_at_no_price() -> None:
     assert np.linalg.norm(wrong.exact(one, theta) - wrong.exact(other, theta)) >= 0.99 * wrong.sensitivity
 
 
+def test_ranks_are_as_near_to_one_another_as_two_classes() -> None:
+    """The bounds of `Ranks` on all pairs of bins and classes, that both are attained, and that coordinates of different places are orthogonal."""
+    places = waves(np.arange(1 << LEVELS))
+    both = np.vstack([np.hstack([places, 0.0 * places]), np.hstack([0.0 * places, places])])
+    assert np.linalg.norm(both, axis=1) == pytest.approx(Ranks.radius, abs=1e-14)
+    apart = np.sqrt(np.maximum(2.0 * Ranks.radius**2 - 2.0 * both @ both.T, 0.0))
+    assert apart.max() == pytest.approx(Ranks.diameter, abs=1e-14)
+    inner = places.T @ places
+    assert inner == pytest.approx(np.diag(np.diag(inner)), abs=1e-12)
+
+
+def test_ranks_hold_each_record_in_its_bin_of_log_odds() -> None:
+    """Counts by class and bin, from the exact sums by the inverse of the wavelets, are those of a histogram; what lies beyond the window is in its ends."""
+    rng = np.random.default_rng(12)
+    asked = replace(query("ranks", Neighbours.REPLACE_ONE), mu=math.inf)
+    rows = random_rows(rng, 400, asked.facts)
+    theta = rng.normal(0.0, 3.0, size=(3, 1))
+    sums = asked.exact(rows, theta).reshape(2, -1)
+    counts = np.linalg.solve(waves(np.arange(1 << LEVELS)).T, sums.T).T
+    z, second = (rows.X @ theta)[:, 0], rows.Y[:, 0] > 0.0
+    ends = np.linspace(-4.0, 4.0, (1 << LEVELS) + 1)
+    ends[[0, -1]] = -np.inf, np.inf
+    for number, inside in enumerate((~second, second)):
+        assert counts[number] == pytest.approx(np.histogram(z[inside], ends)[0], abs=1e-9)
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_sums_are_those_of_the_formulas(relation: Neighbours) -> None:
     rng = np.random.default_rng(5)
@@ -183,7 +212,7 @@ def test_sums_are_those_of_the_formulas(relation: Neighbours) -> None:
     assert free.exact(rows, theta) == pytest.approx(w @ np.column_stack(columns), abs=1e-10)
 
 
-@pytest.mark.parametrize("name", ["two", "apart", "together", "class totals", "r2", "counts"])
+@pytest.mark.parametrize("name", ["two", "apart", "together", "class totals", "r2", "counts", "ranks"])
 def test_bits_do_not_depend_on_the_order_of_records_or_on_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     asked = query(name, Neighbours.ADD_OR_REMOVE, max_weight=2.0, records=3000)
@@ -266,6 +295,9 @@ def test_what_does_not_fit_is_refused() -> None:
         ScoreQuery(facts(3), Neighbours.REPLACE_ONE, 9, 1, 1.0, NUMBERS, ())
     with pytest.raises(InvalidParameter, match="reading of 3"):
         ScoreQuery(facts(3), Neighbours.REPLACE_ONE, 9, 1, 1.0, OVR, ASKED["apart"][1])
+    for reading, width in ((NUMBERS, 1), (OVR, 3)):
+        with pytest.raises(InvalidParameter, match="ranks: of two classes"):
+            ScoreQuery(facts(3, width), Neighbours.REPLACE_ONE, 9, 1, 1.0, reading, (Ranks(),))
     curator = Curator(random_rows(np.random.default_rng(1), 9, facts(3)), [query("squared", Neighbours.REPLACE_ONE)])
     with pytest.raises(InvalidParameter, match="Coefficients of shape"):
         curator.answer("score", np.zeros(5))

@@ -17,6 +17,7 @@ from tests.linear_model import examples
 
 METRICS = (
     "r2", "squared_error", "absolute_error", "calibration", "log_loss", "accuracy", "brier_score", "pinball_loss", "poisson_deviance",
+    "roc_auc",
 )  # fmt: skip
 COLUMNS = ("age", "hours", "job", "cost", "ill", "visits", "years")
 ENOUGH = 200

@@ -20,6 +20,7 @@ from hullabaloo.curator.query import Query
 from hullabaloo.data import Rows
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotPaidFor
 from hullabaloo.geometry import Polytope
+from hullabaloo.losses.ranks import Ranks
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import BinnedResiduals, Bins, ClassTotals, Moments, PinballError, SquaredError
 from hullabaloo.noise import TestKey
@@ -391,6 +392,7 @@ def test_tallies_of_any_reading_stay_within_their_sensitivity(targets: int, monk
     for reads, classes, ends in product(Reads, (0, 1, 2, 3, 8), (True, False)):
         reading = Reading(reads, *((low, high) if ends else ()), names=names, classes=classes)
         tallies = [*map(ClassTotals, (1, 2, 3, 8)), *(BinnedResiduals(reading, 4, 0, reach) for reach in odd)]
+        tallies += [*(Ranks(low, high) for low in odd for high in odd)]
         tallies += [Bins(reading, 4, targets - 1), *(Moments(SquaredError(0, 2.0, reach)) for reach in odd)]
         for tally in tallies:
             with suppress(InvalidParameter):

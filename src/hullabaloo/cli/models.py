@@ -162,7 +162,7 @@ def evaluate(
 
     Args:
         metric NAME: Once for each: squared_error, absolute_error, r2 (numbers); pinball_loss (quantiles); poisson_deviance (counts);
-            log_loss, accuracy, brier_score (classes); calibration, residuals (tables). Else the one that the model was fitted to be good at. J of
+            log_loss, accuracy, brier_score (classes), roc_auc (of two); calibration, residuals (tables). Else the one that the model was fitted to be good at. J of
             them take √J times the noise.
         records N: About how many records there are, where their number is hidden: a public guess.
         confidence LEVEL: Level of the intervals.

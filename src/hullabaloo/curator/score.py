@@ -13,11 +13,12 @@ from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.losses.ranks import Ranks
 from hullabaloo.losses.readings import Reading
 from hullabaloo.losses.scores import ClassTotals, Statistic
 from hullabaloo.privacy import Neighbours
 
-_BLOCK = 1 << 14  # contributions span at most 2^37 cells each: sums of so many are exact doubles
+_BLOCK = 1 << 10  # contributions span at most 2^37 cells each: sums of so many are exact doubles
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,10 @@ class ScoreQuery(NoisySum):
         super().__post_init__()
         read, kinds = self.reading, {type(tally) for tally in self.tallies}
         wanted = {1: 0, 2: 1}.get(read.classes, read.classes) if read.reads.classes else len(read.low)
-        if not kinds or wanted != len(self.facts.targets) or (ClassTotals in kinds and not read.reads.classes):
+        amiss = (ClassTotals in kinds and not read.reads.classes) or (Ranks in kinds and read.classes != 2)
+        if not kinds or wanted != len(self.facts.targets) or amiss:
             raise InvalidParameter(
-                f"A score needs at least one metric and a reading of the {len(self.facts.targets)} encoded targets, but "
+                f"A score needs at least one metric (ranks: of two classes) and a reading of the {len(self.facts.targets)} encoded targets, but "
                 f"{len(self.tallies)} metrics and a reading of {wanted} were given. Make both from the model's own encoding."
             )
 

@@ -13,12 +13,15 @@ from hullabaloo.curation.scoring import Noise
 from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale, names_of
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
+from hullabaloo.losses.ranks import Ranks
 from hullabaloo.losses.readings import Reading, Reads
+from hullabaloo.model_selection.area import Area
 from hullabaloo.model_selection.metrics import Calibration, Mean, Metric, Residuals, RSquared
 
 CALIBRATION, RESIDUALS = TABLES = Calibration.name, Residuals.name
 CUT = ("squared_error", "absolute_error", "r2")
 """Metrics of errors, which may be cut off at a largest one."""
+AREA = "roc_auc"
 FLOOR = 0.01
 BINS = 10
 LargestError = float | Mapping[str, float] | None
@@ -76,8 +79,9 @@ def choose(
     floor: float = FLOOR,
     bins: int = BINS,
     largest_error: LargestError = None,
+    window: tuple[float, ...] = (),
 ) -> Chosen:
-    """The metrics of these names; None for the model's default. `largest_error` is in the target's units; None for hi − lo.
+    """The metrics of these names; None for the model's default. `largest_error` is in the target's units; None for hi − lo. `window` is that of `Ranks`.
 
     Raises:
         InvalidParameter: a name that this kind of model has no metric for, a name twice, or none at all; or a floor, largest
@@ -105,7 +109,8 @@ def choose(
     tables: list[Calibration | Residuals] = []
     for name, j in product([name for name in asked if name not in TABLES], targets):
         full = f"{name}[{reading.names[j]}]" if len(targets) > 1 else name
-        metrics.append(_MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
+        area = Area(full, True, Ranks(*window)) if name == AREA else None
+        metrics.append(area or _MAKERS[name](full, reading, j, loss, reaches[j] if name in CUT else float(floor)))
         cut += [full] * (name in CUT and reaches[j] < 1.0)
     if CALIBRATION in asked:
         tables += [Calibration(scores.Bins(reading, int(bins), j)) for j in targets]
@@ -128,7 +133,7 @@ def floor_of(noise: Noise) -> float:
 def available(reading: Reading, loss: AnyLoss) -> tuple[str, ...]:
     """The names of the metrics that a model can be asked for."""
     if reading.reads.classes:
-        return _OF_CLASSES if reading.reads.chances else ("accuracy",)
+        return (*_OF_CLASSES, *[AREA] * (reading.classes == 2)) if reading.reads.chances else ("accuracy",)
     own = ("poisson_deviance",) * (reading.reads is Reads.COUNTS) + ("pinball_loss",) * isinstance(loss, Pinball)
     return (*CUT, *own, *TABLES)
 

@@ -8,6 +8,8 @@ from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding, Format, Saved, feature_columns, role_columns
@@ -144,6 +146,7 @@ JOINED = (
 )
 LEAST = "Predictions below {:.4g} count as that in {}; a lower probability_floor takes more noise"
 WIDER = "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
+TIED = "Records that are predicted nearly alike count as tied in roc_auc; what that may have taken from it is part of its sampling error"
 UNLIKE = "Records that do not count alike (weights, missing targets, several records of one person) are allowed for by the most that they can add to the sampling noise"
 MOST = 2**53 - 1
 """Records up to which a float counts them."""
@@ -177,7 +180,7 @@ def evaluate(
         X, y: records, as in `fit`.
         budget: `hb.Budget(epsilon, delta)`, what the evaluation may spend.
         metrics: some of "squared_error", "absolute_error", "r2", for quantiles "pinball_loss", for counts "poisson_deviance"; of classes
-            "log_loss", "accuracy", "brier_score"; of all that give numbers or chances "calibration" and "residuals" (mean outcome, and mean
+            "log_loss", "accuracy", "brier_score", of two with chances "roc_auc"; of all that give numbers or chances "calibration" and "residuals" (mean outcome, and mean
             residual, by bins of the prediction). None for what the model was fitted to be good at. J metrics take about √J times the noise of one. Of several targets each has its own.
         sample_weight: nonnegative weights, (n,); the domain must declare their maximum.
         records: about how many records the table has, where their number is private: a public guess, not counted from the table.
@@ -244,7 +247,7 @@ def price_evaluation(
 ) -> dict[str, float]:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
 
-    R²'s is for a target spread evenly over its bounds and R² = ½, those of the tables of calibration and residuals for a bin that holds its share of
+    R²'s is for a target spread evenly over its bounds and R² = ½, that of "roc_auc" for classes of equal size and an area of 0.8 (a share s of the rarer one, at most 0.3, takes about 1/(3s) times as much), those of the tables of calibration and residuals for a bin that holds its share of
     the records; all others hold whatever the records are.
     """
     public, _ = released(model, None)
@@ -268,7 +271,7 @@ def _chosen(
 ) -> tuple[catalogue.Chosen, Any]:
     """What is measured, and how it is bought; where no floor is asked for, that of the noise, which no floor changes."""
     reading, least = catalogue.reading_of(public.encoding, public.loss), catalogue.FLOOR if floor is None else floor
-    chosen = catalogue.choose(reading, public.loss, floor=least, **about)
+    chosen = catalogue.choose(reading, public.loss, floor=least, window=_window(public), **about)
 
     def buy(prices: Any, allowance: Any) -> list[Any]:
         query = prices.price("score", mu=allowance.mu, **chosen.question)
@@ -279,6 +282,14 @@ def _chosen(
         return chosen, buy
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     return _chosen(public, terms, n, catalogue.floor_of(noise), **about)
+
+
+def _window(public: FittedModel) -> tuple[float, float]:
+    """The middle and the reach of all log-odds of two classes, from coefficients and declared bounds."""
+    facts, theta = public.encoding.facts, public.release.theta[:, 0]
+    slopes = theta[: theta.size - facts.intercept]
+    reach = min(facts.norm_linf * np.abs(slopes).sum(), facts.norm_l2 * np.linalg.norm(slopes))
+    return float(theta[-1] * facts.intercept), float(reach)
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:
@@ -315,6 +326,7 @@ def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     for name, score in ((one.name, getattr(one, "score", None)) for one in chosen.metrics):
         notes += [LEAST.format(getattr(score, "floor", 0) * getattr(score, "top", 1), name)] * hasattr(score, "floor")
     notes += [WIDER] * any(table.name == catalogue.CALIBRATION for table in chosen.tables)
+    notes += [TIED] * any(metric.name == catalogue.AREA for metric in chosen.metrics)
     notes += [JOINED] * bool(chosen.tables) + [UNLIKE] * (not public.encoding.facts.alike)
     return tuple(notes)
 

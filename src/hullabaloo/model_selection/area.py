@@ -1,0 +1,71 @@
+"""The area under the ROC curve: the chance that a record of the second class is predicted above one of the first, from noisy ranks."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hullabaloo.curation.scoring import Noise
+from hullabaloo.losses.base import Array
+from hullabaloo.losses.ranks import LEVELS, Ranks, waves
+from hullabaloo.model_selection.metrics import Measured, Metric, ScoreAnswer, quotient
+
+
+@dataclass(frozen=True, slots=True)
+class Area(Metric):
+    """`A = U/(PN)`, `U = Σ_{i>j} p_i n_j + ½ Σ p_i n_i`, of P and N records of the second and of the first class, p_i and n_i in bin i (Hanley and McNeil 1982).
+
+    *Privacy.* Counts are linear in the noisy coordinates u and v of the classes: `T(x) = uᵀ(K − xE)v`, of U − xPN, is 0 in the mean at x = A, however few records there are, since u and v have noises of their own.
+    At true u and v its variance is `σ²(‖(K − xE)v‖² + ‖(K − xE)ᵀu‖²) + σ⁴‖K − xE‖²`; at the noisy ones the first two terms are larger by twice the third in the mean: they are taken.
+
+    *Ties.* Records within a bin count as tied: U is off by ½ Σ p_i n_i at most, and where both densities are smooth by a third of what it loses when bins are joined in pairs (Richardson).
+    That is added to U, and its square to the sampling variance: of an error up to that size intervals of 95 % hold as much or more.
+
+    *Sampling.* `S_1/P + S_0/N`, of each class the variance of the share of the other one that is below or above, from the noisy counts (DeLong, DeLong and Clarke-Pearson 1988).
+    """
+
+    tally: Ranks
+
+    @property
+    def tallies(self) -> tuple[Ranks]:
+        """Ranks."""
+        return (self.tally,)
+
+    def measure(self, answer: ScoreAnswer, z: float) -> Measured:
+        """Within [0, 1]; ½ where noise hides whether there are records of both classes."""
+        (v, u), sigma, (bins, totals, area, tied) = answer.sums[self.tally].reshape(2, -1), answer.noise.sigma, _forms()
+        negatives, positives = float(v @ totals), float(u @ totals)
+        if min(negatives, positives) <= z * sigma * float(np.linalg.norm(totals)):
+            return Measured(0.5, 0.0, 1.0, math.inf, math.inf)
+        top, bottom = float(u @ area @ v), positives * negatives
+        value, spread = min(max(top / bottom, 0.0), 1.0), (float(u @ tied @ v) / bottom) ** 2
+        n, p = v @ bins, u @ bins
+        below, above = np.cumsum(n) - 0.5 * n, positives - np.cumsum(p) + 0.5 * p
+        for count, share, number in ((p, below / negatives, positives), (n, above / positives, negatives)):
+            spread += float(np.clip(count @ np.square(share - value) / number, 0.0, value * (1.0 - value))) / number
+        left, right = np.append(area @ v, u @ area), np.append(totals * negatives, totals * positives)
+        first, mixed, second = (sigma**2 * float(one) for one in (left @ left, left @ right, right @ right))
+        sampling = (answer.noise.inflation * bottom**2 * spread, 0.0, 0.0)
+        return quotient(top, bottom, (first, -2.0 * mixed, second), sampling, z, 0.0, 1.0, 0.5)
+
+    def foreseen(self, noise: Noise) -> float:
+        """For classes of equal size whose log-odds are normal, with an area of 0.8: their deviation a 24th of the window, their mean an eighth of it from its middle.
+
+        On `electricity` and `spambase`, whose classes are nearly alike, the error was 2 and 5 % larger.
+        """
+        steps = np.linspace(-9.0, 15.0, 1 << LEVELS) + np.array([[0.595], [-0.595]])
+        laws = np.exp(-0.5 * steps**2)
+        sums = 0.5 * noise.records * laws / laws.sum(axis=1, keepdims=True) @ waves(np.arange(1 << LEVELS))
+        return self.measure(ScoreAnswer({self.tally: sums}, noise.records, noise), 0.0).privacy_error
+
+
+@lru_cache(maxsize=1)
+def _forms() -> tuple[Array, Array, Array, Array]:
+    """What makes of coordinates the counts of bins and the total, and of both classes' coordinates U, with what Richardson's rule adds, and that alone."""
+    m = 1 << LEVELS
+    bins = np.asarray(np.linalg.inv(waves(np.arange(m))), dtype=np.float64)
+    plain = bins @ (np.tril(np.ones((m, m))) - 0.5 * np.eye(m)) @ bins.T
+    tied = plain / 3.0
+    tied[: m // 2, : m // 2] = 0.0  # without the finest level bins are joined in pairs
+    return bins, bins.sum(axis=1), plain + tied, tied
