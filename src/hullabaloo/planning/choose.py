@@ -15,7 +15,7 @@ from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
-from hullabaloo.solvers.floored import BRIEF, HARDY, HOPELESS, LEAST, MOST, PRECISE, FlooredSolver
+from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.moments.moments import MomentsSolver
@@ -169,13 +169,14 @@ def _held_up(
 def _floored(
     problem: Problem, prices: QueryPrices, allowance: Allowance, solver: Solver, plan: Plan, *, brief: bool = False
 ) -> tuple[Solver, Plan]:
-    """The same held up by the constant where noise is not low and that is worth a hundredth of the budget, by a `brief` look for less: not what loses as often as it gains."""
+    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less."""
     with suppress(CapabilityError, CalibrationError):
-        wanted = (noise(problem, prices, allowance, 1) / (BRIEF if brief else PRECISE)) ** 2
-        able = solver.name not in (SPARSE, *FLOORED, HARDY if brief else CONSTANT)
-        if able and wanted >= LEAST and loud(problem, prices, allowance)[1]:
-            most = MOST * (LESS if solver.name in CHOOSING else 1.0)
-            floored = FlooredSolver(solver.name, solver, min(wanted, most), brief)
+        unit, careful = noise(problem, prices, allowance, 1), solver.name in CHOOSING
+        enough = brief and solver.name == HARDY and unit < SUFFICIENT
+        faint = QUIET if brief or careful else FAINT
+        if solver.name not in (SPARSE, *FLOORED) and not enough and loud(problem, prices, allowance, faint)[1]:
+            share = share_for(unit, brief, LESS if careful else 1.0)
+            floored = FlooredSolver(solver.name, solver, share, brief)
             return floored, floored.plan(problem, prices, allowance)
     return solver, plan
 

@@ -105,10 +105,10 @@ def noise(problem: Problem, prices: QueryPrices, allowance: Allowance, p: int | 
     return float(one.sensitivity / allowance.mu / problem.records * math.sqrt(p or problem.dimension))
 
 
-def loud(problem: Problem, prices: QueryPrices, allowance: Allowance) -> tuple[bool, bool]:
-    """Whether noise is not low, of a loss that is known and of no printed plan; and whether it is then of residuals of one target, of records that count alike."""
+def loud(problem: Problem, prices: QueryPrices, allowance: Allowance, quiet: float = QUIET) -> tuple[bool, bool]:
+    """Whether noise is not low, above `quiet`, of a loss that is known and of no printed plan; and whether it is then of residuals of one target, of records that count alike."""
     known = problem.loss.kernel_code not in OWN and foreign(problem.constraint, problem.penalty, problem.loss) is None
-    found = known and allowance.calibration is not Calibration.PAPER and noise(problem, prices, allowance) > QUIET
+    found = known and allowance.calibration is not Calibration.PAPER and noise(problem, prices, allowance) > quiet
     alone = problem.records_per_unit == 1 == problem.max_weight and problem.targets == 1
     return found, found and alone and isinstance(problem.loss, Squared | Huber)
 

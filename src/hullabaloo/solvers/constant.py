@@ -50,8 +50,8 @@ class ConstantSolver(Solver):
 
     name: ClassVar[str] = "constant"
 
-    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
-        """The queries of the intercept.
+    def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance, loud: float = LOUD) -> Plan:
+        """The queries of the intercept; of a squared loss by its mean where the noise of that is at most `loud`.
 
         Raises:
             CapabilityError: no intercept, a set without 0, several targets, or no noise is asked for.
@@ -72,7 +72,7 @@ class ConstantSolver(Solver):
         slopes = problem.dimension - 1
         if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
             raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
-        return level_plan(problem, prices, allowance, LOUD)
+        return level_plan(problem, prices, allowance, loud)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The intercept, last."""
