@@ -159,16 +159,15 @@ def test_the_last_model_stays_until_the_next_fit() -> None:
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_all_fits_together_cost_the_budget_and_next_to_nothing_is_left(neighbours: str) -> None:
-    for budget in (BUDGET, hb.Budget.gdp(0.5), hb.Budget.zcdp(0.1)):
-        for every in (100, (50, 60, 600)):
-            model = linear(budget=budget, neighbours=neighbours, solver="gradient", test_key=None)
-            task, encoding = model._task(NUMBERS.encoding()), NUMBERS.encoding()
-            refits = planned(task, encoding, Schedule(N, every))
-            assert budget.admits(refits.event)
-            cost = refits.event.gdp_mu()
-            assert cost is not None
-            assert cost == pytest.approx(allowance(task).mu, rel=1e-3)
-            assert len(refits.fits) == Schedule(N, every).steps
+    for budget, every in ((BUDGET, (50, 60, 600)), (hb.Budget.gdp(0.5), 100), (hb.Budget.zcdp(0.1), (50, 600))):
+        model = linear(budget=budget, neighbours=neighbours, solver="gradient", test_key=None)
+        task, encoding = model._task(NUMBERS.encoding()), NUMBERS.encoding()
+        refits = planned(task, encoding, Schedule(N, every))
+        assert budget.admits(refits.event)
+        cost = refits.event.gdp_mu()
+        assert cost is not None
+        assert cost == pytest.approx(allowance(task).mu, rel=1e-3)
+        assert len(refits.fits) == Schedule(N, every).steps
 
 
 def test_early_fits_get_more_as_their_records_are_fewer() -> None:
@@ -278,6 +277,7 @@ def begun(path: Path, make: Any = linear, **changes: Any) -> PeriodicERM:
     return PeriodicERM(make(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "preconditioned_gradient"])
 @pytest.mark.parametrize(("version", "classes"), [(3, False), (4, True)])
 def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
@@ -313,6 +313,7 @@ def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
         assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, earlier)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("version", "solver", "mu", "make"),
     [
@@ -353,6 +354,7 @@ def square(weight: float) -> Any:
     return hb.custom_loss(lambda t: weight * t * t, of="residual", name="mine")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("inference", [False, True])
 @pytest.mark.parametrize("solver", ["adaptive_gradient", "coordinate_descent", "greedy_coordinate_descent"])
 def test_a_version_that_buys_other_noise_refuses_and_says_why(
@@ -485,6 +487,7 @@ def test_a_model_in_a_set_stays_in_it() -> None:
     assert hb.L1Ball(0.2).contains(stream.model_at().release_.theta[:-1, 0])
 
 
+@pytest.mark.slow
 def test_starting_from_the_model_before_it_is_no_worse_on_average() -> None:
     """Mean over 40 draws of the last model's squared distance: 3 standard errors of the difference are left (false alarm below 1e-3
     if both were alike, and the seeds are fixed)."""
@@ -685,6 +688,7 @@ def test_each_release_tells_its_own_errors_where_they_are_asked_for(tmp_path: Pa
     assert not silent.partial_fit(X[:8_000], y[:8_000]).model_at().release_.scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "every", "changes"),
     [
