@@ -93,6 +93,7 @@ def test_all_levels_of_a_category_are_tested_by_their_differences() -> None:
     assert (told.hypothesis, told.reason, told.df) == ("w", "", 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("indicators", [True, False])
 def test_two_levels_beside_the_constant_are_one_question_of_a_fit_by_gradients(indicators: bool) -> None:
     """Their difference; what they share cannot be told from the constant, and is no effect. False alarm of P > 10⁻⁴: once in 10⁴."""

@@ -163,6 +163,7 @@ def covered(models: list[Any], truth: np.ndarray) -> float:
     return float(np.mean((found[..., 0] <= truth) & (truth <= found[..., 1]) | np.isnan(found[..., 0])))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_coverage_from_moments(epsilon: float) -> None:
     """200 fits of 5 coefficients: at least 87 %, 95 less five standard errors of as many wholly dependent ones."""
@@ -170,6 +171,7 @@ def test_coverage_from_moments(epsilon: float) -> None:
     assert 0.87 < covered(models, TRUTH) < 0.995
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["HuberRegressor", "PoissonRegressor"])
 def test_other_smooth_losses_have_intervals(kind: str) -> None:
     """The truth is within six standard errors of every coefficient: false alarm below 1e-8."""

@@ -141,6 +141,7 @@ def test_without_noise_several_targets_are_optimal_on_the_nuclear_ball() -> None
     assert np.abs(gradient[-1]).max() < 1e-6
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("solver", ["moments", "gradient", "frank_wolfe", "output_perturbation", "mirror_descent"])
 def test_the_slopes_of_one_target_may_be_a_matrix(solver: str) -> None:
     """Trace regression: without noise at the optimum of the nuclear ball over slopes in rows of three; noisy fits stay inside it."""

@@ -232,6 +232,7 @@ def test_supports_have_the_structure() -> None:
     assert list(whole.selected_) == []
 
 
+@pytest.mark.few(4)
 @sampled("name,more", itertools.product(STRUCTURES, [{}, {"strength": 0.02}]), kind=lambda case: case[0])
 def test_every_structure_is_fitted_saved_described_and_loaded(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
     frame = table(2000)

@@ -403,7 +403,7 @@ def test_a_price_is_that_of_a_fit_at_its_share_and_touches_nothing(tmp_path: Pat
         assert ("from the model before" in str(one)) == (position > 200)
     assert told[2].errors
     assert told[2].errors[0].likely < told[0].errors[0].likely
-    assert not PeriodicERM(linear(budget=budget), N, every=200).price().errors  # as a stream tells none unasked
+    assert not PeriodicERM(linear(budget=budget, solver="gradient"), N, every=200).price().errors  # as a stream tells none unasked
     for wrong in (199, 601, True, 2.5):
         with pytest.raises(InvalidParameter, match=r"released nothing|pass position"):
             stream.price(wrong)
@@ -662,22 +662,20 @@ def test_batches_of_either_kind_make_one_prefix(first: str) -> None:
 
 
 def test_each_release_tells_its_own_errors_where_they_are_asked_for(tmp_path: Path) -> None:
-    """Fits that start from the model before tell them, too: 8 releases of 2 slopes, at least 12 of 16 hold (less by chance once in 10⁵ at 95 %)."""
+    """Fits that start from the model before tell them, too: 4 releases of 2 slopes, at least 4 of 8 hold (less by chance once in 6 · 10⁴ at 95 %)."""
     domain = hb.Domain(features={"a": (-2, 2), "b": (-2, 2)}, target=(-6, 6), indicators=False)
-    held = []
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        X = rng.uniform(-1, 1, (32_000, 2))
-        y = X @ [0.6, -0.4] + (0.2 + 0.6 * np.abs(X[:, 1])) * rng.normal(size=len(X))
-        asked = {"budget": hb.Budget(4.0, 1e-9), "domain": domain, "solver": "adaptive_gradient"}
-        one = hb.LinearRegression(inference=True, test_key=KEY.derive(seed), **asked)
-        stream = hb.streaming.PeriodicERM(one, horizon=32_000, every=8_000)
-        for places in np.array_split(np.arange(32_000), 4):
-            rows = stream.partial_fit(X[places], y[places]).summary().rows
-            held += [row.low <= true <= row.high for row, true in zip(rows, [0.6, -0.4], strict=False)]
-        assert stream.model_at().release_.plan["starts from the model before"]
-        assert stream.model_at().release_.score.records == 32_000
-    assert sum(held) >= 12
+    held, rng = [], np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (32_000, 2))
+    y = X @ [0.6, -0.4] + (0.2 + 0.6 * np.abs(X[:, 1])) * rng.normal(size=len(X))
+    asked = {"budget": hb.Budget(4.0, 1e-9), "domain": domain, "solver": "adaptive_gradient"}
+    one = hb.LinearRegression(inference=True, test_key=KEY.derive(0), **asked)
+    stream = hb.streaming.PeriodicERM(one, horizon=32_000, every=8_000)
+    for places in np.array_split(np.arange(32_000), 4):
+        rows = stream.partial_fit(X[places], y[places]).summary().rows
+        held += [row.low <= true <= row.high for row, true in zip(rows, [0.6, -0.4], strict=False)]
+    assert stream.model_at().release_.plan["starts from the model before"]
+    assert stream.model_at().release_.score.records == 32_000
+    assert sum(held) >= 4
     assert "Each release's intervals are its own" in stream.summary().note
     stream.model_at().estimator.save(tmp_path / "model.json")
     assert str(hb.load(tmp_path / "model.json").summary()) == str(stream.summary())
