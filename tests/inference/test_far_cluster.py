@@ -93,6 +93,7 @@ def test_no_more_records_are_taken_to_hide_than_noise_can_hide(epsilon: float) -
     assert np.all(found.as_many(np.ones((1, len(found.score)))) > few)
 
 
+@pytest.mark.slow
 def test_what_hides_at_ends_of_wide_bounds_falls_with_the_records_that_noise_can_hide() -> None:
     """A column of deviation 1 within (-60, 60): six records at its end could decide what is told of it, and the histogram of lengths shows that there are fewer."""
     rng = np.random.default_rng(5)

@@ -70,6 +70,7 @@ def test_where_it_is_not_told_the_line_says_so() -> None:
     assert "noise hides it" in lines["Residual s.d."]
 
 
+@pytest.mark.slow
 def test_the_interval_holds_where_the_noise_of_the_squares_is_near_half_of_the_variance() -> None:
     """400 draws of that noise: of the intervals told, more than a tenth miss once in 10⁵ times if 5 % are to."""
     made, r2, _ = fitted(0)
@@ -314,6 +315,7 @@ def test_a_deviation_that_is_told_where_noise_makes_it_large_is_held_as_often_as
     assert np.mean(held) >= (0.93 if len(held) == 2_000 else 0.9)
 
 
+@pytest.mark.slow
 def test_amounts_of_which_most_are_0_have_what_shortening_takes_in_their_range() -> None:
     """Six fits of nine records in ten without a claim, the others' amounts log-normal: the residuals' deviation is not above what is told of it, and no total is beyond three of its errors.
 

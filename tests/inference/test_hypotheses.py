@@ -141,6 +141,7 @@ def test_tests_of_columns_that_noise_made_agree_with_their_z() -> None:
     assert told >= 10
 
 
+@pytest.mark.slow
 def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
     """2 000 draws of 5 noisy equations, privacy noise as large as sampling: under the hypothesis of rank 3, P < 0.05 in 5 % ± 5 standard errors,
     P < 0.5 in 50 % ± 5: false alarms below 2e-6 in all."""

@@ -49,6 +49,7 @@ def test_no_remedy_is_named_twice() -> None:
         assert not any(one != other and one in other for one in named for other in named)
 
 
+@pytest.mark.slow
 def test_a_level_of_a_third_of_the_records_is_not_called_rare() -> None:
     """Noise hides a level where its counts are small, too, however many records it has; fixed keys."""
     rng, n = np.random.default_rng(2), 4_000

@@ -318,6 +318,7 @@ class Doubled(hb.SetFunction):
         raise NotImplementedError
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("function", [*NAMED, Doubled()], ids=lambda one: type(one).__name__)
 def test_set_functions_are_structures_and_come_back(tmp_path: Path, function: hb.SetFunction) -> None:
     frame = table(2000)
@@ -364,6 +365,7 @@ def test_what_was_given_outright_wins() -> None:
     assert (task.constraint, task.penalty) == (None, cost)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [["no", "yes"], ["a", "b", "c"]], ids=["two", "three"])
 def test_classes_are_learned_with_structure(tmp_path: Path, classes: list[str]) -> None:
     frame, target = table(4000), {2: "ill", 3: "ward"}[len(classes)]
