@@ -371,8 +371,8 @@ def audit(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Verdict:
     return Verdict(most(wrong, runs), realised, scale / runs / answers, shared / runs, runs, answers)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", GAUSSIAN)
-@pytest.mark.few(2)
 def test_gaussian_answers_teach_no_more_than_is_stated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
     assert not found.caught, found
@@ -541,6 +541,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
@@ -567,7 +568,6 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("dual Frank–Wolfe, removed", last_term),
     ],
 )
-@pytest.mark.few(2)
 def test_bugs_in_gaussian_answers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
