@@ -102,6 +102,7 @@ def test_a_fingerprint_is_the_same_in_every_process(names: tuple[str, ...]) -> N
     assert elsewhere(names[::-1]) == {name: record.fingerprint(name) for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "moved", "unmoved"),
     [
