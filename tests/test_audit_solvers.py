@@ -579,9 +579,9 @@ def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch
     assert audit_choices(CHOICES, monkeypatch, 400).caught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PERTURBED)
 @pytest.mark.parametrize("bug", [quieter(perturbed_minimizer), halved(Family, "lipschitz")])
-@pytest.mark.few(1)
 def test_bugs_in_perturbed_minimisers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     assert audit_law(PERTURBED[name], monkeypatch, 400).caught

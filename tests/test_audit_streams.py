@@ -163,7 +163,7 @@ def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TestKey, "derive", lambda key, i: derive(key, i) if key is KEY else key)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [

@@ -127,7 +127,7 @@ def test_what_is_likely_turns_with_the_matrix() -> None:
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 def test_intervals_by_the_likely_matrix_hold_and_are_shorter(spread: float) -> None:
     """One fixed diagonal matrix, and coefficients, which no prior has drawn: 95 % less 2 points, eight standard errors of 400 draws."""

@@ -77,7 +77,7 @@ def test_errors_are_not_shorter_than_without_privacy_where_noise_is_low(classes:
             assert np.all(error[:2] > 0.85 * robust[:2]), (share, seed, error / robust)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 30.0])
 def test_no_more_records_are_taken_to_hide_than_noise_can_hide(epsilon: float) -> None:
     """Of the lengths of records as they are seen: each bin may hold as many as it does, less four deviations of noise (a chance of one in a thousand for 25 bins), and empty ones so many deviations at most. What hides at ends of wide bounds falls with it."""

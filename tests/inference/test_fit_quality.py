@@ -89,7 +89,7 @@ def test_the_interval_holds_where_the_noise_of_the_squares_is_near_half_of_the_v
     assert missed <= 0.1 * told
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["squared", "logistic", "poisson"])
 def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
     """4 fits of each loss, of a skewed column: each total within four of its errors, and these below 10 %."""
@@ -116,7 +116,7 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert "Predicted / observed total" in dict(model.summary().header)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", [False, True])
 def test_a_pseudo_r2_is_within_what_is_told_of_it(tail: bool) -> None:
     """3 fits of classes, of normal columns or one with a tail as of prices: each within four of its errors (once in 10⁴ beyond) of the table's own, as statsmodels has it."""
@@ -230,6 +230,7 @@ def test_errors_told_are_as_long_as_those_that_come() -> None:
         assert 0.8 * (above == 1.0) < np.sqrt(np.mean(np.square(totals))) < 1.15
 
 
+@pytest.mark.slow
 def test_totals_of_several_classes_are_of_the_chances_brought_to_sum_1() -> None:
     """Each total is within four of its errors of what `predict_proba` gives; a release of before the answer about them tells none."""
     rng = np.random.default_rng(2)

@@ -124,6 +124,7 @@ def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.
         assert seen.tolist() == [place != hidden for place in range(4)]
 
 
+@pytest.mark.slow
 def test_tests_of_columns_that_noise_made_agree_with_their_z() -> None:
     """Beside columns that are 0 in all records, whose Gram is noise alone and of either sign, what is told at all is told alike: F of one column is its z²."""
     told, (X, y) = 0, frame(300)

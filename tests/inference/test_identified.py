@@ -131,7 +131,7 @@ def test_an_interval_holds_what_as_many_records_as_carry_it_may_make_of_it(epsil
     )  # 0.6/√12 of the estimate, less what the step leans away, of x alone
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [50, 52, 54, 90])
 def test_marks_of_values_that_are_never_missing_take_no_interval_of_another_column(key: int) -> None:
     """Of four keys noise makes the mark of a category seem to vary under three: columns apart from it are told under all. The table has no other noise."""

@@ -350,7 +350,7 @@ def test_a_steadied_spread_is_nearer_to_the_truth_than_what_was_released(apart: 
         assert np.linalg.norm(steadied(below)) <= np.linalg.norm(truth)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [True, False])
 def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(intercept: bool) -> None:
     rng, n = np.random.default_rng(0), 20_000

@@ -36,7 +36,7 @@ def test_effects_of_rare_levels_are_covered_or_not_told(key: int) -> None:
     assert (errors[3:5] > alone).all() or math.isnan(errors[4])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "seed"), [(0.003, 3), (0.003, 21), (0.01, 5), (0.01, 9)])
 def test_effects_beside_a_rare_baseline_are_covered_or_not_told(share: float, seed: int) -> None:
     """Counts on which no level has an effect, ε = 3: beside a baseline of 0.3 and 1 % z was 4.9, 4.7, 4.1 and −5.1. Fixed keys; |z| ≤ 3 of what is told.

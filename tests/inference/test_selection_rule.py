@@ -90,7 +90,7 @@ def test_from_moments_the_others_are_those_of_the_same_set() -> None:
     assert "selection" not in found.refit(penalty=hb.SquaredL2Penalty(0.01)).release_.plan
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [hb.Lasso, hb.LogisticRegression])
 def test_intervals_do_not_move_when_coefficients_are_left_out(kind: Any) -> None:
     more = {"penalty": hb.L1Penalty(0.001), "solver": "preconditioned_gradient", "inference": True}
@@ -178,6 +178,7 @@ def test_a_search_compares_models_of_all_columns() -> None:
         search.price(n=1_000)
 
 
+@pytest.mark.slow
 def test_every_release_of_a_stream_of_fits_selects() -> None:
     """A rule of selection is a word for errors, though `inference` was not named: no fit of a stream is without them."""
     rng = np.random.default_rng(4)

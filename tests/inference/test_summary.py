@@ -252,7 +252,7 @@ def test_levels_without_a_baseline_have_no_test_of_their_own_and_their_differenc
     assert "nan" not in str(model.summary())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.0, 0.001])
 def test_a_number_that_hardly_varies_takes_no_other_column_along(width: float) -> None:
     """Constant, or narrow in its bounds, beside levels of which one is rare: `x` stays about 25 errors from 0 in most fits, as without it. What noise hides of such a number

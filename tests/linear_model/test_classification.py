@@ -244,6 +244,7 @@ def test_a_pipeline_of_a_classifier_is_one() -> None:
     assert not hasattr(numbers, "predict_proba")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solvers", [pytest.param(["auto"], marks=pytest.mark.slow), ["gradient", "mirror_descent"]], ids=["auto", "named"]
 )

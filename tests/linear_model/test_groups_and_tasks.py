@@ -106,6 +106,7 @@ def test_a_group_that_explains_nothing_stays_out_as_a_whole() -> None:
     assert np.all(stronger.release_.theta[:-1, 0] == 0.0)
 
 
+@pytest.mark.slow
 def test_the_group_lasso_under_noise(tmp_path: Path) -> None:
     frame = table(20_000)
     for solver in ("moments", "gradient"):

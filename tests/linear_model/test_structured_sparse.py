@@ -179,6 +179,7 @@ def test_a_radius_is_the_largest_coefficient_whatever_the_structure(name: str) -
     assert min(penalty.value(unit) for unit in np.eye(4)) == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 def test_features_by_themselves_make_the_lasso() -> None:
     encoding = NUMBERS.encoding()
     ball, _ = hb.StructuredSparseRegression(radius=0.7, budget=BUDGET, domain=NUMBERS)._default(encoding)

@@ -176,6 +176,7 @@ def test_a_plan_costs_the_budget_exactly(neighbours: Neighbours, allowance: Allo
         assert spent <= allowance.mu * (1.0 + 2.0**-40)
 
 
+@pytest.mark.slow
 def test_with_little_noise_it_comes_near_the_optimum() -> None:
     """Tests: 001, Theorem 4."""
     data = table(200, P, seed=5)

@@ -131,6 +131,7 @@ def test_without_noise_the_refit_is_stationary_on_its_support(loss: Loss) -> Non
     assert np.count_nonzero(theta) == 4
 
 
+@pytest.mark.slow
 def test_without_noise_greedy_descent_reaches_the_optimum_of_a_penalty() -> None:
     """By what a step would change: the derivative alone is of one size on the whole support of an l1 model."""
     rows = _short(True)

@@ -255,8 +255,8 @@ def test_low_rank_models_over_the_nuclear_ball():
     assert -1e-3 < excess <= solver.predicted_risk(asked, plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(1)
 def test_a_polytope_is_walked_on_the_weights_of_its_vertices(intercept):
     """Tests: 002, Equation (14)."""
     rng = np.random.default_rng(3)

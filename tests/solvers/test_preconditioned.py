@@ -65,6 +65,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
     assert mu * (1.0 - 1e-6) <= spent <= mu * (1.0 + 2.0**-40)
 
 
+@pytest.mark.slow
 def test_it_keeps_far_more_of_an_ill_conditioned_table_than_the_plain_gradient_at_the_same_budget() -> None:
     """Shares of 3 draws with fixed keys: 0.998 against 0.36 when this was written."""
     data = classes()
@@ -376,7 +377,7 @@ def test_steps_by_a_released_curvature_leave_less_than_noise(size: int, noise: f
     assert shares[-1] == max(shares) > 0.4
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", range(3))
 def test_a_curvature_that_grows_on_the_way_is_raised(key: int) -> None:
     """That of a rare class among skewed columns: by the one that was released, raised nowhere, these keys end 2.5, 1.7 and 13 standard errors off."""

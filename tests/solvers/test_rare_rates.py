@@ -76,7 +76,7 @@ def test_rare_counts_come_to_their_total(solver: object) -> None:
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.2)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 def test_totals_of_very_rare_counts_are_not_lost_in_the_noise_of_the_largest(solver: object) -> None:
     """Counts of 0.02, of at most 10: three keys' logarithms of predicted over observed are nearer to 0 than where steps for the level are cut at a count of 10."""

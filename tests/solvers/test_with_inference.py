@@ -111,6 +111,7 @@ def test_intervals_hold(kind: str) -> None:
     assert np.mean(held) >= 0.80
 
 
+@pytest.mark.slow
 def test_where_it_is_quiet_the_fit_and_its_errors_share_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records are turned twice, and 4 second moments released beside the covariance. 20 fits of 3 slopes: at least 85 % of them hold: less by chance once in 1 000 at 95 %, were they independent."""
     turned, asked, held = [], [], []
@@ -147,6 +148,7 @@ def test_the_mean_of_residuals_is_bought_once_more_beside_each_score(intercept: 
     assert all((one.level > 0.0) is intercept for one in made.release_.scores)
 
 
+@pytest.mark.slow
 def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
     """Claims of one policy in ten, whose tail falls as x^−1.3: of 12 fits (ε = 3) at most one total is told two of its errors wrong. Were all errors right, two or more would come in one of 9 tests
     (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth. As the clip reckons with rare events, whose tail may
@@ -562,6 +564,7 @@ def test_losses_of_several_targets_at_once_say_what_tells_them() -> None:
         asked.set_params(inference=True).fit(*data)
 
 
+@pytest.mark.slow
 def test_a_target_that_is_too_far_off_takes_no_other_with_it() -> None:
     """A set holds two classes' coefficients far from their optimum, and not the third's, which has none."""
     rng = np.random.default_rng(0)
@@ -643,7 +646,7 @@ def test_no_noise_that_is_taken_makes_records_look_tiny() -> None:
         assert found.moment_clip(0.01, 4, 0.7) > 1.0
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_few_records_leave_predictions_as_they_were_or_better(epsilon: float) -> None:
     """As few as inference takes: a step moves unit predictions by their range at most, whatever noise made of it, and no fit of 20 ends far from the target's mean square."""

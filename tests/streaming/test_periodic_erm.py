@@ -382,6 +382,7 @@ def test_a_version_that_buys_other_noise_refuses_and_says_why(
     assert ledger.remaining("clinic").charges == left
 
 
+@pytest.mark.slow
 def test_a_price_is_that_of_a_fit_at_its_share_and_touches_nothing(tmp_path: Path) -> None:
     """Of a stream that is open, too: no file is opened, no charge is made, no record read."""
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
@@ -563,6 +564,7 @@ def test_the_spacings_are_those_of_the_paper() -> None:
     assert spacing("convex", plain, encoding, 1) == 1
 
 
+@pytest.mark.slow
 def test_left_to_the_rule_a_fit_follows_every_tau_records() -> None:
     stream = PeriodicERM(linear(solver="gradient"), N).partial_fit(records())
     tau = spacing("convex", linear()._task(NUMBERS.encoding()), NUMBERS.encoding(), N)
