@@ -4,7 +4,7 @@ import math
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from itertools import count
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -44,11 +44,31 @@ def sampled(
     return decorate
 
 
-def few(items: list[pytest.Item]) -> None:
-    """Mark the cases of tests with `@pytest.mark.few(n)` slow, but for n of them.
+def spread(cases: list[dict[str, int]], keep: int) -> set[int]:
+    """The places of `keep` cases, each the values of its parameters by number: the next has most values that none has yet, then most pairs of values.
 
-    The places ⌊c · frac(½ + iφ)⌋ of c cases, for i = 0, 1, …, lie apart in each parameter of several, too.
+    Of equals it is the first of the places ⌊c · frac(½ + iφ)⌋ of c cases, i = 0, 1, …, which lie apart: places alone may meet one value of a parameter over and over.
     """
+    size = len(cases)
+    order = list(dict.fromkeys([*(int(size * ((0.5 + turn * PHI) % 1.0)) for turn in range(2 * size)), *range(size)]))
+    pairs = [set(combinations(case.items(), 2)) for case in cases]
+    kept: set[int] = set()
+    values: set[Hashable] = set()
+    paired: set[Hashable] = set()
+
+    def new(place: int) -> tuple[int, int]:
+        return len(cases[place].items() - values), len(pairs[place] - paired)
+
+    while len(kept) < min(keep, size):
+        place = max((place for place in order if place not in kept), key=new)
+        kept.add(place)
+        values |= cases[place].items()
+        paired |= pairs[place]
+    return kept
+
+
+def few(items: list[pytest.Item]) -> None:
+    """Mark the cases of tests with `@pytest.mark.few(n)` slow, but for n of them, `spread` over the values of each parameter and their pairs."""
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
@@ -56,11 +76,8 @@ def few(items: list[pytest.Item]) -> None:
     for of_one in cases.values():
         marker = of_one[0].get_closest_marker("few")
         assert marker is not None
-        kept: set[int] = set()
-        for turn in count():
-            if len(kept) >= min(marker.args[0], len(of_one)):
-                break
-            kept.add(int(len(of_one) * ((0.5 + turn * PHI) % 1.0)))
+        indices = [dict(item.callspec.indices) if hasattr(item, "callspec") else {} for item in of_one]
+        kept = spread(indices, marker.args[0])
         for place, item in enumerate(of_one):
             if place not in kept:
                 item.add_marker(pytest.mark.slow)

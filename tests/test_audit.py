@@ -176,6 +176,7 @@ def half_the_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(query, "record_sensitivity", property(lambda q, p=plain, f=factor: p(q) / f))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [

@@ -371,8 +371,8 @@ def audit(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Verdict:
     return Verdict(most(wrong, runs), realised, scale / runs / answers, shared / runs, runs, answers)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", GAUSSIAN)
-@pytest.mark.few(2)
 def test_gaussian_answers_teach_no_more_than_is_stated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
     assert not found.caught, found
@@ -541,6 +541,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
@@ -567,7 +568,6 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         ("dual Frank–Wolfe, removed", last_term),
     ],
 )
-@pytest.mark.few(2)
 def test_bugs_in_gaussian_answers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
@@ -579,9 +579,9 @@ def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch
     assert audit_choices(CHOICES, monkeypatch, 400).caught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PERTURBED)
 @pytest.mark.parametrize("bug", [quieter(perturbed_minimizer), halved(Family, "lipschitz")])
-@pytest.mark.few(1)
 def test_bugs_in_perturbed_minimisers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     assert audit_law(PERTURBED[name], monkeypatch, 400).caught

@@ -144,8 +144,8 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
     return Verdict(lower, realised, along / runs, square / (runs * samples), runs, samples)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.few(2)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests: 003, Definition 4."""
     found = audit(CASES[name], monkeypatch, 500)
@@ -163,6 +163,7 @@ def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TestKey, "derive", lambda key, i: derive(key, i) if key is KEY else key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [
@@ -171,7 +172,6 @@ def noise_reused(monkeypatch: pytest.MonkeyPatch) -> None:
         ("tree, absent", noise_reused, 300),
     ],
 )
-@pytest.mark.few(2)
 def test_planted_bugs_are_caught(name: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     found = audit(CASES[name], monkeypatch, runs)

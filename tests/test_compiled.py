@@ -382,6 +382,7 @@ run()
 """
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_helper_in_another_file_is_seen(tmp_path: Path) -> None:
     """It was not: a kernel that compiles in a helper from another file was kept by the date and size of its own file alone."""
     shutil.copytree(SOURCE, tmp_path / "hullabaloo", ignore=shutil.ignore_patterns("__pycache__"))

@@ -70,6 +70,7 @@ def test_a_page_is_stale_when_its_code_or_a_name_in_it_changes(
         execute.main(["no such"])
 
 
+@pytest.mark.slow
 def test_the_readme_example_runs_here_and_now() -> None:
     page = ROOT / "README.md"
     assert any(block.language == "python" for block in execute.blocks(page))

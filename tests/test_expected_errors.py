@@ -191,6 +191,7 @@ def test_the_error_of_a_total_is_within_the_range(estimator: Any) -> None:
     assert more.likely < 0.5 * usual.likely < louder.likely
 
 
+@pytest.mark.slow
 def test_the_error_of_a_total_of_several_classes_is_within_the_range() -> None:
     """Of classes of 20, 30 and 50 %, told by an answer of their own: the error is in proportion to 1/n and to 1/s, which the deviation of a class that is publicly known tells."""
     rng, names = np.random.default_rng(0), ["a", "b", "c"]

@@ -145,6 +145,7 @@ def weak(kind: str) -> tuple[pd.DataFrame, pd.DataFrame, type, dict]:
     return holes, holes[~lacks], made, target
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["numbers", "huber", "counts", "two classes"])
 def test_errors_are_as_long_as_those_of_a_fit_of_the_other_records(kind: str) -> None:
     """Where seven in eight have no target, at ε = 10, and so is the residuals' deviation: what shortening takes is of records that count, as all else.

@@ -140,6 +140,7 @@ def test_a_tiny_deviation_is_priced_as_the_least_that_a_table_may_have(kind: str
     assert kept(model, y=1e-200) == (0, 0, 0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.01, 0.5])
 def test_fits_keep_what_prices_said(share: float) -> None:
     """Of a rare class and an even one, whose log-odds vary as those of the strong signal: four draws of fixed keys, no chance in it."""

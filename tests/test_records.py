@@ -96,12 +96,14 @@ def elsewhere(names: tuple[str, ...], bug: Bug | None = None) -> dict[str, Any]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [FEW, pytest.param(tuple(ACCURACY), marks=pytest.mark.slow)], ids=["few", "all"])
 def test_a_fingerprint_is_the_same_in_every_process(names: tuple[str, ...]) -> None:
     """To the last recorded digit, and whatever was computed before it: the other process takes them in the opposite order."""
     assert elsewhere(names[::-1]) == {name: record.fingerprint(name) for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "moved", "unmoved"),
     [

@@ -104,7 +104,7 @@ def streamed(table: Any) -> Any:
 
 
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
-    "fit": lambda table: hb.LinearRegression(budget=BUDGET, domain=DOMAIN).fit(table, Y).statement_,
+    "fit": lambda table: hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="moments").fit(table, Y).statement_,
     "evaluation": evaluated,
     "bounds": lambda table: hb.private_bounds(table, Y, outer=DOMAIN, budget=BUDGET, quantiles=(0.1, 0.9)).statement,
     "stream": streamed,

@@ -27,6 +27,7 @@ def table():
     return frame
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("solver", "inference", "key"),
     [

@@ -63,9 +63,9 @@ def plain(neighbours: str, domain: hb.Domain = NUMBERS) -> Canary:
     return made(domain, HIGH, LOW if neighbours == "replace-one" else None)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.few(12)
 def test_every_solver_passes(solver: str, neighbours: str) -> None:
     found = hb.audit(model(solver, neighbours), runs=24, canary=plain(neighbours), test_key=KEY)
     assert found.passed, str(found)
@@ -195,8 +195,8 @@ WEAKENED: list[tuple[str, str, Bug, int]] = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("solver", "neighbours", "bug", "runs"), WEAKENED, ids=[f"{i}" for i in range(len(WEAKENED))])
-@pytest.mark.few(8)
 def test_a_weakened_library_is_caught(
     solver: str, neighbours: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import QUERIES, PricedQueries
 from hullabaloo.selection import choice as choices
 from tests.audit.probes import worst
+from tests.sampling import sampled
 
 KEY = TestKey(bytes(range(32)))
 MU, EPSILON = 1.5, 1.0
@@ -94,8 +95,7 @@ def test_every_query_is_here() -> None:
     assert sold == set(QUERIES)
 
 
-@pytest.mark.parametrize(("name", "relation"), CASES, ids=str)
-@pytest.mark.few(16)
+@sampled("name, relation", CASES, lambda case: case[0], ids=str)
 def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: Neighbours) -> None:
     asked, share = question(name, relation), MENU[name][2]
     found = audit(asked, runs=20, test_key=KEY)
@@ -103,10 +103,12 @@ def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: 
     assert share == 0.0 or share <= realised(asked) <= 1.0 + 1e-6
 
 
-@pytest.mark.parametrize(
-    ("name", "relation"), [(name, relation) for name, relation in CASES if MENU[name][2] > 0.5], ids=str
+@sampled(
+    "name, relation",
+    [(name, relation) for name, relation in CASES if MENU[name][2] > 0.5],
+    lambda case: case[0],
+    ids=str,
 )
-@pytest.mark.few(12)
 def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question(name, relation)
     kind: Any = type(asked.queries[0])

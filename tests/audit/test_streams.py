@@ -144,6 +144,7 @@ def all_records_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "counting", lambda rows, share: plain(rows, 2 * share))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [

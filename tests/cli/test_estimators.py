@@ -271,6 +271,7 @@ STRUCTURES = [
 FOUR = FEATURES + 'job = ["clerk", "nurse", "cook"]\nyears = [0.5, 4]\n'
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_structures_of_features(run: Run, tmp_path: Path, structure: str) -> None:
     prepared(tmp_path, TARGETS["huber"][0], FOUR)

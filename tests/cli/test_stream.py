@@ -332,6 +332,7 @@ def test_an_interrupted_run_saves_and_goes_on(run: Run, files: Path, start: Pope
     assert releases(files / "models") == list(range(50, 401, 50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_again_and_again_every_model_is_there_once(run: Run, files: Path, start: Popen, kills: int) -> None:
     lines = (files / "events.csv").read_text().splitlines(keepends=True)

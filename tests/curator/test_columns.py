@@ -208,7 +208,7 @@ def test_no_neighbour_moves_a_distance_to_an_interval_by_more_than_the_sensitivi
         assert np.abs(scores[0] - scores[1]).max() <= priced.sensitivity
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity(relation: Neighbours) -> None:
     """4000 choices between two coordinates: the log-odds within 6 deviations (false alarm below 1e-8)."""

@@ -227,9 +227,9 @@ EXTREMES = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
-@pytest.mark.few(12)
 def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: float) -> None:
     about = facts(3, norm_l2=1.0)
     rows = squeezed(EXTREMES[name](np.random.default_rng(4), about), loss)

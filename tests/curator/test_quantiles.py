@@ -162,10 +162,10 @@ def test_records_of_weight_zero_and_missing_values_count_alike():
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("shares", [(0.1, 0.2), (0.3, 0.0)], ids=str)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
-@pytest.mark.few(2)
 def test_the_law_of_the_choices(relation, shares):
     """χ² of the drawn candidates against exp(ε₀ score/(2Δ)), written out; false alarm 1e-7."""
     grid = Grid(0.0, 4.0, GridKind.LINEAR)
@@ -220,6 +220,7 @@ def test_an_audit_finds_no_more_than_is_stated(relation):
     assert 0.0 < math.log(surely / at_most) <= epsilon
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget.zcdp(0.1), Budget(0.5, 0.0)], ids=str)
 @pytest.mark.parametrize("columns", [1, 10])
 def test_together_is_quieter_than_apart(budget, columns):

@@ -103,10 +103,10 @@ def tables(rng: np.random.Generator, relation: Neighbours, asked: ScoreQuery) ->
         yield one, other if relation is Neighbours.REPLACE_ONE else random_rows(rng, 0, asked.facts)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("changed", [{}, {"max_weight": 3.0}, {"unit": 2}, {"offset": 2.0}], ids=str)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ASKED)
-@pytest.mark.few(24)
 def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     name: str, relation: Neighbours, changed: dict[str, object]
 ) -> None:

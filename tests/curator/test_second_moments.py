@@ -41,14 +41,13 @@ ASKED = {"laplace": (query, 1), "gaussian": (gaussian, 2)}  # a query, and the n
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("kind", ASKED)
-@pytest.mark.few(12)
 def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     kind: str, relation: Neighbours, about: RowFacts
 ) -> None:
     """Tests: 004, Estimating constants privately."""
     (made, norm), rng = ASKED[kind], np.random.default_rng(51)
     asked = made(about, relation)
-    for number, pair in enumerate(pairs(rng, relation, about, rounds=100)):
+    for number, pair in enumerate(pairs(rng, relation, about, rounds=40)):
         tables = [Rows(sp.csr_array(rows.X), rows.Y, rows.weight) for rows in pair] if number % 2 else pair
         left, right = (asked.exact(rows) for rows in tables)
         assert np.linalg.norm(left - right, norm) <= asked.sensitivity

@@ -183,9 +183,9 @@ def read(maker: Maker, cells: list[Any]) -> list[tuple[bytes, bytes, object]]:
     return [(x.tobytes(), z.tobytes(), label_of(c)) for x, z, c in zip(numbers, levels, table.cells(0), strict=True)]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("most", [40, pytest.param(2_000, marks=pytest.mark.slow)])
-@pytest.mark.few(25)
 def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:
     """Beside other cells of its type, before it and behind it (in full, beside every one), and all together in ten orders."""
     maker, cells = CASES[case]

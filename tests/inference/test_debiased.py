@@ -31,8 +31,8 @@ def test_one_coefficient_has_fiellers_interval() -> None:
     assert np.isnan(weak.intervals(np.eye(1), q).low).all()  # 0.09 is within 1.96 · 0.05 of nothing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 1.5, 4.0])
-@pytest.mark.few(1)
 def test_coverage_as_the_smallest_eigenvalue_nears_the_noise(strength: float) -> None:
     """4 000 draws of 6 coefficients along the weakest direction, its eigenvalue `strength` times the noise's radius.
 
@@ -76,6 +76,7 @@ def test_what_few_records_may_hide_of_one_coefficient_takes_no_interval_of_the_o
     assert (bound.high - bound.low >= 4.0 * np.sqrt(np.diag(np.linalg.inv(gram) @ allowed @ np.linalg.inv(gram)))).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("s", [0.02, 0.05, 0.1])
 def test_noise_meets_what_the_inverse_leaves_undone(s: float) -> None:
     """Half of the directions have no curvature, and most of θ: the residual `b̃ − G̃θ` is told 0.58 of its mean square or more, as a fixed key of 400 draws shows (it is 0.79 to 1.2 of it with a deviation of 4 %, so that a false alarm is five away); of the estimate alone it is a third or less."""
@@ -126,6 +127,7 @@ def test_what_is_likely_turns_with_the_matrix() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 def test_intervals_by_the_likely_matrix_hold_and_are_shorter(spread: float) -> None:
     """One fixed diagonal matrix, and coefficients, which no prior has drawn: 95 % less 2 points, eight standard errors of 400 draws."""

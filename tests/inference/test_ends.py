@@ -23,6 +23,7 @@ def table(seed: int, effect: float, link: float) -> tuple[pd.DataFrame, np.ndarr
     return frame, slopes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("effect", "link"), [(3e-4, 0.1), (3e-4, 0.07)])
 def test_more_budget_makes_no_interval_longer(effect: float, link: float) -> None:
     """Counts within (0, 100 000): neither of a nor of b, in neither of two draws, by more than a tenth. As noise falls the step trusts what hardly any record shows, and few records at an end could decide it: a step that does not

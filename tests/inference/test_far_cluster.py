@@ -47,6 +47,7 @@ def fitted(
     return FromScore(made, made.release.scores[0]), rows
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [True, False])
 def test_a_cluster_far_off_does_not_make_intervals_wrong(classes: bool) -> None:
     """Four parts in a thousand: in four samples each no slope that the cluster moves is more than two half widths off (without the allowance 3.8, and 27 in two of four). Keys are fixed."""
@@ -58,6 +59,7 @@ def test_a_cluster_far_off_does_not_make_intervals_wrong(classes: bool) -> None:
     assert np.max(ratios) < 2.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [10.0, 30.0])
 @pytest.mark.parametrize("classes", [True, False])
 def test_errors_are_not_shorter_than_without_privacy_where_noise_is_low(classes: bool, epsilon: float) -> None:
@@ -75,6 +77,7 @@ def test_errors_are_not_shorter_than_without_privacy_where_noise_is_low(classes:
             assert np.all(error[:2] > 0.85 * robust[:2]), (share, seed, error / robust)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 30.0])
 def test_no_more_records_are_taken_to_hide_than_noise_can_hide(epsilon: float) -> None:
     """Of the lengths of records as they are seen: each bin may hold as many as it does, less four deviations of noise (a chance of one in a thousand for 25 bins), and empty ones so many deviations at most. What hides at ends of wide bounds falls with it."""
@@ -90,6 +93,7 @@ def test_no_more_records_are_taken_to_hide_than_noise_can_hide(epsilon: float) -
     assert np.all(found.as_many(np.ones((1, len(found.score)))) > few)
 
 
+@pytest.mark.slow
 def test_what_hides_at_ends_of_wide_bounds_falls_with_the_records_that_noise_can_hide() -> None:
     """A column of deviation 1 within (-60, 60): six records at its end could decide what is told of it, and the histogram of lengths shows that there are fewer."""
     rng = np.random.default_rng(5)

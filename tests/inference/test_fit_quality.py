@@ -70,6 +70,7 @@ def test_where_it_is_not_told_the_line_says_so() -> None:
     assert "noise hides it" in lines["Residual s.d."]
 
 
+@pytest.mark.slow
 def test_the_interval_holds_where_the_noise_of_the_squares_is_near_half_of_the_variance() -> None:
     """400 draws of that noise: of the intervals told, more than a tenth miss once in 10⁵ times if 5 % are to."""
     made, r2, _ = fitted(0)
@@ -88,6 +89,7 @@ def test_the_interval_holds_where_the_noise_of_the_squares_is_near_half_of_the_v
     assert missed <= 0.1 * told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["squared", "logistic", "poisson"])
 def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
     """4 fits of each loss, of a skewed column: each total within four of its errors, and these below 10 %."""
@@ -114,6 +116,7 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert "Predicted / observed total" in dict(model.summary().header)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", [False, True])
 def test_a_pseudo_r2_is_within_what_is_told_of_it(tail: bool) -> None:
     """3 fits of classes, of normal columns or one with a tail as of prices: each within four of its errors (once in 10⁴ beyond) of the table's own, as statsmodels has it."""
@@ -177,6 +180,7 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
     return made, float((x @ point).sum() / y.sum()), best, found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [hb.PoissonRegressor, hb.LinearRegression, hb.LogisticRegression])
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 50.0])
 def test_a_total_is_told_or_said_to_be_hidden(kind: Any, epsilon: float) -> None:
@@ -207,6 +211,7 @@ def test_a_loss_that_tells_no_total_has_no_line() -> None:
     assert not any("total" in name for name, _ in made.fit(X, X[:, 0]).summary().header)
 
 
+@pytest.mark.slow
 def test_errors_told_are_as_long_as_those_that_come() -> None:
     """Of estimates, gradients cut where that is best: the root mean square of what comes over what is told is from 0.8 to 1.15; of totals where all long residuals
     lie above 0, and less where some lie below, as their signs are not known. With other keys one of 25 such tests
@@ -225,6 +230,7 @@ def test_errors_told_are_as_long_as_those_that_come() -> None:
         assert 0.8 * (above == 1.0) < np.sqrt(np.mean(np.square(totals))) < 1.15
 
 
+@pytest.mark.slow
 def test_totals_of_several_classes_are_of_the_chances_brought_to_sum_1() -> None:
     """Each total is within four of its errors of what `predict_proba` gives; a release of before the answer about them tells none."""
     rng = np.random.default_rng(2)
@@ -251,6 +257,7 @@ def test_totals_of_several_classes_are_of_the_chances_brought_to_sum_1() -> None
     assert total(replace(before, release=replace(model.release_, trace=lines)), 0) is None
 
 
+@pytest.mark.slow
 def test_columns_that_never_vary_leave_totals_as_they_are() -> None:
     """4 fits of values that are never missing: what noise gives the marks of missing ones is dropped, and the level is as well known as without them."""
     domain = hb.Domain(features={"a": (0, 30), "b": (-2, 2), "c": ["r", "s"]}, target={"y": (0, 60)})
@@ -284,6 +291,7 @@ def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narro
     assert 0.9 * plain < made.summary().rows[0].std_error < 3.0 * plain
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("error", "text"),
     [(0.01, "23.7 (21.3 to 25.9)"), (0.07, "below 37: noise hides how far"), (0.5, "below 78: noise hides how far")],
@@ -308,6 +316,7 @@ def test_a_deviation_that_is_told_where_noise_makes_it_large_is_held_as_often_as
     assert np.mean(held) >= (0.93 if len(held) == 2_000 else 0.9)
 
 
+@pytest.mark.slow
 def test_amounts_of_which_most_are_0_have_what_shortening_takes_in_their_range() -> None:
     """Six fits of nine records in ten without a claim, the others' amounts log-normal: the residuals' deviation is not above what is told of it, and no total is beyond three of its errors.
 

@@ -54,10 +54,10 @@ def scored(encoding: Any, constant: set[str], spread: float) -> NoisyScore:
     )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Poisson()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("indicators", [False, True], ids=["", "indicators"])
 @pytest.mark.parametrize("category", CATEGORIES)
-@pytest.mark.few(15)
 def test_a_constant_column_is_not_told_and_takes_no_other_with_it(category: str, indicators: bool, loss: Loss) -> None:
     """Each column in turn, all numbers, all missing values and one level of each category: nothing raises, and what varies is told as it is without a category beside it."""
     features = {"x": (-1, 1), "z": (-1, 1), **CATEGORIES[category]}

@@ -93,6 +93,7 @@ def test_all_levels_of_a_category_are_tested_by_their_differences() -> None:
     assert (told.hypothesis, told.reason, told.df) == ("w", "", 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("indicators", [True, False])
 def test_two_levels_beside_the_constant_are_one_question_of_a_fit_by_gradients(indicators: bool) -> None:
     """Their difference; what they share cannot be told from the constant, and is no effect. False alarm of P > 10⁻⁴: once in 10⁴."""
@@ -123,6 +124,7 @@ def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.
         assert seen.tolist() == [place != hidden for place in range(4)]
 
 
+@pytest.mark.slow
 def test_tests_of_columns_that_noise_made_agree_with_their_z() -> None:
     """Beside columns that are 0 in all records, whose Gram is noise alone and of either sign, what is told at all is told alike: F of one column is its z²."""
     told, (X, y) = 0, frame(300)
@@ -140,6 +142,7 @@ def test_tests_of_columns_that_noise_made_agree_with_their_z() -> None:
     assert told >= 10
 
 
+@pytest.mark.slow
 def test_the_size_of_joint_tests_under_noise_in_matrix_and_vector() -> None:
     """2 000 draws of 5 noisy equations, privacy noise as large as sampling: under the hypothesis of rank 3, P < 0.05 in 5 % ± 5 standard errors,
     P < 0.5 in 50 % ± 5: false alarms below 2e-6 in all."""

@@ -49,6 +49,7 @@ def test_no_remedy_is_named_twice() -> None:
         assert not any(one != other and one in other for one in named for other in named)
 
 
+@pytest.mark.slow
 def test_a_level_of_a_third_of_the_records_is_not_called_rare() -> None:
     """Noise hides a level where its counts are small, too, however many records it has; fixed keys."""
     rng, n = np.random.default_rng(2), 4_000
@@ -76,6 +77,7 @@ def test_a_combination_blames_no_column() -> None:
     assert [row.reason for row in found.rows] == [identified.UNKNOWN]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 @pytest.mark.parametrize(("some", "apart_by"), [(5, 0.005), (5, 0.02), (500, 0.02)])
 def test_what_five_records_decide_is_told_with_what_they_may_change_or_not_at_all(
@@ -103,6 +105,7 @@ def test_what_five_records_decide_is_told_with_what_they_may_change_or_not_at_al
         assert all(row.low <= true <= row.high for row, true in told if row.name in "ab")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 @pytest.mark.parametrize("slope", [0.0, 1.0, 2.0])
 def test_an_interval_holds_what_as_many_records_as_carry_it_may_make_of_it(epsilon: float, slope: float) -> None:
@@ -128,6 +131,7 @@ def test_an_interval_holds_what_as_many_records_as_carry_it_may_make_of_it(epsil
     )  # 0.6/√12 of the estimate, less what the step leans away, of x alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [50, 52, 54, 90])
 def test_marks_of_values_that_are_never_missing_take_no_interval_of_another_column(key: int) -> None:
     """Of four keys noise makes the mark of a category seem to vary under three: columns apart from it are told under all. The table has no other noise."""

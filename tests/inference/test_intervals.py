@@ -163,6 +163,7 @@ def covered(models: list[Any], truth: np.ndarray) -> float:
     return float(np.mean((found[..., 0] <= truth) & (truth <= found[..., 1]) | np.isnan(found[..., 0])))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_coverage_from_moments(epsilon: float) -> None:
     """200 fits of 5 coefficients: at least 87 %, 95 less five standard errors of as many wholly dependent ones."""
@@ -170,6 +171,7 @@ def test_coverage_from_moments(epsilon: float) -> None:
     assert 0.87 < covered(models, TRUTH) < 0.995
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["HuberRegressor", "PoissonRegressor"])
 def test_other_smooth_losses_have_intervals(kind: str) -> None:
     """The truth is within six standard errors of every coefficient: false alarm below 1e-8."""
@@ -193,6 +195,7 @@ def test_other_smooth_losses_have_intervals(kind: str) -> None:
         assert np.all(low > 0.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
 def test_a_saved_model_tells_the_same(solver: Any, tmp_path: Path) -> None:
     model = linear(1.0, 20_000, solver=solver)
@@ -347,6 +350,7 @@ def test_a_steadied_spread_is_nearer_to_the_truth_than_what_was_released(apart: 
         assert np.linalg.norm(steadied(below)) <= np.linalg.norm(truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [True, False])
 def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(intercept: bool) -> None:
     rng, n = np.random.default_rng(0), 20_000
@@ -377,6 +381,7 @@ def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(i
     assert np.all(np.isfinite(FromScore(fitted, found).covariance))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("times", [1e3, 1e9])
 def test_a_score_that_points_anywhere_is_not_told_and_breaks_nothing(times: float) -> None:
     fitted = scored(hb.LogisticRegression, classes={"y": [0, 1]})._fitted()
@@ -402,6 +407,7 @@ def scored(kind: Any = hb.LinearRegression, **target: Any) -> Any:
     return kind(budget=hb.Budget(3.0, 1e-8), **asked).fit(X, labels(X) if target else y)
 
 
+@pytest.mark.slow
 def test_a_curvature_that_shortening_cut_makes_steps_too_long_and_errors_know_it() -> None:
     """Of a share k of it in all directions the estimate is off by k/(1 − k) of the way, which is what is told of it."""
     model, whole, way = scored(), np.diag([0.3, 0.3, 0.3, 0.3, 1.0]), 0.1 * np.array([1.0, -1.0, 2.0, 0.5, 1.0])
@@ -437,6 +443,7 @@ def test_what_shortening_may_take_is_in_proportion_to_the_effect_as_far_as_it_is
         assert error == pytest.approx(least + np.minimum(whole - least, limit), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_step_that_reckons_with_all_errors_is_shorter_and_knows_what_it_leaves() -> None:
     """What shortening may take hides two weak directions: held back there, 400 releases of the least moves that are reckoned with are told shorter, where they are told, and hold (more than 45 misses of 400 where 20 are expected: a chance of 2e-7;
     the seed is fixed). Of a move a hundred times as long what the step leaves is part of its errors."""
@@ -503,6 +510,7 @@ def test_of_classes_nothing_is_told_where_gradients_spread_far_less_than_near_th
     assert inference(seen(counts, curvature, np.zeros(5), spread=0.25 * curvature)).told
 
 
+@pytest.mark.slow
 def test_what_a_column_takes_of_others_that_is_held_is_part_of_their_errors() -> None:
     """200 releases of a narrow column's curvature, one record at whose end would carry what is said of x0: beside it nothing could be told of x0; with it held intervals hold, and without what it is
     off by less than half do. (More than 18 misses where 10 are expected at most: 1 % of seeds; this one is fixed.)"""
@@ -530,6 +538,7 @@ def test_what_a_column_takes_of_others_that_is_held_is_part_of_their_errors() ->
     assert blind <= 120
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor, hb.LogisticRegression, hb.PoissonRegressor])
 def test_whatever_noise_makes_of_a_curvature_what_is_told_are_numbers_or_a_reason(kind: Any, intercept: bool) -> None:

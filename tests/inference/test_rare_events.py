@@ -21,6 +21,7 @@ def drawn(rng: np.random.Generator, rate: float, size: float) -> tuple[np.ndarra
     return X, events * (1.0 if size == 1.0 else np.minimum(size * rng.gamma(1.0, size=n), 1.0))
 
 
+@pytest.mark.slow
 def test_slopes_of_rare_events_fitted_as_numbers_are_held() -> None:
     """Of 14 samples each of two populations, ε = 1: seven in eight of the intervals told hold the least-squares slopes, and none is off by as much as twice its half.
 

@@ -14,6 +14,7 @@ from hullabaloo.inference.shortening import lost
 SHARES = {"a": 0.5, "b": 0.38, "c": 0.09, "d": 0.027, "e": 0.003}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", range(3))
 def test_effects_of_rare_levels_are_covered_or_not_told(key: int) -> None:
     """A class of 8 % on which no level has an effect, ε = 3: z of levels of 9, 2.7 and 0.3 % was −2, −9 and −4. Fixed keys; |z| ≤ 3 of what is told."""
@@ -35,6 +36,7 @@ def test_effects_of_rare_levels_are_covered_or_not_told(key: int) -> None:
     assert (errors[3:5] > alone).all() or math.isnan(errors[4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "seed"), [(0.003, 3), (0.003, 21), (0.01, 5), (0.01, 9)])
 def test_effects_beside_a_rare_baseline_are_covered_or_not_told(share: float, seed: int) -> None:
     """Counts on which no level has an effect, ε = 3: beside a baseline of 0.3 and 1 % z was 4.9, 4.7, 4.1 and −5.1. Fixed keys; |z| ≤ 3 of what is told.
@@ -60,6 +62,7 @@ def test_effects_beside_a_rare_baseline_are_covered_or_not_told(share: float, se
     assert abs(rows["u"].estimate - 0.25) < 3.0 * rows["u"].std_error < 0.1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", [22, 30, 37])
 def test_levels_beside_one_of_which_nothing_is_told_differ_from_each_other_alone(key: int) -> None:
     """Noise hides a level of 0.8 %, though less than half of what it is: how far the others are from a constant only its records would tell. Fixed keys; |z| ≤ 3 of no effect."""

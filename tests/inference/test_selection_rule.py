@@ -46,6 +46,7 @@ def test_the_rules_are_those_of_benjamini_hochberg_and_bonferroni(level: float) 
     assert SelectionRule("fdr", level).keeps(np.zeros((0, 1))).shape == (0, 1)
 
 
+@pytest.mark.slow
 def test_of_correlated_tests_a_tenth_is_false_at_most() -> None:
     """False alarm below 1e-6: the mean of 10 000 shares in [0, 1] is 0.03 above its expectation with chance exp(−18) (Hoeffding)."""
     rng, rule = np.random.default_rng(1), SelectionRule("fdr", 0.1)
@@ -60,13 +61,13 @@ def test_of_correlated_tests_a_tenth_is_false_at_most() -> None:
         assert np.mean(shares) <= 0.075 + 0.03
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["fdr", "bound"])
 @pytest.mark.parametrize(
     ("kind", "more"),
     [(hb.Lasso, {}), (hb.ElasticNet, {}), (hb.LogisticRegression, {"penalty": hb.L1Penalty(0.001)})],
     ids=["lasso", "elastic net", "logistic"],
 )
-@pytest.mark.few(3)
 def test_what_matters_is_kept_and_said(rule: str, kind: Any, more: dict[str, Any]) -> None:
     more |= {"solver": "preconditioned_gradient"}
     found = lasso(kind=kind, selection=rule, **more)
@@ -89,6 +90,7 @@ def test_from_moments_the_others_are_those_of_the_same_set() -> None:
     assert "selection" not in found.refit(penalty=hb.SquaredL2Penalty(0.01)).release_.plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [hb.Lasso, hb.LogisticRegression])
 def test_intervals_do_not_move_when_coefficients_are_left_out(kind: Any) -> None:
     more = {"penalty": hb.L1Penalty(0.001), "solver": "preconditioned_gradient", "inference": True}
@@ -101,6 +103,7 @@ def test_intervals_do_not_move_when_coefficients_are_left_out(kind: Any) -> None
     assert np.array_equal(*ends, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_predictions_keep_their_mean_when_columns_are_left_out() -> None:
     """Of a solver beside moments: what a column left out adds on average goes to the intercept, which is clear where all are left out."""
     budget = hb.Budget.gdp(1e3)
@@ -159,6 +162,7 @@ def test_a_price_says_that_its_gain_is_that_before_selection() -> None:
     assert all("expected to keep" in said for said in prices)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["fdr", "bound"])
 def test_a_refusal_names_the_rule_that_asks_for_errors(rule: str) -> None:
     few = hb.Lasso(constraint=hb.L1Ball(1.0), selection=rule, budget=hb.Budget(0.3, 1e-6), domain=DOMAIN)
@@ -174,6 +178,7 @@ def test_a_search_compares_models_of_all_columns() -> None:
         search.price(n=1_000)
 
 
+@pytest.mark.slow
 def test_every_release_of_a_stream_of_fits_selects() -> None:
     """A rule of selection is a word for errors, though `inference` was not named: no fit of a stream is without them."""
     rng = np.random.default_rng(4)

@@ -196,6 +196,7 @@ def test_a_long_table_prints_what_is_not_0_and_says_what_it_leaves_out() -> None
     assert len(full.summary().to_dataframe()) == len(full.summary().to_dict()["rows"]) == 301
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("relation", "declared"), [("add-or-remove", 10_000), ("replace-one", 2_000)])
 @pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient", "output_perturbation"])
 def test_a_private_number_of_records_is_the_released_one(
@@ -220,6 +221,7 @@ def test_a_private_number_of_records_is_the_released_one(
     assert dict(hb.load(tmp_path / "model.json").summary().header)["Records"] == header["Records"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("levels", [["r", "s"], ["r", "s", "of three records"]])
 @pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient"])
 def test_levels_without_a_baseline_have_no_test_of_their_own_and_their_difference_has(
@@ -250,6 +252,7 @@ def test_levels_without_a_baseline_have_no_test_of_their_own_and_their_differenc
     assert "nan" not in str(model.summary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.0, 0.001])
 def test_a_number_that_hardly_varies_takes_no_other_column_along(width: float) -> None:
     """Constant, or narrow in its bounds, beside levels of which one is rare: `x` stays about 25 errors from 0 in most fits, as without it. What noise hides of such a number
@@ -269,6 +272,7 @@ def test_a_number_that_hardly_varies_takes_no_other_column_along(width: float) -
     assert np.sum(np.array(found) > 10.0) >= 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("baseline", [None, "s", "none"])
 def test_a_level_that_nobody_has_takes_no_other_column_along(baseline: str | None) -> None:
     """Neither as a level nor as the baseline: what the others share with the constant is not told then, and all else is as without it.

@@ -93,11 +93,13 @@ def check(found: np.ndarray, least: float) -> None:
     assert kept[-2] >= least, kept
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", FAST)
 def test_rare_levels_keep_more_of_a_larger_budget(solver):
     check(shares(rare, solver, "replace-one", epsilons=EPSILONS[1:]), LEAST)
 
 
+@pytest.mark.slow
 def test_a_step_beside_inference_does_not_leave_far_records_behind():
     check(shares(far, "with inference", "replace-one", epsilons=EPSILONS[1:]), LEAST)
 

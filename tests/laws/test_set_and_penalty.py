@@ -83,10 +83,10 @@ def posed(data: Any, loss: Any, body: Any, penalty: Any) -> Any:
     return replace(problem(data, constraint=body, penalty=penalty), loss=loss)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("body", "penalty"), PAIRS, ids=str)
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(9)
 def test_without_noise_they_end_where_scipy_does(body: Any, penalty: Any, loss: Any, intercept: bool) -> None:
     data = data_of(loss, intercept)
     asked = posed(data, loss, body, penalty)
@@ -113,8 +113,8 @@ def test_without_noise_they_end_where_scipy_does(body: Any, penalty: Any, loss: 
     assert took == wanted
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("body", "penalty"), PAIRS, ids=str)
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "names", [(*NOISY, *REFUSE), pytest.param(["objective_perturbation"], marks=pytest.mark.slow)], ids=["most", "slow"]
 )

@@ -92,6 +92,7 @@ def test_the_radii_are_attained(body, p):
         assert largest == pytest.approx(body.max_norm(q, p), rel=1e-12)
 
 
+@pytest.mark.few(10)
 @every
 def test_gaussian_width_agrees_with_simulation(body, p):
     """Tests: 000, Section 1.2, Gaussian width; 002, Section 2.2, Gaussian width; 003, Definition 3."""

@@ -30,6 +30,7 @@ def fitted(name: str, domain: hb.Domain, frame: pd.DataFrame, solver: Any = "gra
     return getattr(hb, name)(budget=BUDGET, domain=domain, solver=solver, test_key=KEY, **more).fit(frame)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_two_classes_are_told_apart_and_named_as_declared(name: str) -> None:
     frame, new = table(20_000), table(2000, seed=1)
@@ -45,6 +46,7 @@ def test_two_classes_are_told_apart_and_named_as_declared(name: str) -> None:
     assert roc_auc_score(new["ill"] == "yes", decision) > 0.72
 
 
+@pytest.mark.slow
 def test_probabilities_are_calibrated() -> None:
     frame, new = table(20_000), table(4000, seed=1)
     model = fitted("LogisticRegression", domain_for("LogisticRegression"), frame)
@@ -117,6 +119,7 @@ def test_three_classes_have_a_row_of_coefficients_each() -> None:
     assert {row.target for row in model.summary().rows} == {"ward=a", "ward=b", "ward=c"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_one_against_the_rest(name: str) -> None:
     frame, new = table(5000), table(3000, seed=1)
@@ -181,6 +184,7 @@ def test_bounds_of_a_number_are_no_classes() -> None:
             hb.LinearSVC(budget=BUDGET, domain=domain_for("LinearSVC"), smoothing=wrong).price(n=100)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("domain", [domain_for("LogisticRegression"), THREE], ids=["two", "three"])
 def test_classifiers_survive_saving_and_leave_for_scikit_learn(tmp_path: Path, name: str, domain: hb.Domain) -> None:
@@ -240,6 +244,7 @@ def test_a_pipeline_of_a_classifier_is_one() -> None:
     assert not hasattr(numbers, "predict_proba")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solvers", [pytest.param(["auto"], marks=pytest.mark.slow), ["gradient", "mirror_descent"]], ids=["auto", "named"]
 )

@@ -106,6 +106,7 @@ def test_a_group_that_explains_nothing_stays_out_as_a_whole() -> None:
     assert np.all(stronger.release_.theta[:-1, 0] == 0.0)
 
 
+@pytest.mark.slow
 def test_the_group_lasso_under_noise(tmp_path: Path) -> None:
     frame = table(20_000)
     for solver in ("moments", "gradient"):
@@ -141,6 +142,7 @@ def test_without_noise_several_targets_are_optimal_on_the_nuclear_ball() -> None
     assert np.abs(gradient[-1]).max() < 1e-6
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("solver", ["moments", "gradient", "frank_wolfe", "output_perturbation", "mirror_descent"])
 def test_the_slopes_of_one_target_may_be_a_matrix(solver: str) -> None:
     """Trace regression: without noise at the optimum of the nuclear ball over slopes in rows of three; noisy fits stay inside it."""

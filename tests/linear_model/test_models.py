@@ -267,8 +267,8 @@ def test_estimators_only_store_and_clone(tmp_path: Path) -> None:
         hb.Lasso(BUDGET)  # type: ignore[misc]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ESTIMATORS)
-@pytest.mark.few(2)
 def test_every_estimator_has_a_public_default(name: str) -> None:
     model = getattr(hb, name)(budget=BUDGET, domain=examples.domain_for(name)).fit(examples.table(2000))
     assert np.isfinite(model.coef_).all()

@@ -22,7 +22,7 @@ STEPS = [
 
 def model() -> hb.LinearRegression:
     domain = hb.Domain(row_norm=1.0, target=(0, 1), records=10)
-    return hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, neighbours="add-or-remove")
+    return hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver="moments", neighbours="add-or-remove")
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)

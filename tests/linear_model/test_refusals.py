@@ -228,7 +228,7 @@ def test_steps_of_a_pipeline_are_passed_one_after_another() -> None:
 
 
 def test_a_model_that_cannot_be_saved_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
-    model = hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE)
+    model = hb.Ridge(budget=BUDGET, domain=DOMAIN, solver="moments").fit(TABLE)
     with pytest.raises(FileNotFoundError, match=r"nowhere/model\.json'$"):
         model.save(tmp_path / "nowhere" / "model.json")
     with pytest.raises(IsADirectoryError):
@@ -247,7 +247,7 @@ def test_a_refit_without_features_is_the_mean() -> None:
 
 
 def test_a_dataframe_without_pandas_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    summary = hb.Ridge(budget=BUDGET, domain=DOMAIN).fit(TABLE).summary()
+    summary = hb.Ridge(budget=BUDGET, domain=DOMAIN, solver="moments").fit(TABLE).summary()
     assert list(summary.to_dataframe().columns[:3]) == ["target", "name", "coefficient"]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match='pip install "pandas"'):

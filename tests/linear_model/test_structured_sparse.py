@@ -179,6 +179,7 @@ def test_a_radius_is_the_largest_coefficient_whatever_the_structure(name: str) -
     assert min(penalty.value(unit) for unit in np.eye(4)) == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 def test_features_by_themselves_make_the_lasso() -> None:
     encoding = NUMBERS.encoding()
     ball, _ = hb.StructuredSparseRegression(radius=0.7, budget=BUDGET, domain=NUMBERS)._default(encoding)
@@ -232,6 +233,7 @@ def test_supports_have_the_structure() -> None:
     assert list(whole.selected_) == []
 
 
+@pytest.mark.few(4)
 @sampled("name,more", itertools.product(STRUCTURES, [{}, {"strength": 0.02}]), kind=lambda case: case[0])
 def test_every_structure_is_fitted_saved_described_and_loaded(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
     frame = table(2000)
@@ -317,6 +319,7 @@ class Doubled(hb.SetFunction):
         raise NotImplementedError
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("function", [*NAMED, Doubled()], ids=lambda one: type(one).__name__)
 def test_set_functions_are_structures_and_come_back(tmp_path: Path, function: hb.SetFunction) -> None:
     frame = table(2000)
@@ -363,6 +366,7 @@ def test_what_was_given_outright_wins() -> None:
     assert (task.constraint, task.penalty) == (None, cost)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [["no", "yes"], ["a", "b", "c"]], ids=["two", "three"])
 def test_classes_are_learned_with_structure(tmp_path: Path, classes: list[str]) -> None:
     frame, target = table(4000), {2: "ill", 3: "ward"}[len(classes)]

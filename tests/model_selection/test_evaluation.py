@@ -293,6 +293,7 @@ def coverage(
     return {name: hit / 300 for name, hit in hits.items()}
 
 
+@pytest.mark.slow
 @sampled("relation,epsilon", product(Neighbours, [0.5, 3.0]), kind=lambda case: case[0])
 def test_intervals_cover_the_populations_value(relation: Neighbours, epsilon: float) -> None:
     """Below 0.90 of 300 at a true 0.95 has probability 4e-4 for one of ten, at fixed seeds; measured over all: 0.93 to 1."""
@@ -352,11 +353,11 @@ def test_rows_of_large_numbers_are_read_as_numbers() -> None:
     assert "e+0" not in text
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("sigma", [3.0, 15.0, 50.0])
 @pytest.mark.parametrize("shape", ["flat", "skewed", "empty", "scattered"])
 def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: str, sigma: float) -> None:
-    """Of the 95 % intervals of 1 500 draws, a row each at least, 91 % hold: by chance fewer do with less than 1e-6. Without noise the rows are the bins with records."""
+    """Of the 95 % intervals of 600 draws, a row each at least, 90 % hold: by chance fewer do with less than 1e-6. Without noise the rows are the bins with records."""
     counts = {
         "flat": np.full(10, 200),
         "skewed": np.array([3000, 900, 300, 100, 40, 15, 6, 3, 1, 0]),
@@ -369,7 +370,7 @@ def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: st
     read = reading_of(model.fit(*labels(50, ["no", "yes"])).encoding_, Logistic())
     asked, records = Calibration(scores.Bins(read, 10)), int(counts.sum())
     held = []
-    for draw in range(1_500):
+    for draw in range(600):
         noise = Noise(sigma * (draw > 0), records, count_weight=0.0, inflation=1.0)
         sums = np.column_stack([0.5 * counts, rng.binomial(counts, chances) - 0.5 * counts, 0.0 * counts])
         sums += noise.sigma * rng.normal(size=sums.shape)
@@ -382,8 +383,8 @@ def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: st
             if counts[one].sum():
                 true = (counts[one] * chances[one]).sum() / counts[one].sum()
                 held.append(row.outcome.low <= true <= row.outcome.high)
-    assert np.mean(held) > 0.91
-    assert shape != "empty" or len(held) < 3_150  # two rows hold all records
+    assert np.mean(held) > 0.90
+    assert shape != "empty" or len(held) < 1_260  # two rows hold all records
 
 
 def test_drowned_numbers_get_the_whole_range_and_no_error() -> None:
@@ -394,7 +395,7 @@ def test_drowned_numbers_get_the_whole_range_and_no_error() -> None:
     wide = hb.LogisticRegression(
         budget=FREE, domain=hb.Domain(**FEATURES, classes=["no", "yes"]), penalty=hb.SquaredL2Penalty(0.01)
     ).fit(*labels(500, ["no", "yes"]))
-    for number in range(40):
+    for number in range(12):
         key = TestKey(bytes([number]) * 32)
         more: dict[str, Any] = {"budget": tiny, "test_key": key, "neighbours": "add-or-remove", "records": 30}
         found = hb.evaluate(model, X, y, metrics=["squared_error", "r2", "calibration"], **more)

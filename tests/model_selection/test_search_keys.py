@@ -139,6 +139,7 @@ def test_every_solver_draws_all_of_it_under_keys_of_its_own(monkeypatch):
     assert set(SOLVERS) - tried <= {"objective_perturbation"}, f"not searched: {set(SOLVERS) - tried}"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["MultiTaskRegression", "LogisticRegression", "LinearSVC", "PoissonRegressor"])
 def test_so_do_several_targets_classes_and_counts(monkeypatch, name):
     monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 3)

@@ -234,6 +234,7 @@ ENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("columns", [1, 20])
 def test_the_end_fits_into_its_room_whichever_candidate_is_the_best(tmp_path, monkeypatch, name, columns):

@@ -56,6 +56,7 @@ def test_the_instance_lies_in_the_papers_domain_and_its_reference_has_the_stated
     assert instance.loss(instance.reference) < instance.loss(np.zeros(64))
 
 
+@pytest.mark.slow
 def test_the_excess_of_spread_models_counts_the_wrong_signs():
     """What Lemma 5.10 uses: a share f of wrong signs costs every code row (2f)², so a small excess names the consensus.
 

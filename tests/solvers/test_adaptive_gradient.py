@@ -29,6 +29,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
     assert spent >= mu * math.sqrt(1.0 if intercept else 0.92) * (1.0 - 1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_with_little_noise_it_comes_near_the_optimum(intercept: bool) -> None:
     data = table(20_000, 4, intercept=intercept)

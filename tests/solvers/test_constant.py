@@ -173,17 +173,20 @@ def test_the_constant_of_classes_is_the_log_odds_of_one_mean(neighbours: Neighbo
     assert min(chance, 1.0 - chance) > off / 60.0, "what noise could hide of a class is not taken for nothing"
 
 
+@pytest.mark.slow
 def test_auto_leaves_it_alone_where_inference_or_weights_speak_against_it() -> None:
     """Inference tells slopes, which would not be 0; of records whose weights have another bound than 1 rehearsals know neither signal nor noise."""
-    frame = {"inference": True, "solver": "auto"}
     domain = hb.Domain(
         features={f"x{j}": (-1, 1) for j in range(20)}, target=(-1, 1), weight=("w", 500.0), indicators=False
     )
     heavy = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, inference=False)
     assert heavy.price(n=20_000).solver != "constant"
-    quiet = model(Y, 3.0, "auto").set_params(**frame).price(n=20_000)
+    quiet = model(Y, 3.0, "auto").set_params(inference=True).price(n=20_000)
     assert quiet.solver != "constant"
     assert model(Y, 0.002, "auto").price(n=500).solver == "constant"
+
+
+def test_inference_is_refused_where_no_slope_is_looked_at() -> None:
     named = model(Y, 3.0, "constant").set_params(inference="auto").fit(X, Y)
     assert not np.any(named.coef_)
     assert named.release_.score is None

@@ -313,6 +313,7 @@ def excess_of(solver: Any, data: Table, mu: float, draws: int = 3) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 def test_it_adapts_to_the_scales_of_columns() -> None:
     """Twice as near as the gradient on raw scales, as near on equal ones."""
     raw, equal = scaled_table(np.geomspace(1.0, 0.05, 8)), scaled_table(np.ones(8))
@@ -424,9 +425,9 @@ def test_predictions_fall_as_the_budget_grows() -> None:
     assert solver.predicted_risk(asked, exact) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("least", [1.0, 0.1])
-@pytest.mark.few(1)
 def test_rare_counts_are_found_where_curvature_is_far_below_its_bound(relation: Neighbours, least: float) -> None:
     """A mean of a fiftieth of the declared bound, exposures from `least` to 1: a step of 1/β would be fifty times too short."""
     rng = np.random.default_rng(11)

@@ -23,6 +23,7 @@ def chance(z: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-z))
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize("seed", range(200))
 def test_what_is_cut_is_made_whole_again(seed: int) -> None:
     """Whatever the level, the spread and the cut: from the mean cut derivative at a level farther out, by a sum of its own, the level of the classes."""
@@ -54,6 +55,7 @@ def drawn(n: int, seed: int) -> tuple[Array, Array]:
     return np.column_stack([X, np.ones(n)]), y
 
 
+@pytest.mark.slow
 def test_a_class_is_predicted_as_often_as_it_is_where_noise_is_high() -> None:
     """A fifth of 4 000 records. The mean log of predicted over observed totals of 40 keys is −0.07 ± 0.03 and 0.01 ± 0.01; while cut derivatives were believed, −0.39 and −0.11.
 
@@ -74,6 +76,7 @@ def test_a_class_is_predicted_as_often_as_it_is_where_noise_is_high() -> None:
         assert abs(np.mean(found)) < within
 
 
+@pytest.mark.slow
 def test_the_fits_of_a_stream_keep_the_level_of_its_classes() -> None:
     """The same, −0.07 ± 0.03 over 20 keys, once −0.30: what a fit adds to a model is read beside that model's own level. By other keys the bound fails once in 10³."""
     X, y = drawn(8_000, 1)

@@ -121,12 +121,12 @@ def optimum(data: Table, asked: Problem, ridge: float) -> float:
     return objective(data, asked, ridge, theta)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("function", "loss"),
     [*((function, Squared()) for function in FUNCTIONS[:-1]), (FUNCTIONS[0], Logistic()), (FUNCTIONS[4], Logistic())],
     ids=lambda value: type(value).__name__,
 )
-@pytest.mark.few(4)
 def test_without_noise_the_optimum_is_within_the_gap_and_the_gap_within_the_bound(
     function: SetFunction, loss: Any
 ) -> None:
@@ -176,6 +176,7 @@ def test_a_plan_costs_the_budget_exactly(neighbours: Neighbours, allowance: Allo
         assert spent <= allowance.mu * (1.0 + 2.0**-40)
 
 
+@pytest.mark.slow
 def test_with_little_noise_it_comes_near_the_optimum() -> None:
     """Tests: 001, Theorem 4."""
     data = table(200, P, seed=5)
@@ -361,6 +362,7 @@ def test_what_it_cannot_do_is_refused_in_sentences() -> None:
         SOLVER.plan(fine, prices(data, fine), Allowance(Budget(1.0, 0.0)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize(
     ("function", "loss"), [(FUNCTIONS[1], Squared()), (FUNCTIONS[4], Logistic())], ids=lambda one: type(one).__name__
@@ -393,8 +395,8 @@ def test_the_papers_noise_is_laplaces_and_its_real_cost_is_stated(
     assert solver.predicted_risk(asked, plan) > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Huber(0.2), Logistic()], ids=lambda loss: loss.name)
-@pytest.mark.few(1)
 def test_other_losses_gain_too(loss: Any) -> None:
     data = table(20_000, P, intercept=True, seed=9)
     if isinstance(loss, Logistic):

@@ -9,8 +9,8 @@ from hullabaloo.solvers import explained, solve_moments
 from tests.solvers.tables import least_squares, noisy_moments, problem, table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(1)
 def test_it_estimates_the_r2_that_the_released_model_really_has(intercept: bool) -> None:
     """400 releases; the mean is within six standard errors and 0.01 (the choice of the ridge is not corrected for)."""
     data = table(2000, 5, intercept=intercept)

@@ -99,8 +99,8 @@ def test_a_plan_costs_the_budget(name: str, neighbours: Neighbours) -> None:
             assert looks == [("norm_histogram", count), ("centred_gradient", count)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.few(5)
 def test_where_a_target_hardly_varies_no_name_is_much_worse_than_the_constant(name: str) -> None:
     """By at most 0.07 of its loss, 0.06 as measured, where the solvers alone lose up to 6.4 times as much: targets of a spread of 0.1, without a signal, at ε = 0.1."""
     data = targets(table(5_000, 8, intercept=True), 0.1, 0.0)
@@ -112,6 +112,7 @@ def test_where_a_target_hardly_varies_no_name_is_much_worse_than_the_constant(na
     assert lost(data, runs(data, posed, solver, plan)) <= 1.07 * lost(data, runs(data, *level))
 
 
+@pytest.mark.slow
 def test_a_brief_look_tells_noise_from_models() -> None:
     """Whitened steps in 30 columns on 6 000 records at ε = 0.1: of targets of a spread of 0.06 without a signal they lose 1.2 times what the constant does, held up 1.13; with a signal they are kept. "auto" has it so."""
     data = table(6_000, 30, intercept=True)
@@ -169,6 +170,7 @@ def test_what_is_held_up_would_fall() -> None:
         assert lost(data, runs(data, posed, solver, plan)) > 1.05 * lost(data, runs(data, *level))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["gradient", "mirror_descent", "coordinate_descent"])
 def test_a_model_that_is_better_is_kept(name: str) -> None:
     """Targets that fill their range, 0.8 of their variance explained: at most 0.04 of it is lost beside the solver alone."""
@@ -300,6 +302,7 @@ def test_auto_takes_the_moments_that_a_fit_by_name_would(monkeypatch: pytest.Mon
         assert by_name.plan(*about).settings["above_mean"] == held
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_name_gives_way_where_the_look_itself_would_drown(neighbours: Neighbours) -> None:
     """Just where a mean of unit contributions has more noise than `HOPELESS`; a class is taken at its word, and streams and searches plan as before."""

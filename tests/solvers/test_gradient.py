@@ -39,6 +39,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours: Neighb
     assert spent == pytest.approx(mu, rel=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_with_little_noise_it_comes_near_the_optimum(intercept: bool) -> None:
     data = table(20_000, 4, intercept=intercept)
@@ -56,6 +57,7 @@ def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
         assert asked.feasible.contains(solve(GradientSolver(), data, asked, mu).theta[:, 0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("penalty", [L1Penalty(0.02), SquaredL2Penalty(0.2)], ids=str)
 def test_penalties_are_those_of_the_mean_loss(penalty: object) -> None:
     data = table(20_000, 4, intercept=True)

@@ -131,6 +131,7 @@ def test_without_noise_the_refit_is_stationary_on_its_support(loss: Loss) -> Non
     assert np.count_nonzero(theta) == 4
 
 
+@pytest.mark.slow
 def test_without_noise_greedy_descent_reaches_the_optimum_of_a_penalty() -> None:
     """By what a step would change: the derivative alone is of one size on the whole support of an l1 model."""
     rows = _short(True)
@@ -248,6 +249,7 @@ def test_questions_are_the_same_whatever_the_data(solver: Solver) -> None:
         assert counts == paid
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "loss", [Squared(), Logistic(), Huber(0.3), SmoothedHinge(0.5), Poisson()], ids=lambda x: x.name
 )
@@ -291,6 +293,7 @@ def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
     assert fitted < constant - 0.6 * (constant - best)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "inside"),
     [
@@ -307,7 +310,6 @@ def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
         ({"penalty": ElasticNetPenalty(1.0, 0.3)}, lambda slopes: np.count_nonzero(slopes) == 0),
     ],
 )
-@pytest.mark.few(4)
 def test_sets_and_penalties_hold(options: dict[str, Any], inside: Callable[[np.ndarray], bool]) -> None:
     rows = table(intercept=True)
     asked = problem(rows, intercept=True, **options)

@@ -41,10 +41,10 @@ def fitted(name: str, weight: float, *, inference: bool, relation: Neighbours = 
     return solver.run(asked, plan, curator).theta[:, 0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("inference", [False, True], ids=["alone", "with inference"])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.few(4)
 def test_a_common_factor_of_all_weights_leaves_the_fit_as_it_is(
     name: str, inference: bool, relation: Neighbours
 ) -> None:

@@ -187,8 +187,8 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     assert regret / (count + 1) <= bound.risk * (1.0 + 1e-9) + 1e-12
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
-@pytest.mark.few(4)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
     """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding).
 
@@ -209,9 +209,9 @@ def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
         assert np.mean(excess) <= bound.risk + FALSE_ALARM * span
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("body", SETS, ids=str)
-@pytest.mark.few(5)
 def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
     data = tables_for(loss)
     asked = asked_of(data, loss, constraint=body)
@@ -225,10 +225,10 @@ def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
     assert excess < 0.02
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", [MultinomialLogistic(), SquaredTargets()], ids=str)
 @pytest.mark.parametrize("body", SETS[:3], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(4)
 def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
     data = tables_for(loss, intercept=intercept)
     asked = asked_of(data, loss, constraint=body)
@@ -255,8 +255,8 @@ def test_low_rank_models_over_the_nuclear_ball():
     assert -1e-3 < excess <= solver.predicted_risk(asked, plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(1)
 def test_a_polytope_is_walked_on_the_weights_of_its_vertices(intercept):
     """Tests: 002, Equation (14)."""
     rng = np.random.default_rng(3)
@@ -383,6 +383,7 @@ def test_on_the_l1_ball_in_many_coordinates_the_own_potential_wins():
     assert solver.predicted_risk(wide, plan) < 0.5 * solver.predicted_risk(wide, other)
 
 
+@pytest.mark.slow
 def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
     """Quantiles with a ridge: the excess falls like ln T/T, within its bound, where the plain rule promises 1/√T.
 
@@ -411,8 +412,8 @@ def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
     assert slope < -0.7
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
-@pytest.mark.few(5)
 def test_composite_steps_are_within_their_bound_over_every_potential(body, mirror):
     """⟨g, θ⟩ + ΔΨ with noise: mean excess of 200 runs, each in [0, span]; false alarm 1e-6 (Hoeffding).
 
@@ -436,8 +437,8 @@ def test_composite_steps_are_within_their_bound_over_every_potential(body, mirro
     assert np.mean(excess) <= bound.risk + FALSE_ALARM * span
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [Simplex(1.0), L1Ball(1.0), NuclearBall(1.0, 2)], ids=str)
-@pytest.mark.few(2)
 def test_composite_models_gain_the_faster_rate(body):
     """Of `f + ΔΨ` by private noise: excess within the bound at every n, and the bound's noise falls like n^−2, logarithms aside.
 
@@ -475,8 +476,8 @@ def test_composite_models_gain_the_faster_rate(body):
     assert slope < -1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(1)
 def test_a_ridge_is_part_of_what_is_minimised(intercept):
     data = table(8_000, 4, intercept=intercept)
     asked = problem(data, constraint=L2Ball(1.0), penalty=SquaredL2Penalty(0.3))

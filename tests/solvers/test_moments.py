@@ -65,8 +65,8 @@ def test_a_plan_costs_exactly_the_budget(neighbours: Neighbours) -> None:
 def test_with_the_constants_sums_it_costs_the_budget_and_its_noise_is_as_told(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the constant column's entries, in 2 000 draws of a fixed key: variances within 15 % (4.7 deviations, false alarm 1e-5 without the key), and no bias of 4 standard errors."""
-    data, draws = table(400, 3, intercept=True), 2_000
+    """Of the constant column's entries, in 500 draws of a fixed key: variances within 30 % (4.7 deviations, false alarm 1e-5 without the key), and no bias of 4 standard errors."""
+    data, draws = table(400, 3, intercept=True), 500
     asked = problem(data, neighbours)
     plan = MomentsSolver(above_mean=True).plan(asked, prices(data, asked), Allowance.gdp(0.5))
     assert plan.event.gdp_mu() == pytest.approx(0.5, rel=1e-9)
@@ -81,7 +81,7 @@ def test_with_the_constants_sums_it_costs_the_budget_and_its_noise_is_as_told(
     told_of = {"cross": told.level * told.cross_noise**2, "gram": told.corner * told.gram_noise**2}
     for name, exact in (("cross", data.Y.mean()), ("gram", 1.0)):
         entries = np.array([getattr(one, name)[-1, -1] for one in found])
-        assert entries.var() == pytest.approx(told_of[name], rel=0.15)
+        assert entries.var() == pytest.approx(told_of[name], rel=0.30)
         assert abs(entries.mean() - exact) < 4.0 * math.sqrt(told_of[name] / draws)
     assert told.level < 0.9
     assert (told.corner < 0.9) == (not asked.alike)

@@ -54,11 +54,11 @@ def test_a_plan_costs_the_budget(neighbours: Neighbours, epsilon: float) -> None
     assert epsilon_of(event, 1e-6) == pytest.approx(epsilon, rel=0.02)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "loss", [Squared(), Logistic(), Huber(0.5), SmoothedHinge(0.5), Poisson()], ids=lambda loss: loss.name
 )
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(4)
 def test_with_little_noise_it_comes_near_the_optimum(loss: Loss, intercept: bool) -> None:
     data = labelled(table(20_000, 3, intercept=intercept), loss)
     _, theta = solved(data, replace(problem(data), loss=loss), Allowance(Budget(8.0, 1e-6)))

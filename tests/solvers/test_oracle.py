@@ -13,6 +13,7 @@ from hullabaloo.solvers.mirror.mirror_rule import potential
 RUNS = 100
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("body", [L1Ball(1.0), L2Ball(1.0), Box(-0.5, 0.5), Simplex()], ids=str)
 def test_a_noisy_oracle_reaches_the_stated_risk(body):
     """Mean excess over 100 runs, of a loss of range at most 2√2; false alarm 1e-6 (Hoeffding).

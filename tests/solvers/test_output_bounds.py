@@ -83,6 +83,7 @@ def test_the_loss_part_is_attained_by_both_of_its_halves() -> None:
     assert curved < 0.2 * straight
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
     rng, function, clip = np.random.default_rng(2), FUNCTIONS[name], 0.5
@@ -98,9 +99,9 @@ def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
         assert 0.0 < np.mean(draws) - huber(X @ theta - y, clip).mean() <= bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shape", ["penalty", "ball"])
-@pytest.mark.few(3)
 def test_whole_runs_lose_no_more(name: str, shape: str) -> None:
     """Real plans, real curators: the mean over draws of the clipped objective, over that of any θ of the stated size.
 

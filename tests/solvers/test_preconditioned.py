@@ -65,6 +65,7 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(
     assert mu * (1.0 - 1e-6) <= spent <= mu * (1.0 + 2.0**-40)
 
 
+@pytest.mark.slow
 def test_it_keeps_far_more_of_an_ill_conditioned_table_than_the_plain_gradient_at_the_same_budget() -> None:
     """Shares of 3 draws with fixed keys: 0.998 against 0.36 when this was written."""
     data = classes()
@@ -262,6 +263,7 @@ def alike_columns() -> tuple[Table, np.ndarray]:
     return Table(np.column_stack([U, np.ones(len(U))]), y[:, None], facts), y
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.5)], ids=str)
 def test_a_released_curvature_takes_few_passes_as_near_the_optimum_as_many(
     monkeypatch: pytest.MonkeyPatch, loss: Squared | Huber
@@ -326,6 +328,7 @@ def test_whatever_the_threshold_of_a_huber_loss_it_comes_near_the_optimum(
     assert max(map(mean, found)) - best < most * (mean(level) - best)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.5)], ids=str)
 @pytest.mark.parametrize(
     ("constraint", "penalty"),
@@ -338,7 +341,6 @@ def test_whatever_the_threshold_of_a_huber_loss_it_comes_near_the_optimum(
     ],
     ids=str,
 )
-@pytest.mark.few(6)
 def test_steps_by_a_released_curvature_meet_sets_and_penalties(
     loss: Loss, constraint: ConvexSet | None, penalty: Penalty | None
 ) -> None:
@@ -375,6 +377,7 @@ def test_steps_by_a_released_curvature_leave_less_than_noise(size: int, noise: f
     assert shares[-1] == max(shares) > 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", range(3))
 def test_a_curvature_that_grows_on_the_way_is_raised(key: int) -> None:
     """That of a rare class among skewed columns: by the one that was released, raised nowhere, these keys end 2.5, 1.7 and 13 standard errors off."""
@@ -411,6 +414,7 @@ def rare_levels(n: int = 30_000) -> Table:
     return Table(np.column_stack([U, np.ones(n)]), y[:, None], facts)
 
 
+@pytest.mark.slow
 def test_a_released_curvature_of_classes_takes_half_the_passes_as_near_the_optimum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -482,6 +486,7 @@ def test_steps_go_farther_where_classes_separate(monkeypatch: pytest.MonkeyPatch
         assert (now[:, 1] > 1.0).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["adaptive_gradient", "preconditioned_gradient"])
 def test_costs_far_below_their_bound_are_not_drowned_by_noise_in_units_of_it(name: str) -> None:
     """Targets of a standard deviation of 0.7 % of their declared range: R² had been −0.44 and −0.18 in the mean of these keys."""

@@ -70,6 +70,7 @@ def test_no_public_table_moves_a_check_by_more_than_its_sensitivity(relation: Ne
             assert asked.far <= 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_whatever_is_public_plans_cost_the_same_and_end_in_numbers(solver: Any, intercept: bool) -> None:
@@ -95,6 +96,7 @@ def made(solver: Any, data: Table, public: PublicTable | None, mu: float, draws:
     return np.array([np.mean((data.X @ (one.theta[:, 0] - best)) ** 2) for one in found])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 def test_a_right_table_helps_and_a_wrong_one_does_little_harm(solver: Any) -> None:
     """Columns of uneven scale, and targets that they tell. Fixed keys: nothing here is left to chance."""

@@ -52,6 +52,7 @@ def predicted(
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("mu", "within"), [(0.2, 0.45), (0.7, 0.2)])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 def test_a_rare_class_is_predicted_about_as_often_as_it_is(solver: object, mu: float, within: float) -> None:
@@ -63,6 +64,7 @@ def test_a_rare_class_is_predicted_about_as_often_as_it_is(solver: object, mu: f
     assert np.mean(predicted(Logistic(), solver, X, y, None, mu)) == pytest.approx(1.0, abs=within)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 def test_rare_counts_come_to_their_total(solver: object) -> None:
     """Counts of 0.07 with exposures over a factor 7, of at most 4. From a rate of the largest count they ended at 2.6."""
@@ -74,6 +76,7 @@ def test_rare_counts_come_to_their_total(solver: object) -> None:
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 def test_totals_of_very_rare_counts_are_not_lost_in_the_noise_of_the_largest(solver: object) -> None:
     """Counts of 0.02, of at most 10: three keys' logarithms of predicted over observed are nearer to 0 than where steps for the level are cut at a count of 10."""

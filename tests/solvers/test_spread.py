@@ -63,6 +63,7 @@ def test_sampling_errors_are_those_of_least_squares(errors: str) -> None:
     assert ("as independent" in made.summary().note) == (by is None)
 
 
+@pytest.mark.slow
 def test_intervals_by_unit_hold() -> None:
     """20 fits of 3 coefficients at 95 %: fewer than 46 hold twice in 10⁷; a third of those at robust errors, half as large, would miss."""
     held = 0
@@ -139,7 +140,7 @@ def test_what_is_refused_before_the_charge() -> None:
     domain = hb.Domain(
         features={"a": (-4, 4)}, target={"y": (-8, 8)}, unit="who", records_per_unit=40_000, records=10**6
     )
-    asks = {"budget": hb.Budget(1.0, 1e-8), "domain": domain}
+    asks: Any = {"budget": hb.Budget(1.0, 1e-8), "domain": domain, "solver": "moments"}
     with pytest.raises(InvalidParameter, match="sums of at most"):
         hb.LinearRegression(errors="unit", **asks).price()
     assert hb.LinearRegression(**asks).price() is not None

@@ -120,9 +120,9 @@ RUNS = {
 """Whether the solver takes Ω as a penalty, and as a set."""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("solver", RUNS)
 @pytest.mark.parametrize("name", ["groups", "intervals"])
-@pytest.mark.few(6)
 def test_every_general_solver_takes_the_structure(solver: str, name: str) -> None:
     data, theta = made(name, n=2_000, intercept=True)
     for able, shape in zip(RUNS[solver], shapes(name, data, theta), strict=True):

@@ -79,6 +79,7 @@ def test_what_was_bought_is_what_is_asked(intercept: bool, records: int) -> None
             )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("intercept", [False, True])
 def test_of_classes_where_noise_is_loud_one_step_is_taken(neighbours: Neighbours, intercept: bool) -> None:
@@ -101,6 +102,7 @@ def test_of_classes_where_noise_is_loud_one_step_is_taken(neighbours: Neighbours
                 view.answer("centred_gradient", np.zeros(width), clip_norm=1.0, **about)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("explained", "mu", "least"), [(0.9, 0.05, 0.05), (0.9, 0.014, -0.006), (0.5, 0.02, -0.006), (0.0, 0.05, -0.006)]
 )
@@ -116,6 +118,7 @@ def test_one_step_of_classes_gains_what_shows_and_harms_little(explained: float,
     assert np.mean(gained) > least, gained
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_without_a_signal_it_is_the_level_alone(kind: str) -> None:
     """Fixed keys. Noise alone is kept with probability 0.05 by the standard deviations asked for: 4 or more of 20 with probability 0.016."""
@@ -128,7 +131,7 @@ def test_without_a_signal_it_is_the_level_alone(kind: str) -> None:
     assert kept <= 3
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_of_many_columns_that_matter_a_little_it_keeps_what_single_columns_do_not(neighbours: Neighbours) -> None:
     data, fresh = wide()
@@ -141,6 +144,7 @@ def test_of_many_columns_that_matter_a_little_it_keeps_what_single_columns_do_no
     assert by["subspace_descent"] > 1.2 * max(by["adaptive_gradient"], by["constant"] + 0.2), by
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("p", [1, 2])
 def test_of_few_columns_it_learns_the_slope(p: int, intercept: bool) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ from hullabaloo.solvers.score.normal_predictions import NormalPredictions
 from hullabaloo.solvers.score.shares import BLURRED
 from hullabaloo.solvers.score.step import after, change, drawn_back, faint, levelled, score_step, stepped
 from hullabaloo.solvers.score.with_inference import WithInference
+from tests.sampling import sampled
 from tests.solvers import tables
 
 KEY = TestKey(bytes(range(32)))
@@ -51,10 +53,13 @@ def model(kind: str = "LinearRegression", epsilon: float = 2.0, **more: Any) -> 
         kind, {"target": (-4, 4)}
     )
     return getattr(hb, kind)(
-        budget=hb.Budget(epsilon, 1e-8), domain=hb.Domain(**DOMAIN, **target), **{"test_key": KEY, **more}
+        budget=hb.Budget(epsilon, 1e-8),
+        domain=hb.Domain(**DOMAIN, **target),
+        **{"solver": "preconditioned_gradient", "test_key": KEY, **more},
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "n", "share"),
     [("LinearRegression", 2_000_000, 0.8), ("LinearRegression", 5_000, 0.6), ("PoissonRegressor", 2_000_000, 0.6)],
@@ -66,15 +71,19 @@ def test_a_squared_loss_of_a_quiet_curvature_buys_a_better_last_step(kind: str, 
     assert "50% of the budget for errors" in asked.set_params(inference=0.5).price(n=n).reason
 
 
-@pytest.mark.parametrize(
-    "budget", [hb.Budget(1.0, 1e-8), hb.Budget.gdp(0.3), hb.Budget.zcdp(0.05)], ids=["dp", "gdp", "zcdp"]
+@sampled(
+    "solver, budget",
+    [
+        *product(
+            ("auto", "gradient", "adaptive_gradient", "output_perturbation"),
+            (hb.Budget(1.0, 1e-8), hb.Budget.gdp(0.3), hb.Budget.zcdp(0.05)),
+        ),
+        ("objective_perturbation", hb.Budget(1.0, 1e-8)),
+    ],
+    kind=lambda case: case[0],
+    ids=lambda value: getattr(value, "kind", value),
 )
-@pytest.mark.parametrize(
-    "solver", ["auto", "gradient", "adaptive_gradient", "objective_perturbation", "output_perturbation"]
-)
-def test_the_plan_costs_at_most_the_budget_and_nearly_all_of_it(budget: hb.Budget, solver: str) -> None:
-    if solver == "objective_perturbation" and budget.kind != "dp":
-        pytest.skip("the solver has no price in this kind of budget")
+def test_the_plan_costs_at_most_the_budget_and_nearly_all_of_it(solver: str, budget: hb.Budget) -> None:
     X, y = table(20_000)
     made = model(solver=solver, inference=True).set_params(budget=budget).fit(X, y)
     event = made.statement_.event
@@ -85,8 +94,8 @@ def test_the_plan_costs_at_most_the_budget_and_nearly_all_of_it(budget: hb.Budge
     assert made.release_.score is not None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["LinearRegression", "LogisticRegression", "PoissonRegressor", "HuberRegressor"])
-@pytest.mark.few(2)
 def test_intervals_hold(kind: str) -> None:
     """25 fits of 3 slopes, told: at least 80 % of them hold: less by chance once in 10⁵ at 95 %, were they independent."""
     held, told = [], 0
@@ -102,6 +111,7 @@ def test_intervals_hold(kind: str) -> None:
     assert np.mean(held) >= 0.80
 
 
+@pytest.mark.slow
 def test_where_it_is_quiet_the_fit_and_its_errors_share_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records are turned twice, and 4 second moments released beside the covariance. 20 fits of 3 slopes: at least 85 % of them hold: less by chance once in 1 000 at 95 %, were they independent."""
     turned, asked, held = [], [], []
@@ -138,6 +148,7 @@ def test_the_mean_of_residuals_is_bought_once_more_beside_each_score(intercept: 
     assert all((one.level > 0.0) is intercept for one in made.release_.scores)
 
 
+@pytest.mark.slow
 def test_totals_of_amounts_of_which_most_are_0_hold() -> None:
     """Claims of one policy in ten, whose tail falls as x^−1.3: of 12 fits (ε = 3) at most one total is told two of its errors wrong. Were all errors right, two or more would come in one of 9 tests
     (the keys are fixed); without a second mean of the residuals six were, and predictions were a quarter low, not a sixth. As the clip reckons with rare events, whose tail may
@@ -164,7 +175,10 @@ def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:
     X, y = table(20_000)
     X = np.column_stack([X, np.zeros(len(X))])
     domain = hb.Domain(features={f"x{j}": (-2, 2) for j in range(4)}, target=(-4, 4), indicators=False)
-    rows = hb.LinearRegression(budget=hb.Budget(2.0, 1e-8), domain=domain, test_key=KEY).fit(X, y).summary().rows
+    made = hb.LinearRegression(
+        budget=hb.Budget(2.0, 1e-8), domain=domain, solver="preconditioned_gradient", test_key=KEY
+    )
+    rows = made.fit(X, y).summary().rows
     assert math.isnan(rows[3].low)
     assert rows[3].reason
     assert all(not math.isnan(row.low) for row in rows[:3])
@@ -172,7 +186,7 @@ def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:
 
 def test_it_is_left_out_where_nothing_would_be_told() -> None:
     X, y = table(300)
-    few = model(epsilon=0.1).fit(X, y)
+    few = model(epsilon=0.1, solver="auto").fit(X, y)
     assert few.release_.score is None
     assert "too few" in few.summary().note
     with pytest.raises(CapabilityError, match="too few at this budget"):
@@ -184,13 +198,15 @@ def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
 
     def price(columns: int) -> str:
         domain = hb.Domain(features={f"x{j}": (-1, 1) for j in range(columns - 1)}, target=(-1, 1), indicators=False)
-        return str(hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain).price(n=5_000))
+        model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver="gradient")
+        return str(model.price(n=5_000))
 
     most = int(re.findall(r"at most (\d+) columns", price(31))[0])
     assert "no errors of coefficients" not in price(most)
     assert "no errors of coefficients" in price(most + 1)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("columns", "records"), [(4, 500), (4, 3_000), (31, 1_000)])
 def test_so_many_times_the_records_are_enough_and_the_epsilon_no_less(columns: int, records: int) -> None:
     """Noise falls in proportion to the records, and more slowly in ε."""
@@ -222,7 +238,7 @@ def test_units_of_many_records_say_so_and_what_helps() -> None:
     units, names = np.repeat(np.arange(1_000), 24), [f"x{j}" for j in range(3)]
     frame = pd.DataFrame(np.column_stack([X, y]), columns=[*names, "y"]).assign(id=units)
     domain = hb.Domain(**DOMAIN, target={"y": (-4, 4)}, unit="id", records_per_unit=24, records=24_000)
-    few = model(epsilon=4.0).set_params(domain=domain)
+    few = model(epsilon=4.0, solver="preconditioned_gradient").set_params(domain=domain)
     note = few.fit(frame).summary().note
     assert "24 of which change together" in note
     assert "records_per_unit" in note
@@ -338,6 +354,7 @@ def test_noise_makes_none_of_many_constant_columns_pass_more_often_than_one_alon
     assert passed <= 41
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("width", [0.0, 1e-4])
 def test_a_column_is_told_beside_many_that_are_narrow(width: float) -> None:
     """Ten numbers 1e-4 of their bounds wide, or constant, at ε = 3: in each of 12 releases, and of 18 others. One that noise alone made to vary, or the length of all
@@ -408,6 +425,7 @@ def test_steepness_of_counts_is_that_of_log_normal_rates(steep: float) -> None:
     assert NormalPredictions(5.0, np.zeros(2), counts=True).steepness == 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("key", [0, 2, 3])
 @pytest.mark.parametrize("spread", [1.0, 2.0])
 def test_totals_of_counts_that_columns_tell_well_hold(key: int, spread: float) -> None:
@@ -488,6 +506,7 @@ def test_the_excess_that_noise_hides_is_about_right(law: str) -> None:
     assert np.median(ratios) < 4.0  # of squares
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "solver", ["adaptive_gradient", "preconditioned_gradient", pytest.param("auto", marks=pytest.mark.slow)]
 )
@@ -545,6 +564,7 @@ def test_losses_of_several_targets_at_once_say_what_tells_them() -> None:
         asked.set_params(inference=True).fit(*data)
 
 
+@pytest.mark.slow
 def test_a_target_that_is_too_far_off_takes_no_other_with_it() -> None:
     """A set holds two classes' coefficients far from their optimum, and not the third's, which has none."""
     rng = np.random.default_rng(0)
@@ -582,7 +602,7 @@ def test_weights_of_one_size_change_no_interval() -> None:
     """All weights 10, at most 10: the same question; noise is drawn anew, so widths differ by what histograms do."""
     X, y = table(20_000)
     domain = hb.Domain(**DOMAIN, target=(-4, 4), weight=("w", 10.0))
-    heavy = hb.LinearRegression(budget=hb.Budget(2.0, 1e-8), domain=domain, test_key=KEY)
+    heavy = model().set_params(domain=domain)
     rows = [one.summary().rows[2] for one in (model().fit(X, y), heavy.fit(X, y, np.full(len(X), 10.0)))]
     assert rows[1].std_error == pytest.approx(rows[0].std_error, rel=0.8)
     assert abs(rows[1].estimate - 0.2) < 6.0 * rows[1].std_error
@@ -609,7 +629,8 @@ def test_intervals_of_predictions_know_the_exposure() -> None:
     frame = pd.DataFrame({"x0": rng.uniform(-1, 1, 20_000), "years": rng.uniform(0.5, 4.0, 20_000)})
     frame["visits"] = np.minimum(rng.poisson(0.5 * frame["years"] * np.exp(0.5 * frame["x0"])), 15)
     domain = hb.Domain(features={"x0": (-1, 1), "years": (0.5, 4)}, target={"visits": (0, 15)}, indicators=False)
-    made = hb.PoissonRegressor(budget=hb.Budget(3.0, 1e-8), domain=domain, exposure="years", test_key=KEY).fit(frame)
+    about: Any = {"solver": "preconditioned_gradient", "test_key": KEY}
+    made = hb.PoissonRegressor(budget=hb.Budget(3.0, 1e-8), domain=domain, exposure="years", **about).fit(frame)
     once = frame.iloc[:5].assign(years=1.0)
     low, high = made.predict_interval(once).T
     assert made.predict_interval(once.assign(years=3.0)) == pytest.approx(3.0 * np.column_stack([low, high]))
@@ -617,14 +638,15 @@ def test_intervals_of_predictions_know_the_exposure() -> None:
 
 
 def test_no_noise_that_is_taken_makes_records_look_tiny() -> None:
-    """2 000 histograms of records of about one length, at the most noise that inference takes: none ends far below them, where curvature would be none."""
+    """500 histograms of records of about one length, at the most noise that inference takes: none ends far below them, where curvature would be none."""
     rng, grid = np.random.default_rng(1), 40.0 * 2.0 ** (-0.5 * np.arange(23, -1, -1.0))
     shares = np.bincount(np.searchsorted(grid, 2.0 + 0.2 * rng.normal(size=100_000)), minlength=25) / 100_000
-    for _ in range(2_000):
+    for _ in range(500):
         found = tail(shares + BLURRED * rng.normal(size=25), grid, BLURRED, 0.25)
         assert found.moment_clip(0.01, 4, 0.7) > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_few_records_leave_predictions_as_they_were_or_better(epsilon: float) -> None:
     """As few as inference takes: a step moves unit predictions by their range at most, whatever noise made of it, and no fit of 20 ends far from the target's mean square."""
@@ -662,8 +684,7 @@ def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> Non
         assert not Allowance(Budget(0.998, 1e-8)).takes(plan.event)
 
 
-@pytest.mark.parametrize("name", ["objective_perturbation", "frank_wolfe"])
-@pytest.mark.parametrize("rule", ["basic", "renyi"])
+@sampled("name, rule", product(("objective_perturbation", "frank_wolfe"), ("basic", "renyi")), lambda case: case[0])
 def test_costs_that_do_not_add_up_as_squares_stay_within_a_filter(name: str, rule: str) -> None:
     """What is planned beside the inference's own cost is what a ledger of this rule takes, at small and large budgets of both relations."""
     data = tables.table(20_000, 3, intercept=True)

@@ -77,7 +77,7 @@ def checks_under_noise() -> list[Any]:
     return cases
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("estimator", "check"), checks_under_noise())
-@pytest.mark.few(20)
 def test_with_noise_under_a_test_key(estimator: Any, check: Any) -> None:
     check(estimator)

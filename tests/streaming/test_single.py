@@ -35,6 +35,7 @@ CELLS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", DOMAINS)
 def test_one_record_is_predicted_as_a_table_of_one_row(name: str, intercept: bool) -> None:

@@ -69,6 +69,7 @@ def test_with_noise_it_learns_from_a_long_stream() -> None:
     assert np.mean((y - found.predict(X)) ** 2) < 0.5 * np.var(y)
 
 
+@pytest.mark.slow
 def test_where_there_is_noise_alone_slopes_are_rare() -> None:
     """A share of the set is ahead by a deviation with chance 1/6, one of three (much alike) below 0.3: over 18 of 24 is below 1e-6."""
     sketch, m, rng = Sketch(20, 10), 10, np.random.default_rng(0)

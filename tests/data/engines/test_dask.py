@@ -97,8 +97,8 @@ def test_a_part_is_read_and_asked_by_one_task(client: Any, tmp_path: Path) -> No
     assert done() - before <= 15 + 2 + 1 + 2
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [*READ, *REFUSED])
-@pytest.mark.few(6)
 def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, client: Any, tmp_path: Path) -> None:
     """As of Arrow where a frame declares Arrow's types; as of pandas where it declares NumPy's, but for dates, which Dask knows."""
     from dask import dataframe

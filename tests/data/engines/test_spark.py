@@ -70,8 +70,8 @@ UNREAD = ("half", "decimal256", "time64")
 """What Spark refuses to read of a Parquet file, or (a duration) reads as a number."""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", sorted({*READ, *REFUSED} - {*UNREAD, "duration"}))
-@pytest.mark.few(4)
 def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, session: Any, tmp_path: Path) -> None:
     (whole, place), roles = made(kind, tmp_path), ("small number", "class")
     assert list(made_of(hb.scan(session.read.parquet(str(place))), roles)) == list(made_of(whole, roles))
@@ -97,6 +97,7 @@ def test_sparse_lists_have_the_bits_of_memory(session: Any, tmp_path: Path) -> N
     check_sparse_units(session.read.parquet(str(tmp_path / "persons.parquet")), tmp_path)
 
 
+@pytest.mark.slow
 def test_a_parquet_folder_is_read_by_the_command_line(session: Any, folder: Path) -> None:
     from hullabaloo.cli import build
     from hullabaloo.cli.options import PartsOptions

@@ -1,0 +1,24 @@
+"""Thinned grids: the cases that the fast tests keep meet every value of every parameter, and its pairs as far as they go."""
+
+from itertools import product
+
+import pytest
+
+from tests.sampling import spread
+
+
+@pytest.mark.parametrize("sizes", [(7, 5, 11), (3, 5), (2, 2), (20,), (4, 1, 6)])
+def test_each_value_is_met_by_as_many_cases_as_the_longest_parameter_has(sizes: tuple[int, ...]) -> None:
+    """Of 11 tables, 5 kinds and 7 solvers, places that lie apart alone met one solver sixteen times."""
+    cases = [dict(zip("abc", one, strict=False)) for one in product(*map(range, sizes))]
+    kept = [cases[place] for place in spread(cases, max(sizes))]
+    assert len(kept) == max(sizes)
+    for name, size in zip("abc", sizes, strict=False):
+        assert {case[name] for case in kept} == set(range(size))
+
+
+def test_pairs_of_values_come_next() -> None:
+    cases = [{"a": a, "b": b, "c": c} for a, b, c in product(range(4), range(3), range(2))]
+    kept = [cases[place] for place in spread(cases, 16)]
+    assert {(case["a"], case["b"]) for case in kept} == set(product(range(4), range(3)))
+    assert len(spread(cases, 100)) == len(cases)
