@@ -113,12 +113,17 @@ def _noise(queries: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> st
         if not one["how"]:
             alike.setdefault((one["asks"], one["sensitivity_l2"]), []).append(one)
     sums = [
-        f"{asks} ({_times(sum(one['answers'] for one in same))}, L2 sensitivity {shown(moved)}, standard deviation of the noise "
-        f"{_span([one['noise_std'] for one in same])}, on the scaled columns)"
+        f"{asks} ({_times(sum(one['answers'] for one in same))}; {shown(moved)}; {_span([one['noise_std'] for one in same])})"
         for (asks, moved), same in alike.items()
     ]
     others = [f"{one['asks']} ({_times(one['answers'])}; {one['how']})" for one in queries if one["how"]]
-    sentences = [f"Gaussian noise was added to {'; and to '.join(sums)}."] if sums else []
+    sentences = (
+        [
+            f"Gaussian noise was added on the scaled columns (how often; L2 sensitivity; standard deviation of the noise) to {', '.join(sums)}."
+        ]
+        if sums
+        else []
+    )
     if others:
         sentences.append(f"Released by a private mechanism: {'; and '.join(others)}, all on the scaled columns.")
     return " ".join([*sentences, words.text("methods_exact", known)]) if sentences else ""

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -61,7 +61,7 @@ def environment() -> Any:
     environment = jinja.Environment(**about, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
         "num": _data(shown), "up": _data(up), "down": _data(down), "percent": _data(percent), "one_in": _data(one_in),
-        "probability": _data(lambda p: "<0.001" if p < 0.001 else shown(p)), "event_json": partial(json.dumps, indent=1), "prose": _prose, "when": _when,
+        "probability": _data(lambda p: "<0.001" if p < 0.001 else shown(p)), "event_json": _event, "prose": _prose, "when": _when,
     }  # fmt: skip
     return environment
 
@@ -85,6 +85,11 @@ def _prose(text: str) -> str:
     """Keep numbers with their per cent signs and names: no line breaks inside "ε = 1" or "54.8 %"."""
     kept = re.sub(r"([εδμρ]) = (?=\S)", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text)
     return kept.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _event(event: Mapping[str, Any]) -> str:
+    """JSON, with a line for each part."""
+    return json.dumps(event).replace(', {"event":', ',\n {"event":')
 
 
 def _when(text: str) -> str:
