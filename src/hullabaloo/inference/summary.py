@@ -328,10 +328,7 @@ def _levels(model: FittedModel, told: bool) -> str:
         return ""
     shown = ", ".join(names[:5]) + " and others" * (len(names) > 5)
     least = " (estimates are those of least norm)" * told
-    return (
-        f"Of {shown} only differences between levels are determined{least}: a level alone has no z or P. With hb.Categorical([...], baseline=...) "
-        "rows are differences from the baseline."
-    )
+    return f"Of {shown} only differences between levels are determined{least}: a level alone has no z or P. With hb.Categorical([...], baseline=...) rows are differences."
 
 
 def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[str]:
