@@ -23,21 +23,24 @@ def test_where_the_mean_is_so_high_half_or_more_lie_in_the_last_part(seed: int) 
     assert u.mean() < 1.0 - LAST / 2.0 or np.mean(u >= 1.0 - LAST - 1e-12) >= 0.5
 
 
-def fitted(**columns: tuple[tuple[float, float], np.ndarray]) -> hb.LinearRegression:
+def fitted(
+    solver: str = "preconditioned_gradient", **columns: tuple[tuple[float, float], np.ndarray]
+) -> hb.LinearRegression:
     n = 20_000
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({name: values for name, (_, values) in columns.items()} | {"ok": rng.uniform(-1, 1, n)})
     bounds = {name: pair for name, (pair, _) in columns.items() if name != "y"}
     domain = hb.Domain(features={"ok": (-1, 1), **bounds}, target={"y": columns["y"][0]}, indicators=False)
-    chosen = {"solver": "preconditioned_gradient", "test_key": TestKey(bytes(32))}
-    return hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, **chosen).fit(frame)
+    asked = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=TestKey(bytes(32)))
+    return asked.fit(frame)
 
 
-def test_values_beyond_their_bounds_are_told_where_they_are_most() -> None:
+@pytest.mark.parametrize("solver", ["preconditioned_gradient", "moments"])
+def test_values_beyond_their_bounds_are_told_where_they_are_most(solver: str) -> None:
     """A column in other units than its bounds, so that all of it counts as the bound; one of amounts, mostly 0; a target of which two thirds lie beyond. Fixed key."""
     rng, n = np.random.default_rng(1), 20_000
     days, y = rng.uniform(200, 30_000, n), rng.normal(20, 2, n)
-    model = fitted(days=((0, 95), days), amount=((0, 1000), rng.exponential(20, n)), y=((-20, 20), y))
+    model = fitted(solver, days=((0, 95), days), amount=((0, 1000), rng.exponential(20, n)), y=((-20, 20), y))
     assert crowded(model._fitted()) == {"days": "upper", "y": "upper"}
     summary = model.summary()
     assert "fifth of the range of the upper bound of days, the upper bound of y, or beyond" in summary.note
@@ -54,12 +57,16 @@ def test_bounds_that_hold_the_values_are_not_named() -> None:
 
 
 def test_no_mean_that_noise_may_have_made_is_named() -> None:
-    """Of few records the noise of a mean is as large as it; 20 fixed keys."""
-    rng, n = np.random.default_rng(4), 60
-    frame = pd.DataFrame({"x": rng.uniform(-1, 1, n), "z": rng.uniform(-1, 1, n), "y": rng.uniform(-1, 1, n)})
-    domain = hb.Domain(features={"x": (-1, 1), "z": (-1, 1)}, target={"y": (-1, 1)}, indicators=False)
+    """Of few records the noise of a mean is as large as the range; values lie at 0.7 of 1, below where half need be in the last part. 20 fixed keys, under which means alone would name some."""
+    rng, n = np.random.default_rng(4), 100
+    frame = pd.DataFrame({"x": rng.uniform(0.2, 0.6, n), "y": rng.uniform(0.2, 0.6, n)})
+    domain = hb.Domain(features={"x": (-1, 1)}, target={"y": (-1, 1)}, indicators=False)
+    bare = 0
     for key in range(20):
-        asked = {"solver": "preconditioned_gradient", "inference": True, "test_key": TestKey(bytes([key]) * 32)}
-        model = hb.LinearRegression(budget=hb.Budget(0.3, 1e-6), domain=domain, **asked).fit(frame)
+        chosen = {"solver": "moments", "test_key": TestKey(bytes([key]) * 32)}
+        model = hb.LinearRegression(budget=hb.Budget(0.5, 1e-6), domain=domain, **chosen).fit(frame)
         assert crowded(model._fitted()) == {}
+        held = model.release_.moments
+        bare += max(abs(held.gram[0, -1]), abs(held.cross[-1, 0])) >= 1.0 - LAST / 2.0
+    assert bare > 3
     assert SURE >= 2.0

@@ -279,7 +279,7 @@ def _ratio(model: FittedModel) -> str:
     if not isinstance(model.loss, Logistic | Poisson):
         raise InvalidParameter(
             f"Exponentials were asked of a {model.name} with the loss {model.loss.name}, and they mean something where the logarithm of odds or of an expected count "
-            "is linear: of two classes, of classes learned one-vs-rest, and of counts. Leave them out."
+            "is linear: of a logistic or Poisson regression, of several classes one-vs-rest. Leave them out."
         )
     return f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the coefficient itself."
 

@@ -57,12 +57,7 @@ class PrivateClassifier(PlainScore, ClassifierMixin, PrivateLinearModel, ABC):
         classes = classes_of(self).ordered
         if len(classes) == 2:
             return f"A coefficient is the change of {self._unit()} of {classes[1]!r}, against {classes[0]!r}, for one unit of its column."
-        differ = (
-            ""
-            if not self._multinomial()
-            else "; only differences between classes mean something, changes of the log-odds of one against the other"
-        )
-        return f"A coefficient is the change of {self._unit()} of the class for one unit of its column{differ}."
+        return f"A coefficient is the change of {self._unit()} of the class for one unit of its column."
 
     def _axis(self, target: str) -> str:
         classes = classes_of(self).ordered
@@ -117,11 +112,8 @@ class LogisticClassifier(PrivateClassifier, ABC):
         return MultinomialLogistic() if len(encoding.facts.targets) > 1 and together else Logistic()
 
     def _unit(self) -> str:
-        return (
-            "the log-odds"
-            if not self._multinomial() or len(self.classes_) == 2
-            else "the log-probability, up to what all classes share,"
-        )
+        apart = not self._multinomial() or len(self.classes_) == 2
+        return "the log-odds" if apart else "the log-probability, up to what all classes share,"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
         from sklearn.linear_model import LogisticRegression as PlainLogistic

@@ -235,7 +235,7 @@ class PrivacyStatement:
     def short(self) -> str:
         """What is guaranteed to whom, without what every release rests on and leaves uncovered."""
         said = [f"{line}." for line in self.lines() if not line.startswith(GENERAL)]
-        return " ".join([*said, "What it rests on and does not cover: model.statement_."])
+        return " ".join([*said, *["What it rests on and does not cover: model.statement_."] * self.private])
 
     def __str__(self) -> str:
         return " ".join(f"{line}." for line in self.lines())
