@@ -57,9 +57,9 @@ def test_bounds_that_hold_the_values_are_not_named() -> None:
 
 
 def test_no_mean_that_noise_may_have_made_is_named() -> None:
-    """Of few records the noise of a mean is as large as the range; values lie at 0.7 of 1, below where half need be in the last part. 20 fixed keys, under which means alone would name some."""
+    """Of few records the noise of a mean is as large as the range; fewer than half of the values lie in the last part. 20 fixed keys, under which means alone would name some."""
     rng, n = np.random.default_rng(4), 100
-    frame = pd.DataFrame({"x": rng.uniform(0.2, 0.6, n), "y": rng.uniform(0.2, 0.6, n)})
+    frame = pd.DataFrame({"x": rng.uniform(0.4, 0.75, n), "y": rng.uniform(0.4, 0.75, n)})
     domain = hb.Domain(features={"x": (-1, 1)}, target={"y": (-1, 1)}, indicators=False)
     bare = 0
     for key in range(20):
