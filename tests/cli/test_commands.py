@@ -215,6 +215,20 @@ def test_ledger_show_log_upgrade_verify(run: Run, ledger: str) -> None:
     assert run("ledger", "verify", ledger, "--json").json["verification"]["findings"] == []
 
 
+def test_every_command_of_ledgers_takes_address_and_dataset_by_name_as_fit_does(run: Run, ledger: str) -> None:
+    for name in ("show", "log", "upgrade", "verify"):
+        of = ["clinic"] if name in ("show", "log") else []
+        expected = run("ledger", name, ledger, *of, "--json").json
+        for words in (["--ledger", ledger, *of], [f"--ledger={ledger}", *of], ["--json", "--ledger", ledger, *of]):
+            assert run("ledger", name, *words, *["--json"] * ("--json" not in words)).json == expected
+        for words in ([ledger], ["--ledger", ledger]):
+            named = [*words, *(["--dataset", "clinic"] if of else [])]
+            assert run("ledger", name, *named, "--json").json == expected
+    assert run("ledger", "create", "--dataset", "other", *BUDGET, "--ledger", ledger).code == 0
+    assert "other" in run("ledger", "show", ledger).out
+    assert run("ledger", "show", "--ledger").code == 2
+
+
 def test_the_log_shows_where_a_stream_stands(run: Run, ledger: str) -> None:
     from hullabaloo import Budget, Ledger
     from hullabaloo.privacy import GaussianEvent

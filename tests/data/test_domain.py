@@ -83,7 +83,9 @@ def test_order_of_features_is_kept() -> None:
 
 
 REFUSED = [
-    ({"features": {"a": ("x", 1)}, "target": (0, 1)}, "one is a number and the other is none"),
+    ({"features": {"a": ("x", 1)}, "target": (0, 1)}, "neither two numbers, as bounds are, nor a list of levels"),
+    ({"features": {"a": [2.5]}, "target": (0, 1)}, "Write both bounds"),
+    ({"features": {"a": (2.5,)}, "target": (0, 1)}, "Write both bounds"),
     ({}, "needs `features`"),
     ({"features": {"a": (1, 0)}}, "lower bound below"),
     ({"features": {"a": (0, 0)}}, "lower bound below"),

@@ -126,7 +126,6 @@ PICTURES: dict[str, Door] = {
     **{
         f"report.{name}": picture(getattr(report, name))
         for name in (
-            "budget_plot",
             "privacy_profile_plot",
             "trade_off_plot",
         )

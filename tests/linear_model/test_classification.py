@@ -223,7 +223,9 @@ def test_the_summary_says_what_a_coefficient_is() -> None:
     svc = fitted("LinearSVC", domain_for("LinearSVC"), table(2000)).summary()
     assert "the decision in favour of 'yes'" in svc.note
     together = fitted("LogisticRegression", THREE, table(2000), "auto", multi_class="multinomial")
-    assert "log-probability" in together.summary().note
+    assert "the log-probability, up to what all classes share, of the class" in together.summary().note
+    with pytest.raises(HullabalooError, match="of several classes one-vs-rest"):
+        together.summary(exponentiate=True)
 
 
 def test_a_pipeline_of_a_classifier_is_one() -> None:

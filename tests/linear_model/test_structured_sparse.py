@@ -343,7 +343,7 @@ def test_a_release_of_moments_serves_other_structures() -> None:
     model = hb.StructuredSparseRegression(
         structure="intervals", strength=0.02, budget=BUDGET, domain=DOMAIN, solver="moments", test_key=KEY
     ).fit(frame)
-    assert "whatever noise, a set or a penalty made of the coefficients" in model.summary().note
+    assert "whatever noise, a set or a penalty made of coef" in model.summary().note
     other = model.refit(penalty=hb.SubmodularPenalty(hb.BoundedCardinality(1), 0.02))
     assert "BoundedCardinality (bound 1)" in other.summary().note
     assert other.release_.statement == model.release_.statement

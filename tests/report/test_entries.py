@@ -43,6 +43,23 @@ def test_a_card_without_entries_has_no_such_section(plain: Any) -> None:
     assert "Also released" not in card.to_html()
 
 
+def test_no_card_says_that_bounds_which_were_bought_are_not_from_the_records(
+    plain: Any, bought: hb.PrivateBounds, book: hb.Ledger
+) -> None:
+    """Whether the card is told of them, or finds them in the ledger before the fit."""
+    declared = hb.report.card(plain).to_dict()
+    assert "Bounds, levels and the choice of columns were declared" in declared["trust"]["assumptions"][0]
+    assert "or released beforehand under differential privacy" not in declared["methods"]
+    charged = {"ledger": book, "dataset": "here"}
+    alone = fitted(**charged)
+    bounds(**charged)
+    after, later = hb.report.card(alone), hb.report.card(fitted(**charged))
+    for card, said in ((hb.report.card(plain, entries=[bought]), True), (later, True), (after, False)):
+        document = card.to_dict()
+        assert ("bought privately" in document["trust"]["assumptions"][0]) is said
+        assert ("or released beforehand under differential privacy" in document["methods"]) is said
+
+
 def test_entries_are_shown_with_their_cost_and_the_total(plain: Any, bought: hb.PrivateBounds) -> None:
     card = hb.report.card(plain, entries=[bought])
     document = card.to_dict()

@@ -1,6 +1,5 @@
 """Cards of every kind of model and solver: each query has a row in words, and what a coefficient measures is said."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -60,13 +59,9 @@ def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     for query in document["mechanism"]["queries"]:
         assert query["asks"] == book()["queries"][query["name"]]
         assert query["how"] or query["noise_std"] > 0.0
-    told = re.findall(
-        r"\(released (once|[\d,]+)[ ;,]", document["methods"]
-    )  # queries alike in one phrase, and every answer in one
-    assert len(told) == len({(q["asks"], q["how"] or q["sensitivity_l2"]) for q in document["mechanism"]["queries"]})
-    assert sum(1 if count == "once" else int(count.replace(",", "")) for count in told) == sum(
-        query["answers"] for query in document["mechanism"]["queries"]
-    )
+    queries = document["mechanism"]["queries"]
+    assert all(document["methods"].count(one["asks"]) >= 1 for one in queries)
+    assert f"{sum(one['answers'] for one in queries):,} noisy answers" in document["methods"]
     html = card.to_html()
     assert all(query["how"] in html for query in document["mechanism"]["queries"])
     assert measures in html

@@ -17,6 +17,7 @@ CLAUSES = ["methods_relation", "headline", "guess", "belief", "delta_text", "can
 OF_STATEMENTS = [*CLAUSES, *words.CLAUSES, "randomness", "assumptions", "covered", "not_covered", "methods_exact"]
 MORE = (
     "selections",
+    "bought",
     "objective",
     "gaussian",
     "ledger_read",

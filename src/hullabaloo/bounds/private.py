@@ -145,9 +145,8 @@ def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
         return outer
     if not isinstance(outer, Mapping) or not outer:
         raise InvalidParameter(
-            "Private bounds need outer ranges, declared without looking: ranges so wide that every possible value is inside, "
-            "such as outer={'age': (0, 130), 'income': (0, 1e9)}. What is physically possible will do; too wide by a thousand costs "
-            "little, and a range read from the records would reveal the largest of them."
+            "Private bounds need outer ranges, declared without looking, as the records' own would reveal the largest of them: all that is physically "
+            "possible, such as outer={'age': (0, 130), 'income': (0, 1e9)}. Too wide by a thousand costs little."
         )
     ranges = {str(name): spec for name, spec in outer.items()}
     target = y if isinstance(y, str) else (UNNAMED if y is not None else None)

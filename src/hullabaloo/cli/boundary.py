@@ -38,9 +38,8 @@ STOPPED = f"Interrupted. {STAYS}"
 DEBUG = "HULLABALOO_DEBUG"
 OFF = {"", "0", "false", "no", "off"}
 INTERNAL = (
-    "Hullabaloo failed for a reason that is its own fault or the machine's. What went wrong may depend on records, so it "
-    "is not printed. If a ledger was given, a charge that was made stays (see `hullabaloo ledger log`). To see the "
-    f"traceback, which may quote records, run the command again with {DEBUG}=1 where that is allowed."
+    "Hullabaloo failed by its own fault or the machine's; why may depend on records, so it is not printed. A charge that was made stays "
+    f"(`hullabaloo ledger log`). To see the traceback, which may quote records, run it again with {DEBUG}=1 where that is allowed."
 )
 MISPLACED = (
     "The command line holds an address with a password where none belongs, and what is wrong with it cannot be said without "

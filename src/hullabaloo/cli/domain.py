@@ -132,7 +132,9 @@ def estimate(
         *(f"{line}." for line in found.lines()),
         guarantee(found.statement, "these bounds guarantee"),
         f"Wrote {' and '.join(wrote)}." if wrote else None,
-        text.rstrip() if out is None else f"Next: hullabaloo fit {source}{' --in-parts' * any(parts)} --domain {out}",
+        text.rstrip()
+        if out is None
+        else f"Next, with what is left of the budget: hullabaloo fit {source}{' --in-parts' * any(parts)} --domain {out} --epsilon E --delta D --out model.json",
     )
 
 

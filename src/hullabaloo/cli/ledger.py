@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 import hullabaloo as hb
 from hullabaloo.cli import build
@@ -11,7 +12,24 @@ from hullabaloo.cli.boundary import ExitCode
 from hullabaloo.cli.options import BudgetOptions, Relation, command
 from hullabaloo.cli.output import Output, facts, table
 
-app = typer.Typer(help="Keep privacy budgets that outlive a process.", no_args_is_help=True)
+
+class Named(TyperGroup):
+    """Takes the ledger's address and the dataset by name, too, as `fit` does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put what is named into its place: the address after the command, the dataset last."""
+        words = [part for word in args for part in (word.split("=", 1) if word.startswith(NAMES) else [word])]
+        for name, place in zip(NAMES, (1, len(words)), strict=True):
+            if name in words:
+                at = words.index(name)
+                value = words[at + 1 : at + 2]
+                words[at : at + 2] = []
+                words[place:place] = value
+        return super().parse_args(ctx, words)
+
+
+NAMES = ("--ledger", "--dataset")
+app = typer.Typer(cls=Named, help="Keep privacy budgets that outlive a process.", no_args_is_help=True)
 
 
 @app.command("create")

@@ -115,9 +115,9 @@ def declaration(name: str, spec: object) -> Declaration:
             if len(spec) == 2 and all(is_number(v) for v in spec):
                 return Numeric(*spec)
             refuse_unfilled(name, *spec)
-            if isinstance(spec, tuple) and len(spec) == 2 and any(map(is_number, spec)):
+            if any(map(is_number, spec)) and (len(spec) == 1 or (isinstance(spec, tuple) and len(spec) == 2)):
                 raise DomainError(
-                    f"({spec[0]!r}, {spec[1]!r}) was found, of which one is a number and the other is none. Write two numbers for bounds, or a list for levels."
+                    f"{spec!r} was found, which is neither two numbers, as bounds are, nor a list of levels. Write both bounds, or hb.Categorical(levels)."
                 )
             return Categorical(spec)
     except DomainError as error:

@@ -65,7 +65,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     names, score = model.encoding.facts.targets, model.release.score
     totals = [total(model, k) for k in range(len(model.release.scores))]
     for name, of in zip(names, totals, strict=False):
-        if any(totals) or (len(names) == 1 and _adds_up(model)):  # what noise hides is not left out without a word
+        if any(totals) or (len(names) == 1 and adds_up(model)):  # what noise hides is not left out without a word
             value, error = of or (math.nan, math.inf)
             title = "Predicted / observed total" + f" of {name}" * (len(names) > 1)
             yield title, _range(value, QUANTILE * error, WIDEST)
@@ -126,7 +126,7 @@ def _shortened(model: FittedModel, found: NoisyScore, target: int) -> float:
     return max(SHORTENED, 2.0 * clip * found.excess / max(float(np.trace(found.spread)), 1e-300))
 
 
-def _adds_up(model: FittedModel) -> bool:
+def adds_up(model: FittedModel) -> bool:
     """Whether a constant column makes sums of residuals part of the score, of records that count alike and whose number is known."""
     facts, alike = model.encoding.facts, isinstance(model.loss, Squared | Logistic | Poisson)
     return alike and facts.intercept and facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
@@ -134,9 +134,13 @@ def _adds_up(model: FittedModel) -> bool:
 
 def total(model: FittedModel, target: int) -> tuple[float, float] | None:
     """Predicted over observed total of the fit's own records, and its standard error; None where the release does not tell it."""
+    mean, seen, error = means(model, target) if adds_up(model) else (math.nan, math.nan, math.inf)
+    return (mean / seen, error / abs(seen)) if abs(seen) > 4.0 * error else None
+
+
+def means(model: FittedModel, target: int) -> tuple[float, float, float]:
+    """Of records that add up the mean prediction and the mean target, over the target's scale, and their standard error; it is ∞ where they are not told."""
     facts, found = model.encoding.facts, model.release.scores[target]
-    if not _adds_up(model):
-        return None
     theta, a, G = model.release.theta[:, target], float(found.matrix[-1, -1]), found.curvature
     d: Array = np.linalg.solve(found.matrix, theta - found.point).astype(np.float64)
     off, s = float(G[-1] @ d - found.score[-1]) / a, found.scale * d
@@ -163,13 +167,13 @@ def total(model: FittedModel, target: int) -> tuple[float, float] | None:
         of = next((one for one in model.release.trace if "totals off" in one), None)
         near, n = of is not None and seen > 4.0 * error, found.counted
         mean, error = (seen + of["totals off"][target] / n, of["totals error"] / n) if of else (mean, error)
-    return (mean / seen, error / abs(seen)) if near and abs(seen) > 4.0 * error else None
+    return mean, seen, error if near else math.inf
 
 
 def mcfadden(model: FittedModel) -> tuple[float, float] | None:
     """McFadden's pseudo-R² of two classes, of the coefficients that predict, and its error; None where the release does not tell it."""
     scores, theta = model.release.scores, model.release.theta
-    if len(scores) != 1 or not (isinstance(model.loss, Logistic) and _adds_up(model) and level_told(scores[0])):
+    if len(scores) != 1 or not (isinstance(model.loss, Logistic) and adds_up(model) and level_told(scores[0])):
         return None
     found, a, G, b = scores[0], float(scores[0].matrix[-1, -1]), scores[0].curvature, scores[0].score
     w, d = np.linalg.solve(found.matrix, np.column_stack([found.point, theta[:, 0] - found.point])).T
@@ -208,7 +212,7 @@ def from_score(model: FittedModel, target: int) -> Explained | None:
     That takes an intercept, weights of 1, a known number of records and robust errors: of other kinds the spread is of units, or rests on lengths of records.
     """
     found = model.release.scores[target]
-    if not _adds_up(model) or found.errors not in ("robust", "bound"):
+    if not adds_up(model) or found.errors not in ("robust", "bound"):
         return None
     a2, G, b = float(found.matrix[-1, -1]) ** 2, found.curvature, found.score
     mean, beside = G[:-1, -1] / a2, float(b[-1]) / a2

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hullabaloo.data import Encoding
+from hullabaloo.inference.crowded import crowded
 from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_score import FromScore
@@ -23,13 +24,14 @@ COMMON = "for this noise nearly all records have the level"
 CONSTANT = "it goes with columns that are not identified"
 HIDDEN = "for this noise the column varies too little within its bounds"
 SURE = ", or among the records of which the model is not sure, which are few"
+CROWDED = ", most of its values lie near its {} bound or beyond it"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
 LONE = "one or two records at an end of the bounds of "
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES: dict[str | tuple[str, ...], str] = {
-    (HIDDEN, LONE): "narrower bounds, or transform='log1p' for a long tail",
+    (HIDDEN, LONE): "bounds closer around its values, transform='log1p' for a long tail, and cells that are numbers",
     TOGETHER: "fewer columns that go together",
     RARE: "fewer and larger levels",
     SELDOM: "indicators=False where nothing is missing",
@@ -67,8 +69,10 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
     names = np.array([f"{LONE}{name} could decide it" for name in encoding.facts.columns], dtype=object)
     why = np.where(lone >= 0, names[lone], np.where(beside, CONSTANT, np.where(alone, FAINT, TOGETHER)))
     told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
-    sure = SURE if isinstance(model.loss, Logistic) else ""
-    return [*(one + sure * (one == HIDDEN) for one in map(str, told)), *[CONSTANT] * intercept]
+    more = dict.fromkeys(encoding.facts.columns, SURE if isinstance(model.loss, Logistic) else "")
+    more |= {name: CROWDED.format(side) for name, side in crowded(model).items()}
+    named = zip(map(str, told), encoding.facts.columns, strict=False)
+    return [*(one + more[name] * (one == HIDDEN) for one, name in named), *[CONSTANT] * intercept]
 
 
 def _alone(law: Debiased, back: Array) -> Array:

@@ -50,9 +50,8 @@ def released_moments(model: FittedModel) -> NoisyMoments:
     moments: NoisyMoments | None = model.release.moments
     if not isinstance(model.loss, Squared):
         raise NotReleased(
-            f"A {model.name} cannot be computed from second moments, which is all that further models at no cost are "
-            "computed from: its loss is not the squared one. Fit it again, within the budget; LinearRegression, Ridge, Lasso, "
-            "ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
+            f"A {model.name} cannot be computed from second moments, as its loss is not the squared one. Fit it again, within the budget; "
+            "LinearRegression, Ridge, Lasso, ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
         )
     if moments is None:
         raise NotReleased(

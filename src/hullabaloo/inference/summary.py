@@ -13,6 +13,7 @@ from hullabaloo.data import INTERCEPT, BoundedTarget, ClassTarget, Encoding
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
+from hullabaloo.inference.crowded import crowded
 from hullabaloo.inference.fit_quality import quality
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
@@ -185,7 +186,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
     words += [HELD_UP for line in model.release.trace if "held up" in line]
     rows, note = [_exponential(row) for row in rows] if exponentiate else rows, " ".join(filter(None, words))
     header = tuple(_header(model, known, list(compress(rows, single))))
-    made = Summary(tuple(rows), level, str(model.release.statement), note, header, exponentiate, adjust)
+    made = Summary(tuple(rows), level, model.release.statement.short(), note, header, exponentiate, adjust)
     unseen = len(rows) - len(made.shown)
     told = (
         f"Of {len(rows):,} rows {unseen:,} are not printed, those that are 0 before others: to_dataframe() holds them."
@@ -211,7 +212,7 @@ def contrast(
     rows = rows_of(model, known, level, {written(row, model.names): row})
     rows = [_exponential(one) for one in rows] if exponentiate else rows
     note = " ".join(filter(None, (ratio, *_words(model, known, rows))))
-    return Summary(tuple(rows), level, str(model.release.statement), note, (), exponentiate)
+    return Summary(tuple(rows), level, model.release.statement.short(), note, (), exponentiate)
 
 
 def rows_of(
@@ -277,8 +278,8 @@ def _ratio(model: FittedModel) -> str:
     what = "odds" if isinstance(model.loss, Logistic) else "expected count"
     if not isinstance(model.loss, Logistic | Poisson):
         raise InvalidParameter(
-            f"exponentiate=True was asked of a {model.name}, and the exponential of a coefficient means something where the logarithm of odds or of an "
-            "expected count is linear: of a logistic or Poisson regression. Leave it out."
+            f"Exponentials were asked of a {model.name} with the loss {model.loss.name}, and they mean something where the logarithm of odds or of an expected count "
+            "is linear: of a logistic or Poisson regression, of several classes one-vs-rest. Leave them out."
         )
     return f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the coefficient itself."
 
@@ -326,11 +327,8 @@ def _levels(model: FittedModel, told: bool) -> str:
     if not names:
         return ""
     shown = ", ".join(names[:5]) + " and others" * (len(names) > 5)
-    least = ", and of all estimates that agree in them those of least norm are shown" * told
-    return (
-        f"Every level of {shown} has a column beside the intercept, so only differences between levels are determined{least}: one level's coefficient says "
-        "nothing by itself, and has no z or P. With a baseline, hb.Categorical([...], baseline=...), a row is the difference from it."
-    )
+    least = " (estimates are those of least norm)" * told
+    return f"Of {shown} only differences between levels are determined{least}: a level alone has no z or P. With hb.Categorical([...], baseline=...) rows are differences."
 
 
 def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[str]:
@@ -338,16 +336,14 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if not known.told:
         yield known.reason
         return
-    yield (
-        f"coef predicts. Intervals are for {known.about}, as are estimate, std err, z and P, whatever noise, a set or a penalty made of the coefficients."
-    )
-    if any(isinstance(target, BoundedTarget) for target in model.encoding.targets):
-        yield "A target beyond its declared bounds counts as the nearer bound, in totals and R², too: bounds that are too narrow show nowhere here."
+    yield f"coef predicts. Intervals are for {known.about}, as is all beside coef, whatever noise, a set or a penalty made of coef."
     if model.release.statement.budget.is_private:
-        yield (
-            "Errors hold sampling and privacy noise. z is not estimate over std err: it and P take the noise that a coefficient of 0 would have, so that P is "
-            "below 0.05 just where a 95 % interval leaves 0 out."
-        )
+        yield "Errors hold sampling and privacy noise; z takes the noise that a coefficient of 0 would have, so that P agrees with the interval."
+    near = [f"the {side} bound of {name}" for name, side in crowded(model).items()]
+    if near:
+        yield f"Half or more of the values lie within a fifth of the range of {', '.join(near)}, or beyond it and count as the bound: bounds closer around the values help."
+    elif any(isinstance(target, BoundedTarget) for target in model.encoding.targets):
+        yield "Values beyond their bounds count as the bound; how many do does not show."
     if model.release.statement.horizon is not None:
         yield "Each release's intervals are its own: of all releases together, or of one chosen by what it shows, more miss than they say."
     score, facts = model.release.score, model.encoding.facts
@@ -360,10 +356,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
             "errors='unit' has them right."
         )
     if score is not None:
-        yield (
-            "Very influential records were shortened to bound each one's part. It is assumed that these are as few as the released histogram shows, also beyond "
-            "what noise lets it show, and do not all pull one way. What a handful of records at the ends of the bounds could change is part of the errors."
-        )
+        yield "Very influential records were shortened, and are assumed to be as few as noise lets see, and not all to pull one way."
     yield known.reason
     several = len(facts.targets) > 1
     untold = [row for row in rows if not row.identified and row.reason != TOO_FAR]

@@ -112,7 +112,8 @@ class LogisticClassifier(PrivateClassifier, ABC):
         return MultinomialLogistic() if len(encoding.facts.targets) > 1 and together else Logistic()
 
     def _unit(self) -> str:
-        return "the log-odds" if not self._multinomial() or len(self.classes_) == 2 else "the log-probability"
+        apart = not self._multinomial() or len(self.classes_) == 2
+        return "the log-odds" if apart else "the log-probability, up to what all classes share,"
 
     def _plain(self, coef: Array, intercept: Array) -> Any:
         from sklearn.linear_model import LogisticRegression as PlainLogistic

@@ -317,9 +317,7 @@ def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool =
 
 def _notes(chosen: catalogue.Chosen, public: FittedModel) -> tuple[str, ...]:
     notes = [
-        "Intervals hold the value that this very model has on the population that the records are a sample of, with both noises: the "
-        "privacy noise, whose size is known, and the sampling noise, from mean squares that were released with the means. They do so for "
-        "records that the model was not fitted on: on those that it was, any model looks better than it is"
+        "Intervals hold privacy and sampling noise, and are of this model on the population of which the records are a sample; on records that it was fitted on it looks better"
     ]
     if chosen.cut:
         notes.append(f"Errors beyond the largest error that was asked for count as it, in {', '.join(chosen.cut)}")

@@ -22,6 +22,7 @@ from hullabaloo.solvers.base import Array, Solution
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
 NO_COPY_IS_NOTICED = "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records a second time, and nothing counts that"
 IN_PARTS = "The table was read in parts: a record is a row of what the file or the query gave, and joins, limits or de-duplication before that are not covered"
+GENERAL = ("The guarantee is computational", "It rests on tier", "Not covered")
 DECLARED_PUBLIC = "A second table helped, which the user declared public and nobody checked to be: its records are not protected, and nothing that is promised of the others rests on it"
 AS_PARSED = (
     "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no "
@@ -230,6 +231,11 @@ class PrivacyStatement:
         if self.horizon is not None or (self.neighbours is Neighbours.REPLACE_ONE and self.unit == "record"):
             return None
         return min((int(one["rows_at_most"]) for one in self.query_noise if "rows_at_most" in one), default=None)
+
+    def short(self) -> str:
+        """What is guaranteed to whom, without what every release rests on and leaves uncovered."""
+        said = [f"{line}." for line in self.lines() if not line.startswith(GENERAL)]
+        return " ".join([*said, *["What it rests on and does not cover: model.statement_."] * self.private])
 
     def __str__(self) -> str:
         return " ".join(f"{line}." for line in self.lines())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
+from hullabaloo.bounds import PrivateBounds
 from hullabaloo.data import UNNAMED, Format
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
@@ -48,6 +49,8 @@ def document(
     facts = words.facts_of(statement, readings)
     numbers, about = coefficients(model), _about(model)
     rows, money, also = queries(statement), spending(model, ledger), entries.section(statement, others)
+    before = [one["what"] for one in money["charges"] if one["number"] < statement.charge]
+    facts["bought"] = "private_bounds" in before or any(isinstance(one, PrivateBounds) for one in others)
     return {
         **FORMAT.head,
         "title": title if title is not None else _title(about, facts),

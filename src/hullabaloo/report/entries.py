@@ -109,9 +109,8 @@ def _statement(entry: Any) -> PrivacyStatement:
     statement = getattr(entry, "statement", getattr(entry, "statement_", None))
     if not isinstance(statement, PrivacyStatement) or not callable(getattr(entry, "card_entry", None)):
         raise InvalidParameter(
-            f"An entry of a card was given as {named(entry)}, which carries no privacy statement or cannot say what belongs on a "
-            "card. Pass private bounds, an evaluation or a search, as hb.private_bounds, hb.evaluate and hb.PrivateSearchCV give them; "
-            "of saved ones, what hb.PrivateBounds.load or hb.Evaluation.load gives."
+            f"An entry of a card was given as {named(entry)}, which carries no privacy statement or says nothing for a card. "
+            "Pass private bounds, an evaluation or a search; saved ones as hb.PrivateBounds.load or hb.Evaluation.load gives them."
         )
     return statement
 

@@ -108,28 +108,8 @@ def asked(statement: PrivacyStatement) -> dict[str, bool]:
 
 
 def _noise(queries: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> str:
-    alike: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
-    for one in queries:
-        if not one["how"]:
-            alike.setdefault((one["asks"], one["sensitivity_l2"]), []).append(one)
-    sums = [
-        f"{asks} ({_times(sum(one['answers'] for one in same))}, L2 sensitivity {shown(moved)}, standard deviation of the noise "
-        f"{_span([one['noise_std'] for one in same])}, on the scaled columns)"
-        for (asks, moved), same in alike.items()
-    ]
-    others = [f"{one['asks']} ({_times(one['answers'])}; {one['how']})" for one in queries if one["how"]]
-    sentences = [f"Gaussian noise was added to {'; and to '.join(sums)}."] if sums else []
-    if others:
-        sentences.append(f"Released by a private mechanism: {'; and '.join(others)}, all on the scaled columns.")
-    return " ".join([*sentences, words.text("methods_exact", known)]) if sentences else ""
-
-
-def _times(count: int) -> str:
-    return "released once" if count == 1 else f"released {count:,} times"
-
-
-def _span(noises: Sequence[Any]) -> str:
-    """One number, or the ends: which answer has which noise is in the card's table."""
-    rising = sorted(noises, key=lambda noise: math.inf if noise is None else noise)
-    least, most = shown(rising[0]), shown(rising[-1])
-    return least if least == most else f"{least} to {most}"
+    """Each kind of question once; how often, and with what noise, is in the card's table."""
+    asks = list(dict.fromkeys(one["asks"] for one in queries))
+    count = sum(one["answers"] for one in queries)
+    said = f"Released were {count:,} noisy answers on the scaled columns, whose sensitivities and noise the privacy card lists: {'; '.join(asks)}."
+    return f"{said} {words.text('methods_exact', known)}" if asks else ""

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -33,7 +33,7 @@ def pictures(card: Mapping[str, Any]) -> dict[str, Any]:
     def put(figure: Any, name: str, label: str) -> Any:
         return Markup(inline_svg(figure, name, label))
 
-    stated, shares, numbers = card["guarantee"], card["ledger"]["shares"], card["coefficients"]
+    stated, numbers = card["guarantee"], card["coefficients"]
     found: dict[str, Any] = {"coefficients": []}
     if card["private"]:
         event, epsilon, delta = event_from_dict(stated["event"]), stated["epsilon"], stated["delta"]
@@ -42,8 +42,6 @@ def pictures(card: Mapping[str, Any]) -> dict[str, Any]:
             found["profile"] = put(plots.draw_profile(event, epsilon, delta), "profile", said)
         said = "Hits against false alarms of the best attack on one person; the closer to the diagonal, the closer to a guess"
         found["trade_off"] = put(plots.draw_trade_off(event), "trade-off", said)
-    if shares is not None:
-        found["budget"] = put(plots.draw_budget(shares), "budget", "Parts of the budget spent and left")
     for place, target in enumerate(card["model"]["targets"][:MOST_TARGETS] if numbers else ()):
         rows = [row for row in numbers["rows"] if row["target"] == target]
         if any(row["span"] is not None for row in rows):
@@ -61,7 +59,7 @@ def environment() -> Any:
     environment = jinja.Environment(**about, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
         "num": _data(shown), "up": _data(up), "down": _data(down), "percent": _data(percent), "one_in": _data(one_in),
-        "probability": _data(lambda p: "<0.001" if p < 0.001 else shown(p)), "event_json": partial(json.dumps, indent=1), "prose": _prose, "when": _when,
+        "probability": _data(lambda p: "<0.001" if p < 0.001 else shown(p)), "event_json": _event, "prose": _prose, "when": _when,
     }  # fmt: skip
     return environment
 
@@ -85,6 +83,11 @@ def _prose(text: str) -> str:
     """Keep numbers with their per cent signs and names: no line breaks inside "ε = 1" or "54.8 %"."""
     kept = re.sub(r"([εδμρ]) = (?=\S)", "\\1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text)
     return kept.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _event(event: Mapping[str, Any]) -> str:
+    """JSON, with a line for each part."""
+    return json.dumps(event).replace(', {"event":', ',\n {"event":')
 
 
 def _when(text: str) -> str:

@@ -28,9 +28,8 @@ def spending(model: "PrivateLinearModel", ledger: Ledger | str | None) -> dict[s
         section = _read(Ledger(ledger) if isinstance(ledger, str) else ledger, statement)
         if section["status"] == "mismatch":
             raise InvalidParameter(
-                f"The ledger that was passed has no charge {statement.charge} on dataset {statement.dataset!r} with the event of "
-                f"this model, which says that it was charged in {statement.ledger}. A card must not describe another "
-                "release's budget; pass the ledger that the model was charged to."
+                f"The ledger that was passed has no charge {statement.charge} on dataset {statement.dataset!r} with this model's event: a card "
+                f"must not describe another release's budget. Pass the ledger that the model names, {statement.ledger}."
             )
         return section
     known = model.ledger if model.ledger is not None else statement.ledger

@@ -62,7 +62,7 @@ def facts_of(statement: PrivacyStatement, readings: Mapping[str, Any] | None = N
         "horizon_known": stream and (statement.horizon or 0) < FOREVER, "as_parsed": statement.quoted_line_breaks,
         "person": person, "unit": statement.unit, "per_unit": statement.records_per_unit,
         "records": statement.records, "public": stream or (replaced and not person),
-        "recorded": bool(statement.ledger), "not_recorded": NOT_RECORDED, "dataset": statement.dataset, "charge": statement.charge,
+        "recorded": bool(statement.ledger), "bought": False, "not_recorded": NOT_RECORDED, "dataset": statement.dataset, "charge": statement.charge,
         "delta": up(delta), "one_in_delta": one_in(delta), "large_delta": delta * statement.records >= 1.0,
         "budget": budget_text(statement.budget), "budget_in_delta": statement.budget.kind == "dp", "version": statement.version,
     }  # fmt: skip

@@ -1,0 +1,72 @@
+"""Bounds at which most values lie are named, others are not: from released means alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.inference.crowded import LAST, SURE, crowded
+from hullabaloo.noise import TestKey
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_where_the_mean_is_so_high_half_or_more_lie_in_the_last_part(seed: int) -> None:
+    """Markov's inequality, of values of any law: of two points, which meet it, too."""
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-1.0, 1.0 - LAST)
+    share = rng.uniform(0.0, 1.0)
+    u = (
+        np.where(rng.uniform(size=1000) < share, 1.0, low)
+        if seed % 2
+        else 2.0 * rng.beta(*rng.uniform(0.1, 9, 2), 1000) - 1
+    )
+    assert u.mean() < 1.0 - LAST / 2.0 or np.mean(u >= 1.0 - LAST - 1e-12) >= 0.5
+
+
+def fitted(
+    solver: str = "preconditioned_gradient", **columns: tuple[tuple[float, float], np.ndarray]
+) -> hb.LinearRegression:
+    n = 20_000
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: values for name, (_, values) in columns.items()} | {"ok": rng.uniform(-1, 1, n)})
+    bounds = {name: pair for name, (pair, _) in columns.items() if name != "y"}
+    domain = hb.Domain(features={"ok": (-1, 1), **bounds}, target={"y": columns["y"][0]}, indicators=False)
+    asked = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=TestKey(bytes(32)))
+    return asked.fit(frame)
+
+
+@pytest.mark.parametrize("solver", ["preconditioned_gradient", "moments"])
+def test_values_beyond_their_bounds_are_told_where_they_are_most(solver: str) -> None:
+    """A column in other units than its bounds, so that all of it counts as the bound; one of amounts, mostly 0; a target of which two thirds lie beyond. Fixed key."""
+    rng, n = np.random.default_rng(1), 20_000
+    days, y = rng.uniform(200, 30_000, n), rng.normal(20, 2, n)
+    model = fitted(solver, days=((0, 95), days), amount=((0, 1000), rng.exponential(20, n)), y=((-20, 20), y))
+    assert crowded(model._fitted()) == {"days": "upper", "y": "upper"}
+    summary = model.summary()
+    assert "fifth of the range of the upper bound of days, the upper bound of y, or beyond" in summary.note
+    reason = next(row.reason for row in summary.rows if row.name == "days")
+    assert reason.endswith("most of its values lie near its upper bound or beyond it")
+    assert "bounds closer around its values" in summary.note
+
+
+def test_bounds_that_hold_the_values_are_not_named() -> None:
+    rng, n = np.random.default_rng(2), 20_000
+    model = fitted(x=((0, 95), rng.uniform(0, 95, n)), y=((0, 40), rng.normal(20, 2, n)))
+    assert crowded(model._fitted()) == {}
+    assert "how many do does not show" in model.summary().note
+
+
+def test_no_mean_that_noise_may_have_made_is_named() -> None:
+    """Of few records the noise of a mean is as large as the range; fewer than half of the values lie in the last part. 20 fixed keys, under which means alone would name some."""
+    rng, n = np.random.default_rng(4), 100
+    frame = pd.DataFrame({"x": rng.uniform(0.4, 0.75, n), "y": rng.uniform(0.4, 0.75, n)})
+    domain = hb.Domain(features={"x": (-1, 1)}, target={"y": (-1, 1)}, indicators=False)
+    bare = 0
+    for key in range(20):
+        chosen = {"solver": "moments", "test_key": TestKey(bytes([key]) * 32)}
+        model = hb.LinearRegression(budget=hb.Budget(0.5, 1e-6), domain=domain, **chosen).fit(frame)
+        assert crowded(model._fitted()) == {}
+        held = model.release_.moments
+        bare += max(abs(held.gram[0, -1]), abs(held.cross[-1, 0])) >= 1.0 - LAST / 2.0
+    assert bare > 3
+    assert SURE >= 2.0
