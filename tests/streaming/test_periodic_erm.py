@@ -590,7 +590,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a fit for every record": (lambda: PeriodicERM(linear(), 1_000_000, every=1), "at most 10,000 are planned"),
     "the paper's formula of mu": (
         lambda: PeriodicERM(linear(budget=hb.Budget.gdp(1.0), calibration="paper"), N),
-        "by a formula",
+        "needs ε and a δ above 0",
     ),
 }
 

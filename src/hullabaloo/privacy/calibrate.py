@@ -107,6 +107,20 @@ def refuse_pure(budget: Budget, event: Event) -> None:
         )
 
 
+def paper_pair(budget: Budget, printed: str) -> tuple[float, float]:
+    """ε and δ, which what a paper prints is a formula of.
+
+    Raises:
+        CalibrationError: the budget is not stated by them.
+    """
+    if budget.pair is None or not budget.is_private or budget.pair[1] == 0.0:
+        raise CalibrationError(
+            f"calibration='paper' was asked with the budget {budget.describe()}, but what the paper prints is {printed}: "
+            "it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
+        )
+    return budget.pair
+
+
 def _fits(name: str | None, event: Event, budget: Budget) -> bool:
     """Tell whether an event is the one charge that a fresh dataset of this budget could take under a filter."""
     return name is None or filter_named(name).takes(event, budget)

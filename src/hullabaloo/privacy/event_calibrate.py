@@ -9,7 +9,7 @@ from hullabaloo.errors import CalibrationError
 from hullabaloo.privacy._rounding import bisect
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
-from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, refuse_pure
+from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, paper_pair, refuse_pure
 from hullabaloo.privacy.composition import best_split, compose
 from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.filters import filter_named
@@ -103,12 +103,8 @@ def paper_objective_perturbation(budget: Budget) -> tuple[float, float]:
 
     Source: 002, Algorithm 2.
     """
-    if budget.pair is None or not budget.is_private or budget.delta == 0.0:
-        raise CalibrationError(
-            f"The paper's objective perturbation was asked for at {budget!r}; its formula needs a finite epsilon and a delta > 0. "
-            "State Budget(epsilon, delta), or use calibration='exact'."
-        )
-    return math.sqrt(2.0 * math.log(1.0 / budget.delta)) / budget.epsilon, budget.epsilon / 2.0
+    epsilon, delta = paper_pair(budget, "σ = L √(2 ln(1/δ))/ε")
+    return math.sqrt(2.0 * math.log(1.0 / delta)) / epsilon, epsilon / 2.0
 
 
 def _refuse(allowance: Allowance) -> None:

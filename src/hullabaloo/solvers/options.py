@@ -10,7 +10,6 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Problem, Solver
 
 MOST = 1_000_000
@@ -109,18 +108,3 @@ def one_prediction(problem: Problem, who: str, instead: str) -> Loss:
             f"{problem.targets} targets. Fit one target at a time, or use {instead}."
         )
     return problem.loss
-
-
-def paper_pair(allowance: Allowance, noise: str) -> tuple[float, float]:
-    """ε and δ, which the noise that a paper prints is a formula of.
-
-    Raises:
-        InvalidParameter: the budget is not stated by them.
-    """
-    pair = allowance.budget.pair
-    if pair is None or not pair[1] > 0.0:
-        raise InvalidParameter(
-            f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the paper's noise is "
-            f"{noise}: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
-        )
-    return pair

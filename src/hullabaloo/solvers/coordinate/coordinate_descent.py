@@ -15,7 +15,7 @@ import numpy as np
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
@@ -82,7 +82,7 @@ class CoordinateDescentSolver(Solver):
         if not allowance.is_private:
             return self._exact(problem, loss, prices)
         if allowance.calibration is Calibration.PAPER:
-            pair = options.paper_pair(allowance, "8 TK L_j² ln(1/δ)/(nε)²")
+            pair = paper_pair(allowance.budget, "8 TK L_j² ln(1/δ)/(nε)²")
             return self._noisy(problem, loss, prices, allowance.mu, pair)
         return self._noisy(problem, loss, prices, allowance.mu)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.geometry import NoPenalty, SubmodularPenalty, greedy_vertex
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Parts, Polyhedron, Rule, best_rule, structured, weights
@@ -96,7 +96,7 @@ class DualFrankWolfeSolver(Solver):
 
         Source: 001, Algorithm 2; 001, Theorem 3; 001, Theorem 4.
         """
-        epsilon, delta = options.paper_pair(allowance, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
+        epsilon, delta = paper_pair(allowance.budget, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
         moved, n = problem.max_weight * rule.clip * problem.norm_l2 / rule.ridge, problem.records
         score = about.largest * moved
         wanted = (about.curvature(rule.ridge) * n * epsilon / score) ** (2.0 / 3.0) if score else 1.0

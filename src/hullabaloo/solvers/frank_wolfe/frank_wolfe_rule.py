@@ -18,10 +18,9 @@ from typing import Any
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasVertices, NoPenalty
 from hullabaloo.losses import VectorLoss
-from hullabaloo.privacy import Allowance
+from hullabaloo.privacy import Allowance, paper_pair
 from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, printed, slope_bound, slope_reach
-from hullabaloo.solvers.options import paper_pair
 from hullabaloo.solvers.perturbation.objective_perturbation import typical
 from hullabaloo.solvers.reference import EXPLAINED
 
@@ -200,7 +199,7 @@ def printed_selections(
 
     Source: 000, Algorithm 2; 000, Theorem 2.5.
     """
-    epsilon, delta = paper_pair(allowance, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
+    epsilon, delta = paper_pair(allowance.budget, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
     about, n, body = _printed(problem), problem.records, problem.feasible
     assert body is not None
     size = problem.max_weight * about.clip * problem.norm_linf * body.max_norm(1.0, problem.dimension)
@@ -224,7 +223,7 @@ def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowanc
 
     Source: 002, Algorithm 5; 002, Theorem B.1.
     """
-    epsilon, delta = paper_pair(allowance, "32 L₂² T ln²(T/δ)/(nε)²")
+    epsilon, delta = paper_pair(allowance.budget, "32 L₂² T ln²(T/δ)/(nε)²")
     about, n, size = _printed(problem), problem.records, (problem.dimension - problem.intercept) * problem.targets
     lipschitz = problem.max_weight * about.clip * problem.norm_l2
     assert problem.constraint is not None

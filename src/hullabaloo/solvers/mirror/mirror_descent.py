@@ -15,7 +15,7 @@ import numpy as np
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasComposite, HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
@@ -190,7 +190,7 @@ class MirrorDescentSolver(Solver):
 
         Source: 002, Algorithm 1; 002, Theorem 3.1; 002, Theorem A.1; 002, Theorem 4.1 (2).
         """
-        epsilon, delta = options.paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
+        epsilon, delta = paper_pair(allowance.budget, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records
         slope = rules.slope_bound(problem, rules.prediction_bound(problem))
         lipschitz = problem.max_weight * slope * problem.norm_l2

@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.errors import CalibrationError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
 from hullabaloo.losses import Loss, VectorLoss
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
@@ -97,13 +96,8 @@ def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
 
 def _paper_mu(allowance: Allowance) -> float:
     """The μ that the classical formula amounts to."""
-    pair = allowance.budget.pair
-    if pair is None or pair[1] == 0.0:
-        raise CalibrationError(
-            f"The paper's output perturbation was asked for at {allowance.budget!r}; its formula needs a finite epsilon and a "
-            "delta > 0. State Budget(epsilon, delta), or use calibration='exact'."
-        )
-    return pair[0] / math.sqrt(2.0 * math.log(1.25 / pair[1]))
+    epsilon, delta = paper_pair(allowance.budget, "√(2 ln(1.25/δ))·Δ/ε")
+    return epsilon / math.sqrt(2.0 * math.log(1.25 / delta))
 
 
 def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
