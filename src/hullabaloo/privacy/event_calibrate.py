@@ -47,7 +47,7 @@ def objective_noise_multiplier(
     def holds(noise: float) -> bool:
         return allowance.takes(compose(alone(noise), *([] if output is None else [output]), count=uses))
 
-    shift = 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
+    shift = relation.copies
     start = 1.25 * shift * math.sqrt(uses) / gdp_mu(allowance.budget.epsilon, allowance.budget.delta)
     if output is not None and uses == 1 and allowance.beside is None and allowance.filter != "renyi":
         # Where to look proves nothing, so both ends are looked at; between them bisection from this start ends, too, as more noise never costs more.

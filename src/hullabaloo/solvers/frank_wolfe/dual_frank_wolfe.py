@@ -18,7 +18,7 @@ from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, 
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Parts, Polyhedron, Rule, best_rule, structured, weights
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import printed
-from hullabaloo.solvers.perturbation.objective_perturbation import curvature_at
+from hullabaloo.solvers.perturbation.objective_perturbation import typical
 
 THRESHOLD = 0.5
 """ηλ in parts of the level at which pure noise becomes 0: all of it served worse on simulated tables wherever there was signal."""
@@ -184,6 +184,6 @@ def _shrinkage(problem: Problem, about: Polyhedron, ridge: float, sigma: float) 
     if strength == 0.0 or problem.dimension == problem.intercept:
         return 0.0
     bound = problem.loss.constants(math.inf, 1.0).smoothness
-    bend = bound if math.isfinite(bound) else curvature_at(problem)
+    bend = bound if math.isfinite(bound) else typical(problem.loss)[0]
     smooth = problem.max_weight * bend * problem.norm_l2**2 + ridge
     return max(1.0 / smooth, THRESHOLD * about.threshold * sigma / strength)

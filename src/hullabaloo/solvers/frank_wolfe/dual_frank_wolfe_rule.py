@@ -28,7 +28,7 @@ from hullabaloo.geometry.width import expected_largest_magnitude
 from hullabaloo.losses import Pinball, Squared
 from hullabaloo.solvers.base import Array, Problem
 from hullabaloo.solvers.options import one_prediction
-from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, reference_terms
 
 STEPS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """The numbers of answers that a plan chooses from; fewer served worse on simulated tables (docs/algorithms.md) at every budget."""
@@ -186,7 +186,7 @@ class Parts:
     @classmethod
     def of(cls, problem: Problem, about: Polyhedron, ridges: Array, clips: Array, mu: float) -> "Parts":
         """From public facts."""
-        (values, theta2), bend = reference_terms(problem), curvature_at(problem)
+        values, theta2, bend = reference_terms(problem)
         moved = problem.change * problem.norm_l2 / problem.records  # the minimiser, by one unit, times ν/c
         sigma = np.zeros(ridges.size) if math.isinf(mu) else moved * clips / (ridges * mu)
         missed = ridges[:, None] / (bend * values + ridges[:, None])

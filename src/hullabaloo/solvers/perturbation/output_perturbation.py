@@ -18,7 +18,7 @@ from hullabaloo.losses import Loss, VectorLoss
 from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
-from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, reference_terms
 
 LARGEST = 1 << 28
 """Numbers of a covariance that is formed: 2 GB, as the matrix of the widest moments takes."""
@@ -113,8 +113,7 @@ def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
 
 def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
     """Predicted excess risk: what noise adds and what the ridge misses."""
-    values, theta2 = reference_terms(problem)
-    bend = curvature_at(problem)
+    values, theta2, bend = reference_terms(problem)
     noise = 0.5 * bend * problem.targets * sigma**2 * float(values.sum())
     bias = 0.5 * bend * float((values * theta2 * (ridge / (bend * values + ridge)) ** 2).sum())
     return noise, bias
