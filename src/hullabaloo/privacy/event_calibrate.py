@@ -117,11 +117,7 @@ def _refuse(allowance: Allowance) -> None:
             "no Gaussian-DP or zCDP parameter that is worth its price is known for it. State Budget(epsilon, delta) on a dataset "
             "with filter='basic' or 'renyi', or use another solver (gradient, moments or output perturbation are Gaussian)."
         )
-    if budget.delta == 0.0:
-        raise CalibrationError(
-            f"Objective perturbation was to be calibrated at {budget!r}, and its Gaussian noise leaves a small probability outside every "
-            "epsilon. State a delta well below one over the number of records, for example 1/n²."
-        )
+    refuse_pure(budget, ObjectivePerturbationEvent(1.0, 1.0, Neighbours.REPLACE_ONE))
 
 
 @lru_cache(maxsize=1024)

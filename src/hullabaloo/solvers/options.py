@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.losses import Loss
+from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.solvers.base import Problem, Solver
 
 MOST = 1_000_000
@@ -108,3 +108,16 @@ def one_prediction(problem: Problem, who: str, instead: str) -> Loss:
             f"{problem.targets} targets. Fit one target at a time, or use {instead}."
         )
     return problem.loss
+
+
+def no_jump(loss: AnyLoss, who: str, smoothness: float) -> float:
+    """β, the bound of φ'' that steps or noise are made of.
+
+    Raises:
+        CapabilityError: there is none, as the derivative jumps.
+    """
+    if math.isinf(smoothness):
+        raise CapabilityError(
+            f"{who} needs a loss with a Lipschitz derivative, and that of {loss.name!r} jumps. Use solver='gradient' or 'mirror_descent', or a Huber loss."
+        )
+    return smoothness

@@ -21,6 +21,7 @@ from hullabaloo.losses import VectorLoss
 from hullabaloo.privacy import Allowance, paper_pair
 from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, printed, slope_bound, slope_reach
+from hullabaloo.solvers.options import no_jump
 from hullabaloo.solvers.perturbation.objective_perturbation import typical
 from hullabaloo.solvers.reference import EXPLAINED
 
@@ -157,11 +158,8 @@ def check(problem: Problem) -> None:
         raise CapabilityError(
             f"Frank–Wolfe was asked for {problem.targets} targets with the loss {problem.loss.name!r} of one. Use a loss of several targets, or fit one target at a time."
         )
-    if math.isinf(problem.loss.constants(prediction_bound(problem), math.sqrt(problem.targets)).smoothness):
-        raise CapabilityError(
-            f"Frank–Wolfe was given the loss {problem.loss.name!r}, whose derivative jumps, and its steps need a smooth one: "
-            "towards a vertex nothing may fall. Use solver='mirror_descent', or a Huber loss."
-        )
+    about = problem.loss.constants(prediction_bound(problem), math.sqrt(problem.targets))
+    no_jump(problem.loss, "Frank–Wolfe", about.smoothness)  # towards a vertex nothing may fall
 
 
 def selection_error(problem: Problem, query: Any, about: Terms) -> float:

@@ -34,7 +34,7 @@ from hullabaloo.geometry.submodular.norm import prox
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
 from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, event_calibrate
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.options import POSITIVE, check_options, one_prediction
+from hullabaloo.solvers.options import POSITIVE, check_options, no_jump, one_prediction
 from hullabaloo.solvers.reference import Reference
 
 RATIOS = (0.02, 0.05, 0.1, 0.1667, 0.25, 0.3333, 0.4, 0.5, 0.6)
@@ -142,11 +142,7 @@ def smoothness_of(problem: Problem, clip: float) -> float:
     Source: 002, Remark 2.
     """
     assert isinstance(problem.loss, Loss)
-    bound = problem.loss.constants(math.inf, 1.0, clip).smoothness
-    if math.isinf(bound):
-        raise CapabilityError(
-            f"Objective perturbation needs a loss with a Lipschitz derivative, which {problem.loss.name!r} has not. Use solver='gradient' or 'mirror_descent'."
-        )
+    bound = no_jump(problem.loss, "Objective perturbation", problem.loss.constants(math.inf, 1.0, clip).smoothness)
     return problem.max_weight * bound * problem.norm_l2**2 * (1.0 + 1e-9)
 
 
