@@ -118,6 +118,6 @@ def no_jump(loss: AnyLoss, who: str, smoothness: float) -> float:
     """
     if math.isinf(smoothness):
         raise CapabilityError(
-            f"{who} needs a loss with a Lipschitz derivative, and that of {loss.name!r} jumps. Use solver='gradient' or 'mirror_descent', or a Huber loss."
+            f"{who} needs a loss with a Lipschitz derivative, and that of {loss.name!r} jumps. Use solver='gradient' or 'mirror_descent', which fit quantiles too, or a Huber loss."
         )
     return smoothness
