@@ -245,11 +245,7 @@ class MirrorDescentSolver(Solver):
                 "Mirror descent was asked without a set, and its steps and its bound are those of a bounded one. Pass "
                 "constraint=L2Ball(radius) or another set, or use solver='gradient'."
             )
-        if not isinstance(problem.constraint, HasMirrorMap | Projectable):
-            raise CapabilityError(
-                f"Mirror descent was given {problem.constraint!r}, which has neither a mirror map nor a projection, and a step "
-                "needs one of them. Use an L2Ball or an L1Ball, or solver='frank_wolfe', which needs vertices only."
-            )
+        require_step(problem.constraint)
         if not isinstance(problem.penalty, NoPenalty | SquaredL2Penalty):
             raise CapabilityError(
                 f"Mirror descent was given the penalty {problem.penalty!r}; its bound covers a squared l2 penalty at most. Put "
@@ -257,6 +253,15 @@ class MirrorDescentSolver(Solver):
             )
         if isinstance(problem.loss, Loss):
             options.one_prediction(problem, "Mirror descent", "solver='moments', whose one release serves them all")
+
+
+def require_step(body: object) -> None:
+    """Refuse what no step of mirror descent can be made over."""
+    if not isinstance(body, HasMirrorMap | Projectable):
+        raise CapabilityError(
+            f"Mirror descent was given {body!r}, which has neither a mirror map nor a projection, and a step "
+            "needs one of them. Use an L2Ball or an L1Ball, or solver='frank_wolfe', which needs vertices only."
+        )
 
 
 def _potentials(problem: Problem) -> list[bool]:
