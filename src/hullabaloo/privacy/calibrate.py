@@ -5,8 +5,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from hullabaloo.errors import CalibrationError
-from hullabaloo.privacy._rounding import as_count, bisect, float_at_most
+from hullabaloo.errors import CalibrationError, as_whole
+from hullabaloo.privacy._rounding import bisect, float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
@@ -155,4 +155,4 @@ def _smallest(holds: Callable[[float], bool], start: float, tolerance: float = 1
 
 def _uses(count: int) -> int:
     """Give a number of uses, or refuse what is none."""
-    return as_count(count, 1, "Noise was asked for count={!r} releases; a count is a whole number from 1 on.")
+    return as_whole(count, "Noise was asked for count={!r} releases; a count is a whole number from 1 on.")
