@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from hullabaloo.codec import Written, settle
-from hullabaloo.data import Encoding, columns_of
+from hullabaloo.data import Encoding
 from hullabaloo.errors import InvalidParameter, as_whole, is_whole
 
 Name = str | int
@@ -77,15 +77,6 @@ class Features:
             f"{what} names {feature!r}, which is no feature of the domain. Nothing was read or charged. Name features ({shown}), or "
             f"give the place of a feature, 0 to {len(self.places) - 1}."
         )
-
-
-def columns_of_feature(encoding: Encoding, name: str) -> list[int]:
-    """Places of the columns of a feature, of an interaction "a*b" with all its products, or of one encoded column."""
-    if encoding.layout is not None:
-        for products in encoding.layout.products:
-            if "*".join(products.features) == name:
-                return list(products.columns)
-    return columns_of(encoding, name)
 
 
 @dataclass(frozen=True, slots=True)
