@@ -47,6 +47,11 @@ def keep_number(record: object, name: str, check: Callable[[object, str], float]
     object.__setattr__(record, name, check(getattr(record, name), what))
 
 
+def whole_number(value: object, what: str, remedy: str) -> int:
+    """Give a whole number of at least 1, or refuse what is none."""
+    return as_whole(value, f"{what} must be a whole number of at least 1, but it is {{!r}}; {remedy}.")
+
+
 def listed(value: object) -> Sequence[Any] | None:
     """Give a list, tuple or array as a sequence when it holds something; None otherwise."""
     value = value.tolist() if isinstance(value, np.ndarray) else value

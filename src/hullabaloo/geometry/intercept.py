@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hullabaloo.codec import Written, settle
-from hullabaloo.errors import CapabilityError, InvalidParameter, as_whole
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry.base import ConvexSet, HasVertices, Projectable
-from hullabaloo.geometry.checks import Vector, dimension_number, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, vector, whole_number
 from hullabaloo.geometry.numerics import norm_exponent
 from hullabaloo.geometry.penalty import Penalty
 from hullabaloo.geometry.width import Width, closed_form
@@ -207,5 +207,4 @@ def without_free(penalty: Penalty) -> tuple[Penalty, int]:
 
 def intercept_number(columns: int) -> int:
     """Give the number of intercepts, a whole number of at least 1."""
-    said = "The number of intercepts must be at least 1, but it is {!r}; give one a target."
-    return as_whole(columns, said)
+    return whole_number(columns, "The number of intercepts", "give one a target")

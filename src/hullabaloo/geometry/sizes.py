@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import settle
-from hullabaloo.errors import InvalidParameter, as_whole
-from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class SingularValues:
     columns: int
 
     def __post_init__(self) -> None:
-        said = "The number of columns of the matrix must be a whole number of at least 1, but it is {!r}; "
-        object.__setattr__(self, "columns", as_whole(self.columns, f"{said}give the number of targets."))
+        columns = whole_number(self.columns, "The number of columns of the matrix", "give the number of targets")
+        settle(self, columns=columns)
 
     def shape(self, p: int) -> tuple[int, int]:
         """(m, columns) with m·columns = p, else `InvalidParameter`."""

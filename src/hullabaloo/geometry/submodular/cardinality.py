@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter, as_whole
-from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector
+from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
 from hullabaloo.geometry.width import Width, closed_form, expected_sorted_sum, near_quadrature
@@ -124,8 +124,7 @@ class BoundedCardinality(Written, _Sorted):
     dimension = None
 
     def __post_init__(self) -> None:
-        said = "The bound of a BoundedCardinality must be a whole number of at least 1, but it is {!r}; "
-        object.__setattr__(self, "bound", as_whole(self.bound, f"{said}give how many columns count."))
+        settle(self, bound=whole_number(self.bound, "The bound of a BoundedCardinality", "give how many columns count"))
 
     def steps(self, p: int) -> Vector:
         """`bound` ones, then zeros."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, as_whole
-from hullabaloo.geometry.checks import Vector
+from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
+from hullabaloo.geometry.checks import Vector, whole_number
 from hullabaloo.geometry.submodular.base import SetFunction
 from hullabaloo.geometry.submodular.shapes import polyhedron_width
 from hullabaloo.geometry.width import Width
@@ -142,8 +142,8 @@ class CustomSetFunction(SetFunction):
             raise InvalidParameter(
                 f"A CustomSetFunction is made of a callable, but it was given {self.function!r}; give a function of a frozenset of column numbers."
             )
-        sentence = "The p of a CustomSetFunction must be a whole number of at least 1, but it is {!r}; give the number of columns."
-        object.__setattr__(self, "p", as_whole(self.p, sentence))
+        p = whole_number(self.p, "The p of a CustomSetFunction", "give the number of columns")
+        object.__setattr__(self, "p", p)
         if self.check:
             refuse_unless_submodular(self.function, self.p)
 
