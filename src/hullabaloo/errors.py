@@ -112,6 +112,13 @@ def is_whole(value: object, least: float = 1, most: float = math.inf) -> TypeGua
     return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
 
 
+def as_whole(value: object, otherwise: str, least: float = 1, most: float = math.inf) -> int:
+    """Give a whole number from `least` to `most` as Python's own, or refuse what is none with this sentence, in which it is `{!r}`."""
+    if not is_whole(value, least, most):
+        raise InvalidParameter(otherwise.format(value))
+    return int(value)
+
+
 class BudgetError(InvalidParameter):
     """A privacy budget is malformed, or cannot pay for what is asked."""
 

@@ -28,7 +28,6 @@ from hullabaloo.geometry import (
     SquaredL2Penalty,
     VerticesWithIntercept,
     WithIntercept,
-    explain_missing,
     penalty_from_dict,
     penalty_from_text,
     require,
@@ -41,13 +40,14 @@ from hullabaloo.geometry.numerics import increasing_root
 
 
 def test_a_set_that_has_everything_is_not_talked_about():
-    assert explain_missing(L1Ball(1.0), [HasVertices, Projectable, HasMirrorMap]) is None
+    require(L1Ball(1.0), [HasVertices, Projectable, HasMirrorMap])
     require(L1Ball(1.0), [])
 
 
 def test_a_mismatch_is_one_sentence_with_the_remedy():
-    sentence = explain_missing(L2Ball(1.0), [HasVertices], "The Frank–Wolfe solver")
-    assert sentence == (
+    with pytest.raises(CapabilityError) as refused:
+        require(L2Ball(1.0), [HasVertices], "The Frank–Wolfe solver")
+    assert str(refused.value) == (
         "The Frank–Wolfe solver was given L2Ball(radius=1.0), which lacks a list of finitely many vertices, and its "
         "steps rely on that; use L1Ball or Polytope or Simplex, or another solver."
     )

@@ -14,7 +14,7 @@ from sklearn.preprocessing import Normalizer
 
 import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, DomainError, HullabalooError, InvalidParameter, NotReleased
-from hullabaloo.linear_model.classification import probabilities_apart
+from hullabaloo.linear_model.shared import probabilities_apart
 from hullabaloo.noise import TestKey
 from tests.linear_model.examples import CLASSIFIERS, FEATURES, domain_for, table
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
-from hullabaloo.linear_model.classification import probabilities_apart
 from hullabaloo.linear_model.exported import one_vs_rest
+from hullabaloo.linear_model.shared import probabilities_apart
 
 
 def test_classes_apart_decide_and_predict_by_the_coefficients_that_they_are_given() -> None:

@@ -361,7 +361,7 @@ def test_it_refuses_what_it_cannot_do_before_anything_is_charged() -> None:
     data = table()
     asked, allowance = problem(data), Allowance.gdp(1.0)
     for changed, words in (
-        ({"loss": Pinball(0.5)}, "kink"),
+        ({"loss": Pinball(0.5)}, "jumps"),
         ({"loss": MultinomialLogistic()}, "one target"),
         ({"constraint": L1Ball(1.0)}, "a coefficient's bounds depend on the others"),
         ({"penalty": GroupPenalty(((0, 1), (2, 3)), 0.1)}, "no sum over coordinates"),

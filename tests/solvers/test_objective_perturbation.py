@@ -14,7 +14,7 @@ from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedH
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Neighbours, epsilon_of
 from hullabaloo.solvers import ObjectivePerturbationSolver, Plan, Problem
-from hullabaloo.solvers.perturbation.objective_perturbation import curvature_at
+from hullabaloo.solvers.perturbation.objective_perturbation import typical
 from tests.solvers.tables import Table, prices, problem, table
 
 SOLVER = ObjectivePerturbationSolver()
@@ -102,7 +102,7 @@ def test_the_noise_is_what_the_curvature_makes_of_it() -> None:
     asked, allowance = problem(data), Allowance(Budget(2.0, 1e-6))
     answers = np.array([solved(data, asked, allowance, draw)[1] for draw in range(60)])
     plan, _ = solved(data, asked, allowance)
-    curved = data.X.T @ data.X * curvature_at(asked) + plan.settings["ridge"] * np.eye(3)
+    curved = data.X.T @ data.X * typical(asked.loss)[0] + plan.settings["ridge"] * np.eye(3)
     spread = np.linalg.inv(curved) * plan.settings["sigma"]
     predicted = np.sqrt(np.diag(spread @ spread) + plan.settings["output_sigma"] ** 2)
     ratio = answers.std(axis=0, ddof=1) / predicted

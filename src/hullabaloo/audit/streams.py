@@ -18,7 +18,8 @@ from hullabaloo.audit.privacy_loss import Array, PrivacyLoss
 from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables, TracingCurator
 from hullabaloo.curation.moments_process import MomentsProcess
-from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting, part
+from hullabaloo.curation.parts import part
+from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
@@ -248,7 +249,7 @@ class TracedRefits:
     def prefix(self, which: int, step: int, theta: Array | None) -> Rows:
         """What fit number `step` sees of stream `which`, starting from the model θ."""
         end = self.process.refits.schedule.position(step + 1) - self._absent(which)
-        rows = part(self.tables[which], 0, end)
+        rows = part(self.tables[which], np.arange(end))
         rows = replace(rows, offset=None if theta is None else (rows.X @ theta)[:, 0])
         return rows if rows.unit is None else counting(rows, self.process.task.domain.records_per_unit)
 

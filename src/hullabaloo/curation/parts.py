@@ -65,11 +65,15 @@ def held_out(terms: ReleaseRequest, table: Any, holdout: float, secret: bytes) -
     return np.array([label is not None and coins[label] for label in labels], dtype=bool)
 
 
-def part(rows: Rows, chosen: Mask) -> Rows:
-    """The encoded rows of one part."""
-    own: Any = (None if found is None else found[chosen] for found in (rows.weight, rows.offset, rows.unit))
-    X = rows.X[np.flatnonzero(chosen)] if hasattr(rows.X, "indptr") else np.ascontiguousarray(rows.X[chosen])
-    return Rows(X, np.ascontiguousarray(rows.Y[chosen]), *own)
+def held(rows: Rows) -> tuple[Any, ...]:
+    """What rows are made of, as `Rows` takes it."""
+    return rows.X, rows.Y, rows.weight, rows.offset, rows.unit
+
+
+def part(rows: Rows, chosen: npt.NDArray[Any]) -> Rows:
+    """Some records, by a mask or their places, in memory of their own."""
+    own: Any = (None if one is None else one[chosen] for one in held(rows))
+    return Rows(*own)
 
 
 def _order(count: int, secret: bytes) -> npt.NDArray[np.intp]:

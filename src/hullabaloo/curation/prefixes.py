@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.codec import as_kept
+from hullabaloo.curation.parts import held, part
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.scoring import answer
 from hullabaloo.data.encode import numbered
@@ -112,7 +113,7 @@ class PrefixProcess(Process):
                 self._position += count - start
                 return
             stop = min(count, start + self.schedule.position(step) - self._position)
-            self._parts.append(part(rows, start, stop))
+            self._parts.append(part(rows, np.arange(start, stop)))
             self._position += stop - start
             start = stop
             if self.schedule.completed(self._position) == step:
@@ -177,19 +178,9 @@ class PrefixProcess(Process):
     def _rows(self) -> Rows | None:
         """All records so far, as one table."""
         if len(self._parts) > 1:
-            held = zip(*map(_held, self._parts), strict=True)
-            self._parts = [Rows(*map(_joined, held))]
+            columns = zip(*map(held, self._parts), strict=True)
+            self._parts = [Rows(*map(_joined, columns))]
         return self._parts[0] if self._parts else None
-
-
-def part(rows: Rows, start: int, stop: int) -> Rows:
-    """Some records, in memory of their own."""
-    own: list[Any] = [None if values is None else values[start:stop].copy() for values in _held(rows)]
-    return Rows(*own)
-
-
-def _held(rows: Rows) -> tuple[Any, ...]:
-    return rows.X, rows.Y, rows.weight, rows.offset, rows.unit
 
 
 def counting(rows: Rows, share: int) -> Rows:

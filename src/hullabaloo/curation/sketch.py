@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.codec import arguments
+from hullabaloo.codec import arguments, settle
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import InvalidParameter, as_whole
 from hullabaloo.foreign import foreign
 from hullabaloo.geometry import ConvexSet
 from hullabaloo.noise.public import public_normals
@@ -65,9 +65,8 @@ class Sketch:
             value = getattr(self, name)
             if value is None and name in ("max_nonzeros", "column_nonzeros"):
                 continue
-            if not is_whole(value, least):
-                raise InvalidParameter(f"{name}={value!r} was asked of a sketch. Pass a whole number from {least} on.")
-            object.__setattr__(self, name, int(value))
+            said = f"{name}={{!r}} was asked of a sketch. Pass a whole number from {least} on."
+            settle(self, **{name: as_whole(value, said, least)})
         if not isinstance(self.rescaled, bool | np.bool_):
             raise InvalidParameter(f"A sketch was asked for with rescaled={self.rescaled!r}. Pass True or False.")
         object.__setattr__(self, "rescaled", bool(self.rescaled))

@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, measure, sparse_steps
 from hullabaloo.curator.exact import ExactSum
-from hullabaloo.curator.known import kernel_of, number, numbers
+from hullabaloo.curator.known import coefficients, kernel_of, number
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -88,14 +88,10 @@ class CentredGradientQuery(UnitSum):
         self, theta: Any, *, centre: Any, intercept_weight: Any, clip_norm: Any
     ) -> tuple[Array, AffineView, float]:
         """θ, from where records are measured, and the length that gradients are shortened to."""
-        point, view, longest = numbers(theta), public_view(centre, intercept_weight, self.facts), number(clip_norm)
+        point, longest = coefficients(theta, (self.length,), "a step"), number(clip_norm)
         if not 0.0 < longest < math.inf:
             raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
-        if point.shape != (self.length,):
-            raise InvalidParameter(
-                f"A step was asked at a point of shape {point.shape}, but there are {self.length} encoded columns. Pass one coefficient for each."
-            )
-        return point, view, longest
+        return point, public_view(centre, intercept_weight, self.facts), longest
 
     def partial(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float) -> State:  # type: ignore[override]  # noqa: D102
         return super().partial(rows, theta, view, clip_norm, *kernel_of(self.loss))

@@ -68,11 +68,13 @@ class Curator:
         self.__lock, self.__owner = RLock(), os.getpid()
 
     def __part(
-        self, rows: Rows | PartedRows, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]
+        self, view: Callable[[Rows], Rows], width: int, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]
     ) -> "Curator":
-        """The same curator over other rows; answers come out of the same payment."""
+        """The same curator over its rows as a public map shows them; answers come out of the same payment."""
         part = object.__new__(Curator)
-        part.__rows, part.__width, part.__key, part.__queries, part.__kept = rows, rows.width, key, queries, kept
+        with np.errstate(all="ignore"):
+            part.__rows = views.seen(self.__rows, view, width)
+        part.__width, part.__key, part.__queries, part.__kept = width, key, queries, kept
         part.__answered, part.__lock, part.__owner = self.__answered, self.__lock, self.__owner
         part.__alone = self.__alone
         return part
@@ -139,8 +141,8 @@ class Curator:
     def of_target(self, target: int) -> "Curator":
         """The same curator, asked about one of the targets alone; its answers come out of the same payment, of queries that read one target."""
         number = operator.index(target)
-        rows = views.seen(self.__rows, partial(views.of_target, target=number), self.__width)
-        part = self.__part(rows, self.__queries, self.__key, self.__kept)
+        view = partial(views.of_target, target=number)
+        part = self.__part(view, self.__width, self.__queries, self.__key, self.__kept)
         part.__alone = True
         return part
 
@@ -162,9 +164,8 @@ class Curator:
                 f"prices.restricted({found.size}) and charge for it first."
             )
         key = None if self.__key is None else self.__key.derive(f"columns/{found.size}")
-        with np.errstate(all="ignore"):
-            view = partial(views.chosen_columns, columns=found, intercept=intercept)
-            return self.__part(views.seen(self.__rows, view, found.size + intercept), self.__queries, key, {})
+        view = partial(views.chosen_columns, columns=found, intercept=intercept)
+        return self.__part(view, found.size + intercept, self.__queries, key, {})
 
     @sealed
     def projected(self, matrix: npt.ArrayLike) -> "Curator":
@@ -185,9 +186,7 @@ class Curator:
                 "histogram of so many columns, and nothing else may be asked of such rows: their lengths are undeclared. "
                 "Plan 'centred_gradient', 'gradient_moments' or 'norm_histogram' queries of that width first."
             )
-        with np.errstate(all="ignore"):
-            part = views.seen(self.__rows, partial(views.turned_rows, matrix=found), found.shape[1])
-            return self.__part(part, paid, self.__key, {})
+        return self.__part(partial(views.turned_rows, matrix=found), found.shape[1], paid, self.__key, {})
 
     @sealed
     def centred(self, centre: npt.ArrayLike) -> "Curator":
@@ -207,6 +206,4 @@ class Curator:
                 "Rows seen from a centre were asked, but the plan paid for no partial derivative, and nothing else may be asked of "
                 "such rows: their lengths are undeclared. Plan a 'coordinate_gradient' query first."
             )
-        with np.errstate(all="ignore"):
-            part = views.seen(self.__rows, partial(views.centred_rows, centre=found), self.__width)
-            return self.__part(part, paid, self.__key, {})
+        return self.__part(partial(views.centred_rows, centre=found), self.__width, paid, self.__key, {})

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
-from hullabaloo.curator.known import kernel_of, numbers
+from hullabaloo.curator.known import coefficients, kernel_of
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -77,13 +77,7 @@ class GradientQuery(NoisySum):
 
     def question(self, theta: Any) -> tuple[Array]:
         """θ."""
-        point = numbers(theta)
-        if point.shape != self.shape:
-            raise InvalidParameter(
-                f"The gradient of {self.loss.name!r} was asked at a point of shape {point.shape}, but coefficients are "
-                f"{self.shape} here. Pass one row for each encoded column."
-            )
-        return (point,)
+        return (coefficients(theta, self.shape, "a gradient"),)
 
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         if not self.is_private:

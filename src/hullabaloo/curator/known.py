@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo import geometry, losses
-from hullabaloo.errors import CapabilityError
+from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.foreign import is_foreign, name_of, parts
 from hullabaloo.losses.base import PerRecordLoss
 
@@ -110,6 +110,21 @@ def numbers(value: npt.ArrayLike) -> Array:
     """A plain array of doubles, copied: NumPy takes what `__array__` gives as a copy, whoever else holds it."""
     found = np.array(value, dtype=np.float64, order="C")
     return found if type(value) is np.ndarray else found.copy()
+
+
+def coefficients(value: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """The coefficients that a query is asked at.
+
+    Raises:
+        InvalidParameter: an array of another shape.
+    """
+    found = numbers(value)
+    if found.shape != shape:
+        raise InvalidParameter(
+            f"Coefficients of shape {found.shape} were given to {what}, and its records have {shape[0]} encoded columns: pass an array of shape {shape}, "
+            "made for the encoding."
+        )
+    return found
 
 
 def anything(value: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient import with_lengths
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_counts, sparse_counts
-from hullabaloo.curator.known import kernel_of, numbers
+from hullabaloo.curator.known import coefficients, kernel_of, numbers
 from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -61,11 +61,7 @@ class NormHistogramQuery(NoisySum):
             raise InvalidParameter(
                 f"A histogram of {self.bins} bins was paid for, which needs {self.bins - 1} rising edges, not {ends.size}."
             )
-        point = None if theta is None else numbers(theta)
-        if point is not None and point.shape != (self.facts.width,):
-            raise InvalidParameter(
-                f"Lengths of gradients were asked at coefficients of shape {point.shape}, but there are {self.facts.width} encoded columns. Pass one number for each."
-            )
+        point = None if theta is None else coefficients(theta, (self.facts.width,), "a histogram of lengths")
         return point, view, ends
 
     def partial(self, rows: Rows, theta: Array | None, view: AffineView, edges: Array) -> State:

@@ -107,7 +107,7 @@ class Query(ABC):
     @cached_property
     def copies(self) -> float:
         """How many contributions a replaced, or an added or removed, record moves: 2 or 1."""
-        return 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
+        return self.neighbours.copies
 
     @property
     def one_target(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.exact import blockwise
 from hullabaloo.curator.kernels import dense_predictions, sparse_predictions
-from hullabaloo.curator.known import numbers
+from hullabaloo.curator.known import coefficients, numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -98,14 +98,8 @@ class ScoreQuery(NoisySum):
     def question(self, theta: Any) -> tuple[Array]:
         """θ, (p, k)."""
         found = numbers(theta)
-        found = found[:, None] if found.ndim == 1 else found
-        wanted = (self.facts.width, len(self.facts.targets))
-        if found.shape != wanted:
-            raise InvalidParameter(
-                f"Coefficients of shape {found.shape} were to be scored, but the records have {wanted[0]} encoded columns and "
-                f"{wanted[1]} encoded targets. Score a model with the encoding it was fitted with."
-            )
-        return (found,)
+        shape = self.facts.width, len(self.facts.targets)
+        return (coefficients(found[:, None] if found.ndim == 1 else found, shape, "a score"),)
 
     def partial(self, rows: Rows, theta: Array) -> State:  # noqa: D102
         magic, turned = self.grid[0], np.ascontiguousarray(theta.T)

@@ -128,16 +128,19 @@ def declaration(name: str, spec: object) -> Declaration:
     )
 
 
+def refuse_unknown(given: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    """Refuse a key that nothing would be made of."""
+    unknown = sorted(str(name) for name in given if name not in known)
+    if unknown:
+        raise DomainError(
+            f"The key {unknown[0]!r} is not known in a {what}, and an ignored key would be a promise not kept. Known keys are {', '.join(known)}."
+        )
+
+
 def _from_mapping(spec: Mapping[str, Any]) -> Declaration:
     refuse_unfilled("", *spec.values())
     kind = Categorical if "levels" in spec else Numeric
-    known = {one.name for one in fields(kind)}
-    unknown = sorted(str(name) for name in spec if name not in known)
-    if unknown:
-        raise DomainError(
-            f"The key {unknown[0]!r} is not known in a {kind.__name__.lower()} declaration, and an ignored key would be a promise not "
-            f"kept. Known keys are {', '.join(sorted(known))}."
-        )
+    refuse_unknown(spec, sorted(one.name for one in fields(kind)), f"{kind.__name__.lower()} declaration")
     if kind is Numeric and not {"lo", "hi"} <= set(spec):
         raise DomainError("A declaration needs bounds `lo` and `hi`, or `levels`; bounds are never read from data.")
     return kind(**spec)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hullabaloo.data.declarations import PLACEHOLDER
+from hullabaloo.data.declarations import PLACEHOLDER, refuse_unknown
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.given import path_of
 from hullabaloo.data.readers.opening import describe_table
@@ -27,11 +27,7 @@ def check_keys(declared: object) -> dict[str, Any]:
             f"A domain declares `features` or `row_norm`, and neither was found: without one no noise level protects a record, and "
             f"bounds are never read from the data. Known keys are {', '.join(known)}."
         )
-    unknown = sorted(str(key) for key in declared if key not in known)
-    if unknown:
-        raise DomainError(
-            f"The key {unknown[0]!r} is not known in a domain, and an ignored key would be a promise not kept. Known keys are {', '.join(known)}."
-        )
+    refuse_unknown(declared, known, "domain")
     return {str(key): value for key, value in declared.items()}
 
 

@@ -22,15 +22,6 @@ def columns_of(encoding: Encoding, name: str) -> list[int]:
     return places or [place for place, column in enumerate(encoding.feature_names_out) if column == name]
 
 
-def blocks(encoding: Encoding) -> list[tuple[int, ...]]:
-    """The encoded columns of each feature and interaction, in their order; a column each of a prepared matrix."""
-    layout = encoding.layout
-    if layout is None:
-        return [(place,) for place in range(len(encoding.feature_names_out))]
-    found = [block.places for block in layout.features]
-    return sorted(block for block in (*found, *(products.columns for products in layout.products)) if block)
-
-
 def reference_gram(encoding: Encoding) -> Array:
     """The mean of x xᵀ over a table that is spread evenly over the declared domain, shape (p, p).
 

@@ -20,7 +20,7 @@ from hullabaloo.data.readers.parquet import ParquetTable
 from hullabaloo.data.sources.json_lines import JsonLines
 from hullabaloo.data.sparse_lists import SparseLists
 from hullabaloo.data.table import Table
-from hullabaloo.errors import InvalidParameter, SchemaError, is_whole, library
+from hullabaloo.errors import InvalidParameter, SchemaError, as_whole, is_whole, library
 
 KEEP = 2**30
 MOST = 2**24
@@ -116,12 +116,10 @@ def scan(
         >>> model.statement_.records
         2000
     """
-    if not is_whole(batch_rows, 1, MOST):
-        raise InvalidParameter(f"A part was to have {batch_rows!r} records. Pass a whole number from 1 to {MOST:,}.")
-    if not is_whole(keep_bytes, 0):
-        raise InvalidParameter(
-            f"keep_bytes={keep_bytes!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
-        )
+    said = f"A part was to have {{!r}} records. Pass a whole number from 1 to {MOST:,}."
+    batch_rows = as_whole(batch_rows, said, 1, MOST)
+    said = "keep_bytes={!r} was asked. It is the number of bytes that encoded rows may take in memory: pass 0 or a positive whole number."
+    keep_bytes = as_whole(keep_bytes, said, 0)
     for name, value in (("verbose", verbose), ("quoted_line_breaks", quoted_line_breaks)):
         if not isinstance(value, bool):
             raise InvalidParameter(f"{name}= was given an object of {type(value).__name__}. Pass True or False.")
@@ -138,7 +136,7 @@ def scan(
         raise InvalidParameter(
             "cache= is a folder of this machine, and the table is read by the workers of a cluster, which keep rows in their memory. Leave it out."
         )
-    return ScannedTable(opened, int(batch_rows), int(keep_bytes), folder_of(cache), verbose)
+    return ScannedTable(opened, batch_rows, keep_bytes, folder_of(cache), verbose)
 
 
 def _sparse(opened: Any, width: Any) -> SparseLists | RemoteFrame:

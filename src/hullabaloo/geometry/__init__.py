@@ -18,7 +18,7 @@ from hullabaloo.geometry.penalty import (
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.separable import SeparableForm, SeparablePenalty, separable_form
 from hullabaloo.geometry.serialise import (
-    explain_missing, penalty_from_dict, penalty_from_text, require, set_from_dict, set_from_text,
+    penalty_from_dict, penalty_from_text, require, set_from_dict, set_from_text,
     set_function_from_dict, set_function_from_text,
 )
 from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
@@ -39,7 +39,7 @@ __all__ = [
     "L1Penalty", "L2Ball", "LpBall", "MirrorMap", "NoPenalty", "NuclearBall", "NuclearPenalty", "Penalty",
     "PenaltyWithFreeIntercept", "Polytope", "Projectable", "SeparableForm", "SeparablePenalty", "SetFunction",
     "Simplex", "SquaredL2Penalty", "SubmodularBall", "SubmodularPenalty", "SubmodularPolyhedron", "TreeCover",
-    "VerticesWithIntercept", "Width", "WithIntercept", "dual_omega", "euclidean_map", "explain_missing",
+    "VerticesWithIntercept", "Width", "WithIntercept", "dual_omega", "euclidean_map",
     "greedy_vertex", "measured_width", "omega", "penalty_from_dict", "penalty_from_text", "product_bound",
     "prox_within", "require", "require_within", "separable_form", "set_from_dict", "set_from_text",
     "set_function_from_dict", "set_function_from_text", "with_free_intercept", "with_intercept",

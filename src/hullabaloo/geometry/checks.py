@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import InvalidParameter, as_whole
 
 Vector = NDArray[np.float64]
 
@@ -47,11 +47,9 @@ def keep_number(record: object, name: str, check: Callable[[object, str], float]
     object.__setattr__(record, name, check(getattr(record, name), what))
 
 
-def whole_number(value: object, otherwise: str, least: int = 1) -> int:
-    """Give `value` as an int when it is a whole number of at least `least`, else refuse it with this sentence."""
-    if not is_whole(value, least):
-        raise InvalidParameter(otherwise)
-    return int(value)
+def whole_number(value: object, what: str, remedy: str) -> int:
+    """Give a whole number of at least 1, or refuse what is none."""
+    return as_whole(value, f"{what} must be a whole number of at least 1, but it is {{!r}}; {remedy}.")
 
 
 def listed(value: object) -> Sequence[Any] | None:
@@ -75,7 +73,7 @@ def column_groups(groups: object, what: str, example: str) -> list[Sequence[int]
             raise InvalidParameter(f"Group {i} must be a list of column numbers, but it is {shown!r}; leave it out.")
         if set(map(type, group)) != {int} or min(group) < 0:
             wrong = f"Group {i} holds {{!r}}, but columns are numbered 0, 1, 2, …; give whole numbers."
-            group = [whole_number(column, wrong.format(column), least=0) for column in group]
+            group = [as_whole(column, wrong, least=0) for column in group]
         found.append(group)
     return found
 

@@ -207,5 +207,4 @@ def without_free(penalty: Penalty) -> tuple[Penalty, int]:
 
 def intercept_number(columns: int) -> int:
     """Give the number of intercepts, a whole number of at least 1."""
-    said = f"The number of intercepts must be at least 1, but it is {columns!r}; give one a target."
-    return whole_number(columns, said)
+    return whole_number(columns, "The number of intercepts", "give one a target")

@@ -208,8 +208,8 @@ class NuclearPenalty(Written, Penalty):
 
     def __post_init__(self) -> None:
         keep_number(self, "strength", nonnegative_number)
-        object.__setattr__(self, "values", SingularValues(self.columns))
-        object.__setattr__(self, "columns", self.values.columns)
+        values = SingularValues(self.columns)
+        settle(self, values=values, columns=values.columns)
 
     def value(self, theta: Vector) -> float:
         """strength·Σ σ_i."""

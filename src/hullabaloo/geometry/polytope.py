@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
@@ -81,11 +82,8 @@ def shrunk_to_corral(rows: Vector, aim: Vector, corral: list[int], weight: Vecto
 def least_weight(points: Vector, target: Vector) -> float:
     """min{Σw : w ≥ 0, Σ w_i points_i = target} by linear programming; infinity when no weights give the target.
 
-    The rows are first turned into an orthonormal basis of their span; the target may leave it by 1e-9 relative. The
-    weights of the optimal basis are solved for again by least squares, to the last digits.
+    The rows are first turned into an orthonormal basis of their span; the target may leave it by 1e-9 relative.
     """
-    from scipy.optimize import linprog
-
     largest = float(np.abs(target).max(initial=0.0))
     if largest == 0.0:
         return 0.0
@@ -96,15 +94,27 @@ def least_weight(points: Vector, target: Vector) -> float:
     if basis.shape[1] == 0 or float(np.linalg.norm(unit - basis @ aim)) > 1e-9 * float(np.linalg.norm(unit)):
         return math.inf
     scale = float(values[0])
+    found = least_weights((points @ basis).T / scale, aim, 1e-12)
+    return math.inf if found is None else largest / scale * float(found[1].sum())
+
+
+def least_weights(system: Vector, aim: Vector, near: float) -> tuple[NDArray[np.intp], Vector, Vector] | None:
+    """argmin{Σw : w ≥ 0, Aw = b} by linear programming: columns of A, their weights (of others 0), and the dual problem's multipliers.
+
+    The weights of the optimal basis are solved for again by least squares, to the last digits, and kept where they give b within `near`.
+    None when no weights do.
+    """
+    from scipy.optimize import linprog
+
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    system = (points @ basis).T / scale
-    found = linprog(np.ones(len(points)), A_eq=system, b_eq=aim, method="highs", options=tight)
+    found = linprog(np.ones(system.shape[1]), A_eq=system, b_eq=aim, method="highs", options=tight)
     if found.x is None:
-        return math.inf
+        return None
     used = np.flatnonzero(found.x > 1e-9 * found.x.max(initial=0.0))
-    exact, *_ = np.linalg.lstsq(system[:, used], aim, rcond=None)
-    better = exact.min(initial=0.0) >= 0.0 and np.allclose(system[:, used] @ exact, aim, rtol=0.0, atol=1e-12)
-    return largest / scale * float((exact if better else found.x).sum())
+    exact = np.asarray(np.linalg.lstsq(system[:, used], aim, rcond=None)[0], dtype=np.float64)
+    if exact.min(initial=0.0) >= 0.0 and np.allclose(system[:, used] @ exact, aim, rtol=0.0, atol=near):
+        return used, exact, found.eqlin.marginals
+    return np.arange(system.shape[1]), found.x, found.eqlin.marginals
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -229,20 +229,17 @@ _ABILITIES: dict[type, str] = {
 }
 
 
-def explain_missing(what: object, needs: Sequence[type], who: str = "This solver") -> str | None:
-    """One sentence on what `what` lacks of the abstract classes in `needs`, with the remedy; None when it has all."""
+def require(what: object, needs: Sequence[type], who: str = "This solver") -> None:
+    """Refuse what lacks some of the abstract classes in `needs`, in one sentence that names them, with the remedy.
+
+    Raises:
+        CapabilityError: it lacks one.
+    """
     missing = [need for need in needs if not isinstance(what, need)]
     if not missing:
-        return None
+        return
     lacking = " and ".join(_ABILITIES.get(need, need.__name__) for need in missing)
     family = PENALTIES if isinstance(what, penalty.Penalty) else SETS
     suitable = sorted(kind.__name__ for kind in family.values() if all(issubclass(kind, need) for need in needs))
     remedy = f"use {' or '.join(suitable)}, or another solver" if suitable else "use another solver"
-    return f"{who} was given {what!r}, which lacks {lacking}, and its steps rely on that; {remedy}."
-
-
-def require(what: object, needs: Sequence[type], who: str = "This solver") -> None:
-    """Raise `CapabilityError` with the sentence of `explain_missing` when something is missing."""
-    sentence = explain_missing(what, needs, who)
-    if sentence is not None:
-        raise CapabilityError(sentence)
+    raise CapabilityError(f"{who} was given {what!r}, which lacks {lacking}, and its steps rely on that; {remedy}.")

@@ -107,8 +107,8 @@ class SingularValues:
     columns: int
 
     def __post_init__(self) -> None:
-        said = f"The number of columns of the matrix must be a whole number of at least 1, but it is {self.columns!r}; "
-        object.__setattr__(self, "columns", whole_number(self.columns, f"{said}give the number of targets."))
+        columns = whole_number(self.columns, "The number of columns of the matrix", "give the number of targets")
+        settle(self, columns=columns)
 
     def shape(self, p: int) -> tuple[int, int]:
         """(m, columns) with m·columns = p, else `InvalidParameter`."""

@@ -8,6 +8,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from hullabaloo.errors import InvalidParameter, bare
+from hullabaloo.ledger.names import storable
 
 _SQLITE = {"sqlite", "sqlite+pysqlite"}
 _POSTGRES = {"postgres", "postgresql", "postgresql+psycopg"}
@@ -46,7 +47,7 @@ class Address:
 def parse(text: object) -> Address:
     """Check a URL; a relative SQLite path is taken from the current folder. Raises InvalidParameter (which never repeats the URL's password)."""
     try:
-        if isinstance(text, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text):
+        if isinstance(text, str) and not storable(text):
             raise ValueError("no file and no server has such a name")
         url = make_url(text)  # type: ignore[arg-type]  # what is no text is refused
     except (ArgumentError, ValueError):

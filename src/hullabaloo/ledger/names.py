@@ -30,6 +30,11 @@ def require_line(name: str, text: object) -> None:
         )
 
 
+def storable(name: str) -> bool:
+    """Whether databases and files can be given a text: it has no half of a pair of code units, and no end."""
+    return not any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name)
+
+
 def spelled(name: str) -> str:
     """The one spelling of a name: composed letters (NFC), no blanks around it."""
     return unicodedata.normalize("NFC", name).strip()

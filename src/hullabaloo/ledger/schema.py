@@ -86,11 +86,6 @@ PAGE = 500
 """Rows that are read at a time."""
 
 
-def _add_streams(connection: Connection) -> None:
-    """Version 2 knows how far each stream has come; what version 1 recorded stays as it is."""
-    streams.create(connection)
-
-
 def _add_chain(connection: Connection) -> None:
     """Version 3 chains the rows and keeps running sums; what was recorded before stays as it is, and is trusted as it is found."""
     for table, names in ((schema, "database"), (datasets, "salt head sum_main sum_tail"),
@@ -140,8 +135,9 @@ def _chain_rows(connection: Connection, dataset: RowMapping, head: str) -> tuple
         last = page[-1]["number"]
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {1: _add_streams, 2: _add_chain}
-"""`STEPS[v]` turns a ledger of version v into one of version v + 1, inside one transaction."""
+STEPS: dict[int, Callable[[Connection], None]] = {1: streams.create, 2: _add_chain}
+"""`STEPS[v]` turns a ledger of version v into one of version v + 1, inside one transaction. Version 2 knows how far each stream has come; what
+version 1 recorded stays as it is."""
 
 
 def now() -> str:

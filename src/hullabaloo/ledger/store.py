@@ -188,7 +188,7 @@ class Session:
         """The database id and a dataset's row, by its name as given (as older ledgers may hold it) or as names are spelled."""
         database = schema.require_current(self.connection)
         self.require_name("dataset", name)
-        if any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name):
+        if not names.storable(name):
             raise UnknownDataset(
                 f"The ledger {self.address.shown} was asked for the dataset {name!r}, which is no text that a database can hold. Nothing was read. Check the name."
             )

@@ -52,7 +52,7 @@ def advance(session: store.Session, dataset: str, stream: str, position: int, to
     mine = (_at.dataset == name) & (_at.stream == row["stream"])
     # How long a search took is not kept.
     moved = case((_at.position < position, schema.now()), else_=_at.advanced_at)
-    if _is_text(previous):
+    if names.storable(previous):
         session.connection.execute(
             update(schema.streams)
             .where(mine & (_at.token == previous) & (_at.position <= position))
@@ -91,14 +91,10 @@ def read_all(session: store.Session, dataset: str) -> tuple[Stream, ...]:
 def _row(session: store.Session, dataset: str, stream: str) -> RowMapping | None:
     """A stream's row by its name as given, or as names are spelled."""
     row = None
-    for spelling in filter(_is_text, dict.fromkeys((stream, names.spelled(stream)))):
+    for spelling in filter(names.storable, dict.fromkeys((stream, names.spelled(stream)))):
         query = select(schema.streams).where((_at.dataset == dataset) & (_at.stream == spelling))
         row = row or session.first(query)
     return row
-
-
-def _is_text(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in name)
 
 
 def _same(session: store.Session, request: Request, known: Stream, database: str) -> Charge:

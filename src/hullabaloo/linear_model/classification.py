@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import NuclearBall
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.regression import table_of
-from hullabaloo.linear_model.shared import PlainScore
+from hullabaloo.linear_model.shared import PlainScore, probabilities_apart
 from hullabaloo.losses import AnyLoss, Logistic, MarginLoss, MultinomialLogistic, SmoothedHinge
 from hullabaloo.losses.base import SHARPEST, Array
 from hullabaloo.planning.named import name_of
@@ -122,21 +122,6 @@ class LogisticClassifier(PrivateClassifier, ABC):
 
         made = one_vs_rest if coef.shape[0] > 1 and not self._multinomial() else holding
         return made(PlainLogistic(fit_intercept=self.encoding_.facts.intercept), self.classes_, coef, intercept)
-
-
-def probabilities_apart(values: Array) -> Array:
-    """(n, k) probabilities of k ≥ 2 classes from decisions, (n, 1) for two; of more, each against the rest, brought to sum 1.
-
-    With `p_k = 1/(1 + exp(−z_k))` they are `q_k = 1/(1 + exp(−z_k − s))` at the s of each record at which they add up to 1: the least of
-    `Σ q_k log(q_k/p_k) + (1 − q_k) log((1 − q_k)/(1 − p_k))`. So of no record, whatever its class is, the sum of the k log-losses of class against
-    rest becomes larger (Bregman's projection; Csiszár 1975), chances that add up to 1 stay, and so does the order of the classes. Totals of the classes would move: the more, the
-    less the p_k of single records add up to 1. So the fit shifts the intercepts that predict, by one more private answer, until the totals of the q_k are the records' (`solvers/class_totals.py`).
-    """
-    if values.shape[1] == 1:
-        return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
-    from hullabaloo.losses.reading_kernels import chances_apart
-
-    return np.asarray(chances_apart(np.ascontiguousarray(values)), dtype=np.float64)
 
 
 MULTINOMIAL = ("auto", "mirror_descent", "frank_wolfe", "output_perturbation")

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 
-from hullabaloo.linear_model.classification import probabilities_apart
+from hullabaloo.linear_model.shared import probabilities_apart
 from hullabaloo.losses.base import Array
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -13,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from hullabaloo.data import ClassTarget, Domain, Encoding, Table, TargetScale, path_of
 from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter, NotPrivateWarning, bare
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
+from hullabaloo.losses.base import Array
 from hullabaloo.release.estimator import Estimator, MultiOutputMixin
 from hullabaloo.release.parameters import found
 
@@ -185,3 +187,18 @@ def check_state(model: Any) -> None:
         raise InvalidParameter(
             "A key_file was given without a state file that it could encrypt. Pass state='stream.state' too, or leave it out."
         )
+
+
+def probabilities_apart(values: Array) -> Array:
+    """(n, k) probabilities of k ≥ 2 classes from decisions, (n, 1) for two; of more, each against the rest, brought to sum 1.
+
+    With `p_k = 1/(1 + exp(−z_k))` they are `q_k = 1/(1 + exp(−z_k − s))` at the s of each record at which they add up to 1: the least of
+    `Σ q_k log(q_k/p_k) + (1 − q_k) log((1 − q_k)/(1 − p_k))`. So of no record, whatever its class is, the sum of the k log-losses of class against
+    rest becomes larger (Bregman's projection; Csiszár 1975), chances that add up to 1 stay, and so does the order of the classes. Totals of the classes would move: the more, the
+    less the p_k of single records add up to 1. So the fit shifts the intercepts that predict, by one more private answer, until the totals of the q_k are the records' (`solvers/class_totals.py`).
+    """
+    if values.shape[1] == 1:
+        return np.column_stack([expit(-values[:, 0]), expit(values[:, 0])])
+    from hullabaloo.losses.reading_kernels import chances_apart
+
+    return np.asarray(chances_apart(np.ascontiguousarray(values)), dtype=np.float64)

@@ -9,7 +9,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import as_whole
 
 from . import sampler
 from .keys import Keystream, TestKey
@@ -33,11 +33,8 @@ def public_normals(seed: int, rows: int, columns: int, *, name: str = "") -> NDA
         >>> public_normals(7, 2, 3).shape
         (2, 3)
     """
-    if not is_whole(seed, 0):
-        raise InvalidParameter(
-            f"Public random numbers were asked for with seed={seed!r}. The seed names the table that everybody can make again; pass a whole number from 0, such as 0."
-        )
+    said = "Public random numbers were asked for with seed={!r}. The seed names the table that everybody can make again; pass a whole number from 0, such as 0."
     drawn = np.empty(rows * columns, np.int64)
-    key = TestKey(hashlib.sha256(f"{_LABEL}: {name} {int(seed)}".encode()).digest())
+    key = TestKey(hashlib.sha256(f"{_LABEL}: {name} {as_whole(seed, said, 0)}".encode()).digest())
     sampler.fill(drawn, sampler.build(sampler.GAUSSIAN, _RATIO), Keystream(key))
     return np.asarray((drawn + 0.5) / _RATIO, dtype=np.float64).reshape(rows, columns)

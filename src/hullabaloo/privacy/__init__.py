@@ -5,7 +5,7 @@
 from hullabaloo.privacy.allowance import DRAWS, Allowance, Calibration
 from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
 from hullabaloo.privacy.budget import Budget
-from hullabaloo.privacy.calibrate import gaussian_mu, selection_epsilon
+from hullabaloo.privacy.calibrate import gaussian_mu, paper_pair, selection_epsilon
 from hullabaloo.privacy.composition import ComposedEvent, compose, compose_answers, event_from_dict
 from hullabaloo.privacy.event_calibrate import (
     base_mu, objective_noise_multiplier, output_noise_multiplier, paper_objective_perturbation,
@@ -30,6 +30,6 @@ __all__ = [
     "Neighbours", "NoisyMoments", "NoisyScore", "NotPrivateEvent", "ObjectivePerturbationEvent", "PermuteAndFlipEvent",
     "Remaining", "RenyiFilter", "Repeats", "Schedule", "SelectionEvent", "Totals", "TunedEvent", "base_mu",
     "compose", "compose_answers", "delta_of", "epsilon_of", "event_from_dict", "filter_named", "gaussian_mu", "gdp_delta", "gdp_epsilon",
-    "gdp_mu", "group", "objective_noise_multiplier", "output_noise_multiplier", "paper_objective_perturbation", "selection_epsilon",
+    "gdp_mu", "group", "objective_noise_multiplier", "output_noise_multiplier", "paper_objective_perturbation", "paper_pair", "selection_epsilon",
 ]
 # fmt: on

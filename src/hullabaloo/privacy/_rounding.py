@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from hullabaloo.errors import InvalidParameter, is_whole
-
 
 def as_float(value: Any) -> float:
     """Give a number as a float, NaN for what is none: a text, a bool, a whole number beyond doubles."""
@@ -19,13 +17,6 @@ def as_float(value: Any) -> float:
         return math.nan if isinstance(value, bool | str) else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
-
-
-def as_count(value: Any, least: int, otherwise: str) -> int:
-    """Give a whole number of at least ``least``, or refuse what is none with this sentence about it."""
-    if not is_whole(value, least):
-        raise InvalidParameter(otherwise.format(value))
-    return int(value)
 
 
 def padded(value: float, ulps: float = 256.0) -> float:

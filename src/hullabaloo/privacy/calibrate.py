@@ -5,8 +5,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from hullabaloo.errors import CalibrationError
-from hullabaloo.privacy._rounding import as_count, bisect, float_at_most
+from hullabaloo.errors import CalibrationError, as_whole
+from hullabaloo.privacy._rounding import bisect, float_at_most
 from hullabaloo.privacy.bounded_range import MAX_COUNT
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.composition import compose
@@ -107,6 +107,20 @@ def refuse_pure(budget: Budget, event: Event) -> None:
         )
 
 
+def paper_pair(budget: Budget, printed: str) -> tuple[float, float]:
+    """ε and δ, which what a paper prints is a formula of.
+
+    Raises:
+        CalibrationError: the budget is not stated by them.
+    """
+    if budget.pair is None or not budget.is_private or budget.pair[1] == 0.0:
+        raise CalibrationError(
+            f"calibration='paper' was asked with the budget {budget.describe()}, but what the paper prints is {printed}: "
+            "it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
+        )
+    return budget.pair
+
+
 def _fits(name: str | None, event: Event, budget: Budget) -> bool:
     """Tell whether an event is the one charge that a fresh dataset of this budget could take under a filter."""
     return name is None or filter_named(name).takes(event, budget)
@@ -141,4 +155,4 @@ def _smallest(holds: Callable[[float], bool], start: float, tolerance: float = 1
 
 def _uses(count: int) -> int:
     """Give a number of uses, or refuse what is none."""
-    return as_count(count, 1, "Noise was asked for count={!r} releases; a count is a whole number from 1 on.")
+    return as_whole(count, "Noise was asked for count={!r} releases; a count is a whole number from 1 on.")

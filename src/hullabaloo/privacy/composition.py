@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from hullabaloo.codec import made, table
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, as_whole
 from hullabaloo.privacy import bounded_range, noise_events
-from hullabaloo.privacy._rounding import as_count, float_at_most, golden, padded, root_at_least, sum_at_least
+from hullabaloo.privacy._rounding import float_at_most, golden, padded, root_at_least, sum_at_least
 from hullabaloo.privacy.events import Event
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.objective_events import ObjectivePerturbationEvent
@@ -44,7 +44,7 @@ class ComposedEvent(Event):
         counts: dict[Event, int] = {}
         for event, count in self.parts:
             for atom, times in _atoms(event):
-                counts[atom] = counts.get(atom, 0) + times * as_count(count, 0, _NO_COUNT)
+                counts[atom] = counts.get(atom, 0) + times * as_whole(count, _NO_COUNT, 0)
         ordered = sorted((e for e, c in counts.items() if c), key=lambda e: json.dumps(e.to_dict(), sort_keys=True))
         object.__setattr__(self, "parts", tuple((e, counts[e]) for e in ordered))
 

@@ -9,7 +9,7 @@ from hullabaloo.errors import CalibrationError
 from hullabaloo.privacy._rounding import bisect
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
-from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, refuse_pure
+from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, paper_pair, refuse_pure
 from hullabaloo.privacy.composition import best_split, compose
 from hullabaloo.privacy.events import Event, with_tail
 from hullabaloo.privacy.filters import filter_named
@@ -47,7 +47,7 @@ def objective_noise_multiplier(
     def holds(noise: float) -> bool:
         return allowance.takes(compose(alone(noise), *([] if output is None else [output]), count=uses))
 
-    shift = 2.0 if relation is Neighbours.REPLACE_ONE else 1.0
+    shift = relation.copies
     start = 1.25 * shift * math.sqrt(uses) / gdp_mu(allowance.budget.epsilon, allowance.budget.delta)
     if output is not None and uses == 1 and allowance.beside is None and allowance.filter != "renyi":
         # Where to look proves nothing, so both ends are looked at; between them bisection from this start ends, too, as more noise never costs more.
@@ -103,12 +103,8 @@ def paper_objective_perturbation(budget: Budget) -> tuple[float, float]:
 
     Source: 002, Algorithm 2.
     """
-    if budget.pair is None or not budget.is_private or budget.delta == 0.0:
-        raise CalibrationError(
-            f"The paper's objective perturbation was asked for at {budget!r}; its formula needs a finite epsilon and a delta > 0. "
-            "State Budget(epsilon, delta), or use calibration='exact'."
-        )
-    return math.sqrt(2.0 * math.log(1.0 / budget.delta)) / budget.epsilon, budget.epsilon / 2.0
+    epsilon, delta = paper_pair(budget, "σ = L √(2 ln(1/δ))/ε")
+    return math.sqrt(2.0 * math.log(1.0 / delta)) / epsilon, epsilon / 2.0
 
 
 def _refuse(allowance: Allowance) -> None:
@@ -121,11 +117,7 @@ def _refuse(allowance: Allowance) -> None:
             "no Gaussian-DP or zCDP parameter that is worth its price is known for it. State Budget(epsilon, delta) on a dataset "
             "with filter='basic' or 'renyi', or use another solver (gradient, moments or output perturbation are Gaussian)."
         )
-    if budget.delta == 0.0:
-        raise CalibrationError(
-            f"Objective perturbation was to be calibrated at {budget!r}, and its Gaussian noise leaves a small probability outside every "
-            "epsilon. State a delta well below one over the number of records, for example 1/n²."
-        )
+    refuse_pure(budget, ObjectivePerturbationEvent(1.0, 1.0, Neighbours.REPLACE_ONE))
 
 
 @lru_cache(maxsize=1024)

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from hullabaloo.codec import Written
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.privacy._rounding import as_count, as_float, float_at_least, float_at_most, golden, least, padded
+from hullabaloo.errors import InvalidParameter, as_whole
+from hullabaloo.privacy._rounding import as_float, float_at_least, float_at_most, golden, least, padded
 
 ACCOUNTING_VERSION = 1
 """Raised whenever a price changes; ledger rows carry it."""
@@ -107,12 +107,12 @@ def set_positive(event: Any, name: str) -> None:
 def set_count(event: Any, name: str) -> None:
     """Store a field as an int after checking that it is a count."""
     said = f"{type(event).__name__} was given {name}={{!r}}, not a whole number from 0 on."
-    object.__setattr__(event, name, as_count(getattr(event, name), 0, said))
+    object.__setattr__(event, name, as_whole(getattr(event, name), said, 0))
 
 
 def group_size(k: int) -> int:
     """Give k, or refuse what is not a number of records."""
-    return as_count(k, 1, "A group of k={!r} records was asked for; k must be a whole number from 1 on.")
+    return as_whole(k, "A group of k={!r} records was asked for; k must be a whole number from 1 on.")
 
 
 def grown(epsilon: float, k: int) -> float:

@@ -18,6 +18,11 @@ class Neighbours(StrEnum):
     REPLACE_ONE = "replace-one"
     ADD_OR_REMOVE = "add-or-remove"
 
+    @property
+    def copies(self) -> float:
+        """How many records tell two neighbouring tables of records apart, counted in contributions to a sum: the one that went and the one that came."""
+        return 2.0 if self is Neighbours.REPLACE_ONE else 1.0
+
     @classmethod
     def parse(cls, value: object) -> "Neighbours":
         """Read a relation from itself or from its name; raise InvalidParameter for anything else."""

@@ -243,7 +243,7 @@ def objective_curve(
     noise_multiplier: float, curvature: float, neighbours: Neighbours, records: int = 1
 ) -> ObjectiveCurve:
     """Tabulate the profile at the nodes of the integral."""
-    shift = (2.0 if neighbours is Neighbours.REPLACE_ONE else 1.0) / noise_multiplier
+    shift = neighbours.copies / noise_multiplier
     loss = math.log1p(curvature)
     first = np.linspace(0.0, loss, min(160, 2 + math.ceil(loss / (0.15 * shift))))
     second = loss + shift * np.linspace(0.0, 39.0 + shift / 2.0, 261)

@@ -57,6 +57,8 @@ class _Column:
     status: Status
 
 
+MOST_STEPS = 100_000
+"""First-order steps for each column."""
 _Solve = Callable[[Array, Array], _Column]  # (cross, start) -> column
 
 
@@ -67,8 +69,6 @@ def minimise_quadratic(
     feasible: geometry.ConvexSet | geometry.Projectable | None = None,
     penalty: geometry.Penalty | None = None,
     start: npt.ArrayLike | None = None,
-    tolerance: float = 1e-12,
-    max_iterations: int = 100_000,
 ) -> QuadraticSolution:
     """Minimise ½θᵀAθ − bᵀθ + ψ(θ) over θ in C, for a symmetric positive semidefinite A.
 
@@ -82,8 +82,6 @@ def minimise_quadratic(
         feasible: C, anything that can be projected onto; None for R^p.
         penalty: ψ; with a set, one of which `prox_within` is known.
         start: where iterations start, shape of `cross`; never changes what they converge to when that is unique.
-        tolerance: largest `residual` that counts as converged.
-        max_iterations: limit on first-order steps for each column.
 
     Raises:
         InvalidParameter: A or b is not finite, has the wrong shape, or A is not symmetric positive semidefinite.
@@ -93,16 +91,13 @@ def minimise_quadratic(
         >>> minimise_quadratic([[2.0, 0.0], [0.0, 1.0]], [2.0, 3.0]).theta
         array([1., 3.])
     """
-    solver = QuadraticSolver(
-        gram, feasible=feasible, penalty=penalty, tolerance=tolerance, max_iterations=max_iterations
-    )
-    return solver.minimise(cross, start)
+    return QuadraticSolver(gram, feasible=feasible, penalty=penalty).minimise(cross, start)
 
 
 class QuadraticSolver:
     """`minimise_quadratic` of one A, ψ and C for one b after another: what depends on A alone is done once.
 
-    Arguments and errors as there.
+    Arguments and errors as there; `tolerance` is the largest `residual` that counts as converged.
     """
 
     __slots__ = ("_largest", "_problem", "_shape", "_solve")
@@ -114,7 +109,6 @@ class QuadraticSolver:
         feasible: geometry.ConvexSet | geometry.Projectable | None = None,
         penalty: geometry.Penalty | None = None,
         tolerance: float = 1e-12,
-        max_iterations: int = 100_000,
     ) -> None:
         feasible, penalty = plainer(feasible), plainer(penalty or geometry.NoPenalty())
         a = _matrix(gram)
@@ -128,7 +122,7 @@ class QuadraticSolver:
             geometry.require_within(penalty, feasible, len(a) - without_free(penalty)[1], "The quadratic solver")
             if weight is not None and weight.any():
                 penalty = beside(weight, feasible)
-        self._problem = _Problem(a, feasible, penalty, weight, tolerance, max_iterations)
+        self._problem = _Problem(a, feasible, penalty, weight, tolerance)
         self._largest, self._shape = _largest_eigenvalue(a), self._problem.shape()
         self._solve = _solver(self._problem)
 
@@ -167,7 +161,6 @@ class _Problem:
     penalty: geometry.Penalty
     weight: Array | None
     tolerance: float
-    limit: int
 
     @property
     def both(self) -> bool:
@@ -246,7 +239,7 @@ def _solver(problem: _Problem) -> _Solve:
 
     def iterated(cross: Array, start: Array) -> _Column:
         quadratic, tolerance = Quadratic(a, cross, largest), problem.tolerance
-        theta, residual, used = minimise(quadratic, shape, start, tolerance=tolerance, limit=problem.limit)
+        theta, residual, used = minimise(quadratic, shape, start, tolerance=tolerance, limit=MOST_STEPS)
         return _Column(theta, used, Status.CONVERGED if residual <= tolerance else Status.LIMIT)
 
     return iterated

@@ -309,23 +309,17 @@ def check_matrix(loss: AnyLoss, shapes: tuple[ConvexSet | None, Penalty], target
             )
 
 
-def replanned(planned: PlannedFit, *, records: int, spend: float) -> float:
-    """Predicted excess risk of the same solver with another number of records and a multiple of the budget."""
+def replanned(planned: PlannedFit, records: int, spend: float = 1.0) -> PlannedFit:
+    """The same solver, planned for another number of records and a multiple of the budget."""
     problem = replace(planned.problem, records=records)
     prices = PricedQueries(planned.encoding.facts, problem.neighbours, records)
-    return planned.solver.predicted_risk(problem, planned.solver.plan(problem, prices, planned.allowance.scaled(spend)))
+    plan = planned.solver.plan(problem, prices, planned.allowance.scaled(spend))
+    return replace(planned, problem=problem, plan=plan)
 
 
 def mean_weight(planned: PlannedFit) -> float:
     """Of records whose weights are spread evenly from 0 to their bound; 1 where none are declared."""
     return 1.0 if planned.task.domain.weight is None else 0.5 * planned.encoding.facts.max_weight
-
-
-def fewer(planned: PlannedFit, times: float) -> PlannedFit:
-    """The same solver, planned for so many times the records."""
-    problem = replace(planned.problem, records=max(1, round(planned.problem.records * times)))
-    prices = PricedQueries(planned.encoding.facts, problem.neighbours, problem.records)
-    return replace(planned, problem=problem, plan=planned.solver.plan(problem, prices, planned.allowance))
 
 
 def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -> tuple[Rehearsed, ...]:

@@ -20,7 +20,7 @@ from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import Budget, Event, epsilon_of
 from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
-from hullabaloo.release.planned import PlannedFit, fewer, mean_weight, replanned, tried_out
+from hullabaloo.release.planned import PlannedFit, mean_weight, replanned, tried_out
 from hullabaloo.release.release import large_delta
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
@@ -217,7 +217,7 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
         return "the non-private optimum: no noise is drawn and nothing is protected"
     weight = mean_weight(prepared)
     if weight != 1.0:  # noise of the same size against so many times the signal: as of so many times the records
-        prepared = fewer(prepared, weight)
+        prepared = replanned(prepared, max(1, round(prepared.problem.records * weight)))
     problem = prepared.problem
     table, constant, unknown = words(problem)
     if prepared.solver.name == CONSTANT:
@@ -250,7 +250,8 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
 def _risk(prepared: PlannedFit, records: int, budget: float) -> float:
     """Predicted excess risk with another number of records or a multiple of the budget; ∞ where no lattice, or no solver, takes so many."""
     try:
-        return replanned(prepared, records=records, spend=budget)
+        made = replanned(prepared, records, budget)
+        return made.solver.predicted_risk(made.problem, made.plan)
     except (CalibrationError, CapabilityError):
         return math.inf
 

@@ -75,13 +75,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Lines over x, by name; those whose name begins with "bound" or "theory" are drawn without points.
+    """Lines over x on logarithmic axes, by name; those whose name begins with "bound" or "theory" are drawn without points.
 
     Attributes:
         title, below: the heading, and a line under it.
         x, y: names of the axes.
         lines: the points of each line.
-        logarithmic: whether both axes are.
     """
 
     title: str
@@ -89,7 +88,6 @@ class Picture:
     x: str
     y: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-    logarithmic: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Mangold, Bellet, Salmon and Tommasi (2022), DP-CD: its noise, its clip, and coordinate descent against DP-SGD where columns are imbalanced."""
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -50,7 +49,7 @@ class CoordinateDescent:
     def queries(self, updates: int) -> list[Any]:
         """What the budget buys: the updates, and before them the mean squares unless they are known, for the solver's own share of μ²."""
         prices = PricedQueries(facts_of(self.problem), Neighbours.ADD_OR_REMOVE, len(self.problem.y))
-        mu, loss = mu_of(self.problem.epsilon, self.problem.delta), self.problem.loss
+        mu, loss = Allowance(Budget(self.problem.epsilon, self.problem.delta)).mu, self.problem.loss
         left = 1.0 if self.known else 1.0 - CONSTANTS
         partial = prices.price("coordinate_gradient", loss=loss, mu=mu * math.sqrt(left / updates), count=updates)
         return [partial] if self.known else [partial, prices.price("second_moments", mu=mu * math.sqrt(CONSTANTS))]
@@ -80,12 +79,6 @@ class CoordinateDescent:
 def facts_of(problem: CompositeProblem) -> RowFacts:
     """What is declared of the rows in the unit domain."""
     return rows_within(len(problem.bounds), math.sqrt(len(problem.bounds)))
-
-
-@functools.cache
-def mu_of(epsilon: float, delta: float) -> float:
-    """The Gaussian-DP cost that (ε, δ) allows; ∞ for ε = ∞: no noise."""
-    return Allowance(Budget(epsilon, delta)).mu if math.isfinite(epsilon) else math.inf
 
 
 def run(quick: bool, data: Path | None) -> Reproduction:

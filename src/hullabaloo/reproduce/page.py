@@ -66,9 +66,8 @@ def draw(picture: Picture) -> "Figure":
         line(axes, x, y, MUTED if plain else colour, 1.4, label=name, linestyle="--" if plain else "-")
         if not plain:
             dots(axes, x, y, colour, 4.0, 3)
-    if picture.logarithmic:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
     frame(axes, picture.title, picture.below, x=picture.x, y=picture.y)
     figure.legend(loc="outside lower center", ncols=min(3, len(picture.lines)), frameon=False, fontsize=9)
     return figure

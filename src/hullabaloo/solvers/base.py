@@ -84,8 +84,7 @@ class Problem:
     @property
     def change(self) -> float:
         """The most that a unit of privacy changes the sum of weights by: m W, twice that where its records are replaced."""
-        copies = 2.0 if self.neighbours is Neighbours.REPLACE_ONE else 1.0
-        return copies * self.max_weight * self.records_per_unit
+        return self.neighbours.copies * self.max_weight * self.records_per_unit
 
     @property
     def feasible(self) -> ConvexSet | None:

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance
+from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.solvers.base import Problem, Solver
 
 MOST = 1_000_000
@@ -111,16 +110,14 @@ def one_prediction(problem: Problem, who: str, instead: str) -> Loss:
     return problem.loss
 
 
-def paper_pair(allowance: Allowance, noise: str) -> tuple[float, float]:
-    """ε and δ, which the noise that a paper prints is a formula of.
+def no_jump(loss: AnyLoss, who: str, smoothness: float) -> float:
+    """β, the bound of φ'' that steps or noise are made of.
 
     Raises:
-        InvalidParameter: the budget is not stated by them.
+        CapabilityError: there is none, as the derivative jumps.
     """
-    pair = allowance.budget.pair
-    if pair is None or not pair[1] > 0.0:
-        raise InvalidParameter(
-            f"calibration='paper' was asked with the budget {allowance.budget.describe()}, but the paper's noise is "
-            f"{noise}: it needs ε and a δ above 0. Pass epsilon and delta, or calibration='exact'."
+    if math.isinf(smoothness):
+        raise CapabilityError(
+            f"{who} needs a loss with a Lipschitz derivative, and that of {loss.name!r} jumps. Use solver='gradient' or 'mirror_descent', which fit quantiles too, or a Huber loss."
         )
-    return pair
+    return smoothness

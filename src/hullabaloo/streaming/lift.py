@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasGauge, L1Ball, L2Ball, Polytope, Projectable, Simplex, require
+from hullabaloo.geometry.polytope import least_weights
 
 Array = npt.NDArray[np.float64]
 
@@ -67,7 +68,8 @@ def lift(matrix: npt.ArrayLike, vartheta: npt.ArrayLike, body: ConvexSet) -> Lif
     require(body, [HasGauge], "Lifting a sketched model")
     assert isinstance(body, HasGauge)
     if m >= p or isinstance(body, L2Ball):
-        theta = _nearest(phi, aim) if m >= p else phi.T @ np.linalg.solve(phi @ phi.T, aim)
+        shortest = np.linalg.lstsq(phi, aim, rcond=None)[0] if m >= p else phi.T @ np.linalg.solve(phi @ phi.T, aim)
+        theta = np.asarray(shortest, dtype=np.float64)
         gauge = body.gauge(theta)
         return Lifted(theta, gauge, gauge if m >= p else gauge * (1.0 - 1e-9))
     if isinstance(body, Polytope):
@@ -116,28 +118,16 @@ def is_least(matrix: Array, theta: Array, pull: Array, body: ConvexSet) -> bool:
     return outward > 0.0 and outward >= 0.99 * body.support(pull @ matrix)
 
 
-def _nearest(matrix: Array, aim: Array) -> Array:
-    """The shortest least-squares solution."""
-    return np.asarray(np.linalg.lstsq(matrix, aim, rcond=None)[0], dtype=np.float64)
-
-
 def _least_weights(images: Array, aim: Array) -> tuple[Array, float]:
-    """argmin Σw over w ≥ 0 with Σ w_i images_i = ϑ, by linear programming, and a lower bound of Σw from its dual."""
-    from scipy.optimize import linprog
-
-    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    """argmin Σw over w ≥ 0 with Σ w_i images_i = ϑ, and a lower bound of Σw from the dual problem."""
     size = float(np.abs(aim).max())
-    unit = aim / size
-    found = linprog(np.ones(images.shape[1]), A_eq=images, b_eq=unit, method="highs", options=tight)
-    if found.x is None:
+    found = least_weights(images, aim / size, 1e-9)
+    if found is None:
         raise InvalidParameter(_OUT_OF_REACH)
-    weights = np.asarray(found.x, dtype=np.float64)
-    used = np.flatnonzero(weights > 1e-9 * weights.max())
-    exact = _nearest(images[:, used], unit)  # the basis again, to the last digits
-    if exact.min() >= 0.0 and np.allclose(images[:, used] @ exact, unit, rtol=0.0, atol=1e-9):
-        weights = np.zeros_like(weights)
-        weights[used] = exact
-    return size * weights, float(found.eqlin.marginals @ aim) * (1.0 - 1e-7)
+    used, exact, multipliers = found
+    weights = np.zeros(images.shape[1])
+    weights[used] = size * exact
+    return weights, float(multipliers @ aim) * (1.0 - 1e-7)
 
 
 def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:

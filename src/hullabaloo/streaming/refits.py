@@ -14,7 +14,7 @@ from hullabaloo.lazy import recalled
 from hullabaloo.planning.choose import best_of, forecasts
 from hullabaloo.planning.favours import CONSTANT, FAVOUR, weights
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose
+from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose, paper_pair
 from hullabaloo.release import PlannedFit
 from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.request import refuse_overspent
@@ -169,13 +169,8 @@ def _budgets(task: Task, positions: tuple[int, ...]) -> list[Budget]:
     if not budget.is_private:
         return [budget] * count
     if task.calibration is Calibration.PAPER:
-        if budget.kind != "dp" or not budget.delta > 0.0:
-            raise InvalidParameter(
-                f"calibration='paper' composes the fits by a formula in epsilon and delta, and the budget is {budget.describe()}. Pass "
-                "budget=hb.Budget(1.0, 1e-9), for example, or leave calibration='exact'."
-            )
-        epsilon = budget.epsilon / (2.0 * math.sqrt(2.0 * count * math.log(2.0 / budget.delta)))
-        return [Budget(epsilon, budget.delta / (2.0 * count))] * count
+        epsilon, delta = paper_pair(budget, "ε/(2√(2R ln(2/δ))) and δ/(2R) for each of R fits")
+        return [Budget(epsilon / (2.0 * math.sqrt(2.0 * count * math.log(2.0 / delta))), delta / (2.0 * count))] * count
     mu = allowance(task).mu
     return [Budget.gdp(mu * math.sqrt(share)) for share in divided(positions)]
 

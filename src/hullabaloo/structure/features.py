@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from hullabaloo.codec import Written
-from hullabaloo.data import Encoding, columns_of
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.codec import Written, settle
+from hullabaloo.data import Encoding
+from hullabaloo.errors import InvalidParameter, as_whole, is_whole
 
 Name = str | int
 """A feature by its name, or by its place in the declaration, from 0."""
@@ -79,15 +79,6 @@ class Features:
         )
 
 
-def columns_of_feature(encoding: Encoding, name: str) -> list[int]:
-    """Places of the columns of a feature, of an interaction "a*b" with all its products, or of one encoded column."""
-    if encoding.layout is not None:
-        for products in encoding.layout.products:
-            if "*".join(products.features) == name:
-                return list(products.columns)
-    return columns_of(encoding, name)
-
-
 @dataclass(frozen=True, slots=True)
 class FeatureGrid(Written):
     """The declared features are pixels of `rows` × `columns`, row by row: `FeatureGrid(8, 8)`.
@@ -107,12 +98,8 @@ class FeatureGrid(Written):
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", *(["window"] if self.window is not None else [])):
-            value = getattr(self, name)
-            if not is_whole(value):
-                raise InvalidParameter(
-                    f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8) or hb.FeatureGrid(8, 8, window=3), but {name}={value!r} was given."
-                )
-            object.__setattr__(self, name, int(value))
+            said = f"A grid is given by whole numbers above 0, such as hb.FeatureGrid(8, 8) or hb.FeatureGrid(8, 8, window=3), but {name}={{!r}} was given."
+            settle(self, **{name: as_whole(getattr(self, name), said)})
         if self.window is not None and self.window > max(self.rows, self.columns):
             raise InvalidParameter(
                 f"A window of {self.window} × {self.window} pixels does not fit a grid of {self.rows} × {self.columns}. Give less."

@@ -7,11 +7,10 @@ from typing import Any, NoReturn
 from hullabaloo import geometry
 from hullabaloo.codec import Written
 from hullabaloo.data import Encoding
-from hullabaloo.data.reference import blocks
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry.submodular.norm import singletons
 from hullabaloo.release.parameters import found, positive
-from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name, columns_of_feature
+from hullabaloo.structure.features import FeatureGrid, Features, FeatureTree, Name
 
 Group = Sequence[str | int]
 Groups = Mapping[str, Group] | Sequence[Group] | None
@@ -181,12 +180,12 @@ def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], 
     Raises:
         InvalidParameter: no lists of names and places, an unknown one, or a column in two groups.
     """
-    made: list[tuple[int, ...]] = []
+    features, made = Features.of(encoding), list[tuple[int, ...]]()
     where: dict[int, str | int] = {}
     for group in _lists(groups):
         columns: list[int] = []
         for feature in group:
-            places = _places(encoding, feature)
+            places = _places(features, encoding, feature)
             taken = [place for place in places if place in where]
             if taken:
                 before = where[taken[0]]
@@ -199,7 +198,7 @@ def column_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, ...], 
             where.update(dict.fromkeys(places, feature))
             columns += places
         made.append(tuple(columns))
-    rest = [tuple(place for place in block if place not in where) for block in blocks(encoding)]
+    rest = [tuple(place for place in block if place not in where) for block in sorted(features.blocks)]
     return (*made, *(block for block in rest if block))
 
 
@@ -209,9 +208,13 @@ def overlapping_groups(encoding: Encoding, groups: Groups) -> tuple[tuple[int, .
     Raises:
         InvalidParameter: no lists of names and places, or an unknown one.
     """
-    made = [tuple(sorted({place for one in group for place in _places(encoding, one)})) for group in _lists(groups)]
+    features = Features.of(encoding)
+    made = [
+        tuple(sorted({place for one in group for place in _places(features, encoding, one)}))
+        for group in _lists(groups)
+    ]
     named = {place for group in made for place in group}
-    rest = [tuple(place for place in block if place not in named) for block in blocks(encoding)]
+    rest = [tuple(place for place in block if place not in named) for block in sorted(features.blocks)]
     return tuple(group for group in (*made, *rest) if group)
 
 
@@ -234,24 +237,12 @@ def _lists(groups: Groups) -> Sequence[Group]:
     return named
 
 
-def _places(encoding: Encoding, feature: object) -> list[int]:
-    names = encoding.feature_names_in
-    if isinstance(feature, int) and not isinstance(feature, bool):
-        if 0 <= feature < encoding.n_features_in:
-            if encoding.layout is None:
-                return [feature]
-            assert names is not None
-            return columns_of_feature(encoding, names[feature])
-    elif isinstance(feature, str):
-        places = columns_of_feature(encoding, feature)
-        if places:
-            return places
-    every = names or encoding.feature_names_out
-    known = ", ".join(map(repr, every[:20])) + (" and others" if len(every) > 20 else "")
-    raise InvalidParameter(
-        f"A group names {feature!r}, which is no feature of the domain. Name features ({known}) or encoded columns, or give the "
-        f"place of a feature, 0 to {encoding.n_features_in - 1}."
-    )
+def _places(features: Features, encoding: Encoding, feature: object) -> Sequence[int]:
+    """The columns of a feature or interaction, or one encoded column by its name."""
+    columns = encoding.feature_names_out
+    if isinstance(feature, str) and feature in columns and feature not in features.numbers:
+        return [columns.index(feature)]
+    return features.blocks[features.find(feature, "A group")]
 
 
 # What a file keeps of a set function that it cannot hold.

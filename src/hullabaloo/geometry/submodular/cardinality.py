@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import Written, settle
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import InvalidParameter, as_whole
 from hullabaloo.geometry.checks import Vector, dimension_number, finite_number, listed, vector, whole_number
 from hullabaloo.geometry.penalty import soft_threshold
 from hullabaloo.geometry.submodular.base import HasGreedyForm, HasProximalForm, SetFunction
@@ -124,8 +124,7 @@ class BoundedCardinality(Written, _Sorted):
     dimension = None
 
     def __post_init__(self) -> None:
-        said = f"The bound of a BoundedCardinality must be a whole number of at least 1, but it is {self.bound!r}; "
-        object.__setattr__(self, "bound", whole_number(self.bound, f"{said}give how many columns count."))
+        settle(self, bound=whole_number(self.bound, "The bound of a BoundedCardinality", "give how many columns count"))
 
     def steps(self, p: int) -> Vector:
         """`bound` ones, then zeros."""
@@ -179,11 +178,8 @@ class ConcaveCardinality(Written, _Sorted):
             raise InvalidParameter(
                 f"The exponent of a ConcaveCardinality must be above 0 and at most 1, but it is {exponent}; a larger one is not submodular."
             )
-        if not is_whole(p, 1, _WIDEST):
-            raise InvalidParameter(
-                f"The columns of a ConcaveCardinality are a whole number from 1 to {_WIDEST:,}, but it is {p!r}; give the model's own."
-            )
-        steps = np.diff(np.arange(p + 1.0) ** exponent)
+        said = f"The columns of a ConcaveCardinality are a whole number from 1 to {_WIDEST:,}, but it is {{!r}}; give the model's own."
+        steps = np.diff(np.arange(as_whole(p, said, 1, _WIDEST) + 1.0) ** exponent)
         return cls(tuple(np.minimum.accumulate(steps).tolist()))
 
     @property

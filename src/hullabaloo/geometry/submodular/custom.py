@@ -142,8 +142,8 @@ class CustomSetFunction(SetFunction):
             raise InvalidParameter(
                 f"A CustomSetFunction is made of a callable, but it was given {self.function!r}; give a function of a frozenset of column numbers."
             )
-        sentence = f"The p of a CustomSetFunction must be a whole number of at least 1, but it is {self.p!r}; give the number of columns."
-        object.__setattr__(self, "p", whole_number(self.p, sentence))
+        p = whole_number(self.p, "The p of a CustomSetFunction", "give the number of columns")
+        object.__setattr__(self, "p", p)
         if self.check:
             refuse_unless_submodular(self.function, self.p)
 

@@ -37,8 +37,7 @@ def grid_groups(rows: int, columns: int, window: int | None) -> tuple[tuple[int,
 
 
 def _side(number: object, what: str) -> int:
-    said = f"The number of {what} of a grid must be a whole number of at least 1, but it is {number!r}; "
-    return whole_number(number, f"{said}give the shape of the image.")
+    return whole_number(number, f"The number of {what} of a grid", "give the shape of the image")
 
 
 # Covers by groups that may overlap: a support costs the groups it touches.
@@ -211,9 +210,9 @@ class Intervals(Written, SetFunction, HasProximalForm):
     kind = "intervals"
 
     def __post_init__(self) -> None:
-        said = f"The number of columns of Intervals must be a whole number of at least 1, but it is {self.p!r}; "
         if self.p is not None:
-            object.__setattr__(self, "p", whole_number(self.p, f"{said}leave it out to serve every number."))
+            p = whole_number(self.p, "The number of columns of Intervals", "leave it out to serve every number")
+            settle(self, p=p)
 
     @property
     def dimension(self) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hullabaloo.codec import Written, settle
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import InvalidParameter, as_whole
 from hullabaloo.geometry.checks import Vector, dimension_number, listed, nonnegative_number, positive_number, vector
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.width import Width, by_quadrature
@@ -195,9 +195,5 @@ def _parents(parents: object) -> tuple[int, ...]:
             f"The parents of a tree must be a list with the column above each column, but they are {parents!r}; give for example [-1, 0, 0], −1 for a column at the top."
         )
     p = len(given)
-    for j, parent in enumerate(given):
-        if not is_whole(parent, -1, p - 1):
-            raise InvalidParameter(
-                f"The parent of column {j} must be a column from 0 to {p - 1}, or −1 at the top, but it is {parent!r}; give whole numbers, one for each column."
-            )
-    return tuple(int(parent) for parent in given)
+    said = "The parent of column {} must be a column from 0 to {}, or −1 at the top, but it is {{!r}}; give whole numbers, one for each column."
+    return tuple(as_whole(parent, said.format(j, p - 1), -1, p - 1) for j, parent in enumerate(given))

@@ -155,7 +155,7 @@ def frank_wolfe_bound(
     given, reach = Allowance(Budget(epsilon, delta)), lipschitz * size
 
     def error(count: int) -> float:
-        moved = _change(neighbours) * reach
+        moved = neighbours.copies * reach
         return 2.0 * moved / (records * given.selection_epsilon(count)) * math.log(vertices)
 
     many = error(_MANY) / math.sqrt(_MANY)
@@ -186,7 +186,7 @@ def frank_wolfe_bound_by_width(
 
     Source: 002, Theorem B.2.
     """
-    one = _change(neighbours) * lipschitz * width / (records * _mu(records, epsilon, delta))
+    one = neighbours.copies * lipschitz * width / (records * _mu(records, epsilon, delta))
     return _walk(curvature, lambda count: one * math.sqrt(count), one, start, steps)
 
 
@@ -254,14 +254,10 @@ def _noisy(
     records: int, epsilon: float, delta: float, lipschitz: float, width: float, radius: float, neighbours: Neighbours, steps: int | None
 ) -> tuple[float, int]:  # fmt: skip
     """`G + σs` and `N = T + 1`; T is where both are alike unless it is given."""
-    spread, moved, steep = math.hypot(width, radius), _change(neighbours) * lipschitz, lipschitz * radius
+    spread, moved, steep = math.hypot(width, radius), neighbours.copies * lipschitz, lipschitz * radius
     mu = _mu(records, epsilon, delta)
     count = steps or max(1, math.ceil((steep * records * mu / (spread * moved)) ** 2))
     return steep + moved * math.sqrt(count) / (records * mu) * spread, count + 1
-
-
-def _change(neighbours: Neighbours) -> float:
-    return 2.0 if neighbours is Neighbours.REPLACE_ONE else 1.0
 
 
 def _mu(records: int, epsilon: float, delta: float) -> float:

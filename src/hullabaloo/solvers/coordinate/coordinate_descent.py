@@ -12,10 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import separable_form
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.coordinate import coordinate_rule as rule
@@ -82,7 +81,7 @@ class CoordinateDescentSolver(Solver):
         if not allowance.is_private:
             return self._exact(problem, loss, prices)
         if allowance.calibration is Calibration.PAPER:
-            pair = options.paper_pair(allowance, "8 TK L_j² ln(1/δ)/(nε)²")
+            pair = paper_pair(allowance.budget, "8 TK L_j² ln(1/δ)/(nε)²")
             return self._noisy(problem, loss, prices, allowance.mu, pair)
         return self._noisy(problem, loss, prices, allowance.mu)
 
@@ -132,13 +131,9 @@ class CoordinateDescentSolver(Solver):
     def _check(self, problem: Problem) -> Loss:
         """Refuse what coordinate descent cannot do, before anything is charged."""
         loss = options.one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")
-        if not math.isfinite(rule.smoothness_of(loss)):
-            raise CapabilityError(
-                f"Coordinate descent steps by 1/M_j, M_j a bound of the curvature, and the loss {loss.name!r} has a kink, where "
-                "there is none. Use solver='gradient' or 'adaptive_gradient', or a Huber loss."
-            )
+        smoothness = options.no_jump(loss, "Coordinate descent", rule.smoothness_of(loss))
         check_clip(self.clip, "Coordinate descent")
-        check_curvature(problem, rule.smoothness_of(loss), "Coordinate descent")
+        check_curvature(problem, smoothness, "Coordinate descent")
         separable_form(problem.regulariser, problem.feasible, problem.dimension)
         return loss
 

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.geometry import NoPenalty, SubmodularPenalty, greedy_vertex
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.frank_wolfe.dual_frank_wolfe_rule import Parts, Polyhedron, Rule, best_rule, structured, weights
 from hullabaloo.solvers.loop import Averaging, iterate
 from hullabaloo.solvers.mirror.mirror_rule import printed
-from hullabaloo.solvers.perturbation.objective_perturbation import curvature_at
+from hullabaloo.solvers.perturbation.objective_perturbation import typical
 
 THRESHOLD = 0.5
 """ηλ in parts of the level at which pure noise becomes 0: all of it served worse on simulated tables wherever there was signal."""
@@ -96,7 +96,7 @@ class DualFrankWolfeSolver(Solver):
 
         Source: 001, Algorithm 2; 001, Theorem 3; 001, Theorem 4.
         """
-        epsilon, delta = options.paper_pair(allowance, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
+        epsilon, delta = paper_pair(allowance.budget, "Lap(L₁‖K‖₁ √(8T ln(1/δ))/(nε)) on each score")
         moved, n = problem.max_weight * rule.clip * problem.norm_l2 / rule.ridge, problem.records
         score = about.largest * moved
         wanted = (about.curvature(rule.ridge) * n * epsilon / score) ** (2.0 / 3.0) if score else 1.0
@@ -184,6 +184,6 @@ def _shrinkage(problem: Problem, about: Polyhedron, ridge: float, sigma: float) 
     if strength == 0.0 or problem.dimension == problem.intercept:
         return 0.0
     bound = problem.loss.constants(math.inf, 1.0).smoothness
-    bend = bound if math.isfinite(bound) else curvature_at(problem)
+    bend = bound if math.isfinite(bound) else typical(problem.loss)[0]
     smooth = problem.max_weight * bend * problem.norm_l2**2 + ridge
     return max(1.0 / smooth, THRESHOLD * about.threshold * sigma / strength)

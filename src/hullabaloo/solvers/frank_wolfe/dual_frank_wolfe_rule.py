@@ -25,10 +25,10 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Cardinality, L1Penalty, NoPenalty, SubmodularPenalty, SubmodularPolyhedron
 from hullabaloo.geometry.submodular.norm import singletons
 from hullabaloo.geometry.width import expected_largest_magnitude
-from hullabaloo.losses import Pinball, Squared
+from hullabaloo.losses import Squared
 from hullabaloo.solvers.base import Array, Problem
-from hullabaloo.solvers.options import one_prediction
-from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
+from hullabaloo.solvers.options import no_jump, one_prediction
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, reference_terms
 
 STEPS = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """The numbers of answers that a plan chooses from; fewer served worse on simulated tables (docs/algorithms.md) at every budget."""
@@ -94,11 +94,8 @@ def structured(problem: Problem) -> SubmodularPenalty:
             f"Dual Frank–Wolfe was given the set {problem.constraint!r}, and its dual problem is that of a penalty. Pass "
             "penalty=SubmodularPenalty(function, strength) in its place, or use solver='frank_wolfe' or 'gradient'."
         )
-    if isinstance(one_prediction(problem, "Dual Frank–Wolfe", "solver='output_perturbation'"), Pinball):
-        raise CapabilityError(
-            "Dual Frank–Wolfe was given the pinball loss, whose minimisers with noise nothing certifies: it needs a loss with a "
-            "Lipschitz derivative. Use solver='gradient' or 'mirror_descent' for quantiles."
-        )
+    loss = one_prediction(problem, "Dual Frank–Wolfe", "solver='output_perturbation'")
+    no_jump(loss, "Dual Frank–Wolfe", loss.constants(math.inf, 1.0, 1.0).smoothness)  # of clipped derivatives
     penalty = problem.penalty
     if isinstance(penalty, SubmodularPenalty):
         return penalty
@@ -186,7 +183,7 @@ class Parts:
     @classmethod
     def of(cls, problem: Problem, about: Polyhedron, ridges: Array, clips: Array, mu: float) -> "Parts":
         """From public facts."""
-        (values, theta2), bend = reference_terms(problem), curvature_at(problem)
+        values, theta2, bend = reference_terms(problem)
         moved = problem.change * problem.norm_l2 / problem.records  # the minimiser, by one unit, times ν/c
         sigma = np.zeros(ridges.size) if math.isinf(mu) else moved * clips / (ridges * mu)
         missed = ridges[:, None] / (bend * values + ridges[:, None])

@@ -18,10 +18,10 @@ from typing import Any
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasVertices, NoPenalty
 from hullabaloo.losses import VectorLoss
-from hullabaloo.privacy import Allowance
+from hullabaloo.privacy import Allowance, paper_pair
 from hullabaloo.solvers.base import PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.mirror.mirror_rule import gradients_at, prediction_bound, printed, slope_bound, slope_reach
-from hullabaloo.solvers.options import paper_pair
+from hullabaloo.solvers.options import no_jump
 from hullabaloo.solvers.perturbation.objective_perturbation import typical
 from hullabaloo.solvers.reference import EXPLAINED
 
@@ -158,11 +158,8 @@ def check(problem: Problem) -> None:
         raise CapabilityError(
             f"Frank–Wolfe was asked for {problem.targets} targets with the loss {problem.loss.name!r} of one. Use a loss of several targets, or fit one target at a time."
         )
-    if math.isinf(problem.loss.constants(prediction_bound(problem), math.sqrt(problem.targets)).smoothness):
-        raise CapabilityError(
-            f"Frank–Wolfe was given the loss {problem.loss.name!r}, whose derivative jumps, and its steps need a smooth one: "
-            "towards a vertex nothing may fall. Use solver='mirror_descent', or a Huber loss."
-        )
+    about = problem.loss.constants(prediction_bound(problem), math.sqrt(problem.targets))
+    no_jump(problem.loss, "Frank–Wolfe", about.smoothness)  # towards a vertex nothing may fall
 
 
 def selection_error(problem: Problem, query: Any, about: Terms) -> float:
@@ -200,7 +197,7 @@ def printed_selections(
 
     Source: 000, Algorithm 2; 000, Theorem 2.5.
     """
-    epsilon, delta = paper_pair(allowance, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
+    epsilon, delta = paper_pair(allowance.budget, "Lap(L₁‖C‖₁ √(8T ln(1/δ))/(nε)) on each score")
     about, n, body = _printed(problem), problem.records, problem.feasible
     assert body is not None
     size = problem.max_weight * about.clip * problem.norm_linf * body.max_norm(1.0, problem.dimension)
@@ -224,7 +221,7 @@ def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowanc
 
     Source: 002, Algorithm 5; 002, Theorem B.1.
     """
-    epsilon, delta = paper_pair(allowance, "32 L₂² T ln²(T/δ)/(nε)²")
+    epsilon, delta = paper_pair(allowance.budget, "32 L₂² T ln²(T/δ)/(nε)²")
     about, n, size = _printed(problem), problem.records, (problem.dimension - problem.intercept) * problem.targets
     lipschitz = problem.max_weight * about.clip * problem.norm_l2
     assert problem.constraint is not None

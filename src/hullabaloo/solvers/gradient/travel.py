@@ -130,8 +130,7 @@ def _largest_step(problem: Problem, whole: float, mu: float, clip: float) -> flo
     A unit of several records, or weights, make Σ w xxᵀ/records larger than 1; their bound is read off the sensitivity. A
     declared number of records may be half of the true one.
     """
-    copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
-    load = max(1.0, whole * problem.records * mu / (copies * clip * problem.norm_l2))
+    load = max(1.0, whole * problem.records * mu / (problem.neighbours.copies * clip * problem.norm_l2))
     return 2.0 / load if problem.neighbours is Neighbours.REPLACE_ONE else 1.0 / load
 
 

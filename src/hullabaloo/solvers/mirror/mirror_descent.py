@@ -15,7 +15,7 @@ import numpy as np
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import HasComposite, HasMirrorMap, NoPenalty, Projectable, SquaredL2Penalty
 from hullabaloo.losses import Loss
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers import options
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.loop import Averaging, iterate
@@ -190,7 +190,7 @@ class MirrorDescentSolver(Solver):
 
         Source: 002, Algorithm 1; 002, Theorem 3.1; 002, Theorem A.1; 002, Theorem 4.1 (2).
         """
-        epsilon, delta = options.paper_pair(allowance, "32 L² T ln²(T/δ)/(nε)²")
+        epsilon, delta = paper_pair(allowance.budget, "32 L² T ln²(T/δ)/(nε)²")
         n = problem.records
         slope = rules.slope_bound(problem, rules.prediction_bound(problem))
         lipschitz = problem.max_weight * slope * problem.norm_l2
@@ -245,11 +245,7 @@ class MirrorDescentSolver(Solver):
                 "Mirror descent was asked without a set, and its steps and its bound are those of a bounded one. Pass "
                 "constraint=L2Ball(radius) or another set, or use solver='gradient'."
             )
-        if not isinstance(problem.constraint, HasMirrorMap | Projectable):
-            raise CapabilityError(
-                f"Mirror descent was given {problem.constraint!r}, which has neither a mirror map nor a projection, and a step "
-                "needs one of them. Use an L2Ball or an L1Ball, or solver='frank_wolfe', which needs vertices only."
-            )
+        require_step(problem.constraint)
         if not isinstance(problem.penalty, NoPenalty | SquaredL2Penalty):
             raise CapabilityError(
                 f"Mirror descent was given the penalty {problem.penalty!r}; its bound covers a squared l2 penalty at most. Put "
@@ -257,6 +253,15 @@ class MirrorDescentSolver(Solver):
             )
         if isinstance(problem.loss, Loss):
             options.one_prediction(problem, "Mirror descent", "solver='moments', whose one release serves them all")
+
+
+def require_step(body: object) -> None:
+    """Refuse what no step of mirror descent can be made over."""
+    if not isinstance(body, HasMirrorMap | Projectable):
+        raise CapabilityError(
+            f"Mirror descent was given {body!r}, which has neither a mirror map nor a projection, and a step "
+            "needs one of them. Use an L2Ball or an L1Ball, or solver='frank_wolfe', which needs vertices only."
+        )
 
 
 def _potentials(problem: Problem) -> list[bool]:

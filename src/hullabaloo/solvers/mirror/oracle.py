@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hullabaloo.errors import CapabilityError, InvalidParameter
-from hullabaloo.geometry import ConvexSet, HasMirrorMap, Projectable
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.geometry import ConvexSet
 from hullabaloo.solvers.base import Array
-from hullabaloo.solvers.mirror.mirror_descent import descend
+from hullabaloo.solvers.mirror.mirror_descent import descend, require_step
 from hullabaloo.solvers.mirror.mirror_rule import Block, potential
 from hullabaloo.solvers.mirror.mirror_rule import lipschitz as lipschitz_rule
 from hullabaloo.solvers.options import number
@@ -98,10 +98,7 @@ def _check(oracle: object, constraint: object, steps: Any, lipschitz: Any, noise
         raise InvalidParameter(
             f"Mirror descent asks its oracle for gradients, and an object of {type(oracle).__name__} cannot be called. Pass a function of a point."
         )
-    if not isinstance(constraint, HasMirrorMap | Projectable):
-        raise CapabilityError(
-            f"Mirror descent was given {constraint!r}, which has neither a mirror map nor a projection, and a step needs one of them. Use an L2Ball or an L1Ball."
-        )
+    require_step(constraint)
     sizes = 1.0 / LARGEST < number(lipschitz) <= LARGEST and 0.0 <= number(noise) <= LARGEST
     if not 1 <= number(steps, Integral) < 2**53 or not sizes:
         raise InvalidParameter(

@@ -32,9 +32,9 @@ from hullabaloo import geometry
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
 from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
-from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, Neighbours, event_calibrate
+from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, event_calibrate
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.options import POSITIVE, check_options, one_prediction
+from hullabaloo.solvers.options import POSITIVE, check_options, no_jump, one_prediction
 from hullabaloo.solvers.reference import Reference
 
 RATIOS = (0.02, 0.05, 0.1, 0.1667, 0.25, 0.3333, 0.4, 0.5, 0.6)
@@ -142,19 +142,14 @@ def smoothness_of(problem: Problem, clip: float) -> float:
     Source: 002, Remark 2.
     """
     assert isinstance(problem.loss, Loss)
-    bound = problem.loss.constants(math.inf, 1.0, clip).smoothness
-    if math.isinf(bound):
-        raise CapabilityError(
-            f"Objective perturbation needs a loss with a Lipschitz derivative, which {problem.loss.name!r} has not. Use solver='gradient' or 'mirror_descent'."
-        )
+    bound = no_jump(problem.loss, "Objective perturbation", problem.loss.constants(math.inf, 1.0, clip).smoothness)
     return problem.max_weight * bound * problem.norm_l2**2 * (1.0 + 1e-9)
 
 
 def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness: float) -> float:
     """The λ of the least predicted risk."""
     epsilon = allowance.useful * allowance.budget.epsilon
-    copies = 2.0 if problem.neighbours is Neighbours.REPLACE_ONE else 1.0
-    gaussian = copies * clip * problem.max_weight * problem.norm_l2 / allowance.mu
+    gaussian = problem.neighbours.copies * clip * problem.max_weight * problem.norm_l2 / allowance.mu
     best, least = 0.0, math.inf
     for ratio in np.geomspace(1e-4, RATIOS[-1], 70):
         ridge = smoothness / (ratio * epsilon)
@@ -171,8 +166,7 @@ def _best_ridge(problem: Problem, allowance: Allowance, clip: float, smoothness:
 
 def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
     """Predicted excess risk on the reference table: what noise adds and what the ridge misses."""
-    values, theta2 = reference_terms(problem)
-    bend = curvature_at(problem)
+    values, theta2, bend = reference_terms(problem)
     curved = problem.records * bend * values
     with np.errstate(over="ignore"):  # of a ridge far too small the risk is infinite
         noise = 0.5 * bend * float((values * (sigma / (curved + ridge)) ** 2).sum())
@@ -180,15 +174,15 @@ def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
     return noise, bias
 
 
-def reference_terms(problem: Problem) -> tuple[Array, Array]:
-    """Second moments and squared coefficients of the reference table along its directions, as encoded, the intercept last."""
+def reference_terms(problem: Problem) -> tuple[Array, Array, float]:
+    """Second moments and squared coefficients of the reference table along its directions, as encoded, the intercept last; and the typical φ''."""
     scale2 = max(problem.norm_l2**2 - 1.0, 1.0) if problem.intercept and problem.dimension > 1 else problem.norm_l2**2
     values = Reference.of(problem).eigenvalues * scale2
     bend, slope = typical(problem.loss)
     theta2 = np.full(values.size, EXPLAINED * slope / bend**2 / float(values.sum()))
     if problem.intercept and problem.dimension > 1:
         values, theta2 = np.append(values, 1.0), np.append(theta2, INTERCEPT * 2.0 * math.sqrt(slope) / bend)
-    return values, theta2
+    return values, theta2, bend
 
 
 def typical(loss: AnyLoss) -> tuple[float, float]:
@@ -200,11 +194,6 @@ def typical(loss: AnyLoss) -> tuple[float, float]:
     if isinstance(loss, SmoothedHinge):  # half of the records in the rounded corner's reach
         return min(0.5, 0.25 / loss.h), 0.5
     return loss.constants(1.0, 1.0).smoothness, 0.25
-
-
-def curvature_at(problem: Problem) -> float:
-    """Typical φ''."""
-    return typical(problem.loss)[0]
 
 
 ZERO = 6.0

@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.errors import CalibrationError
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
 from hullabaloo.losses import Loss, VectorLoss
-from hullabaloo.privacy import Allowance, Calibration
+from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
-from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, curvature_at, reference_terms
+from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, reference_terms
 
 LARGEST = 1 << 28
 """Numbers of a covariance that is formed: 2 GB, as the matrix of the widest moments takes."""
@@ -97,13 +96,8 @@ def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
 
 def _paper_mu(allowance: Allowance) -> float:
     """The μ that the classical formula amounts to."""
-    pair = allowance.budget.pair
-    if pair is None or pair[1] == 0.0:
-        raise CalibrationError(
-            f"The paper's output perturbation was asked for at {allowance.budget!r}; its formula needs a finite epsilon and a "
-            "delta > 0. State Budget(epsilon, delta), or use calibration='exact'."
-        )
-    return pair[0] / math.sqrt(2.0 * math.log(1.25 / pair[1]))
+    epsilon, delta = paper_pair(allowance.budget, "√(2 ln(1.25/δ))·Δ/ε")
+    return epsilon / math.sqrt(2.0 * math.log(1.25 / delta))
 
 
 def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
@@ -119,8 +113,7 @@ def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
 
 def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
     """Predicted excess risk: what noise adds and what the ridge misses."""
-    values, theta2 = reference_terms(problem)
-    bend = curvature_at(problem)
+    values, theta2, bend = reference_terms(problem)
     noise = 0.5 * bend * problem.targets * sigma**2 * float(values.sum())
     bias = 0.5 * bend * float((values * theta2 * (ridge / (bend * values + ridge)) ** 2).sum())
     return noise, bias
