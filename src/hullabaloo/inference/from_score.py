@@ -29,7 +29,7 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, ndtr, ndtri
 
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import Debiased, Equations, Intervals, as_likely, forms, reach
@@ -54,7 +54,7 @@ FEW, LONE = 14.0, 2.0
 its robust t is Student's of k degrees of freedom, and of 14 it lies within 1.96 in 93 %, not 95; of 2 it has no variance. (Of development's told between them 98 % hold; down to 1, on California at ε = 1, 78 % of 48.)"""
 
 TOGETHER = 2.5
-"""Standard deviations of noise from which a function is seen to go with a number that noise hides. Seen on diamonds (carat beside x, y, z within (0, 100), ε = 1), where carat was told in 9 of
+"""Standard deviations of noise from which a function is seen to go with a number that noise hides, of k such numbers at as small a chance for all (Bonferroni). Seen on diamonds (carat beside x, y, z within (0, 100), ε = 1), where carat was told in 9 of
 30 draws at 4.4 to 8 and never held; and of what was told between 2.5 and 3.5 on eight tables at ε = 0.5 holds 68 % of 19, on all of `benchmarks/inference.py` at 1 and 3 90 % of 86, two in a hundred of all."""
 
 
@@ -120,7 +120,8 @@ class FromScore:
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
-        self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
+        bent = kept and not isinstance(model.loss, Squared)
+        self.others = tuple(one for one in (self._holding(), None if bent else self._leaning()) if one is not None)
 
     def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
         """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; what share of the information shortening takes (`spared`); and how many records of their length there may be (`crowd`)."""
@@ -161,7 +162,8 @@ class FromScore:
         """The same where the step reckons, beside noise, with all other errors that are told but those of sampling, and where few records could change what is told of a column with one at each end.
 
         Of linear estimates of δ*, as likely as any step takes it to be, with such errors H has the least mean square (Donoho 1994; Armstrong & Kolesár 2018). Sampling is left out: where noise is low, least squares is told.
-        Records at ends are there since the less noise, the fewer of them decide what
+        Where a set or penalty kept coefficients of a loss that bends far from their optimum it would lean on what bending may hide for most of the way: it is not asked there (slopes of 5 in a ball of 1 or 2: none of 28 held, 22 with it wider, all
+        without it). Records at ends are there since the less noise, the fewer of them decide what
         directions say that records hardly show: intervals grew with the budget, California's from 2.0 robust errors at ε = 3 to 7.1 at 10. (Chosen on the development half of `benchmarks/inference.py`: without this estimate but where records at ends
         ask for one, intervals are 3 and 2 % longer at ε = 1 and 3, 97.0 % of 1 412 hold, and 97.0 of 1 420 with it, 96.2 of 3 440, and 96.5 of 3 445; of 1 851 that are 3 % shorter 1 811, on the report half 548 of 557.)
         """
@@ -233,7 +235,8 @@ class FromScore:
         along, scale = u @ self.found.curvature @ self.hidden, self.found.scale[:, None]
         noise = np.outer(np.linalg.norm(scale * u.T, axis=0), np.linalg.norm(scale * self.hidden, axis=0))
         noise *= math.sqrt(0.5) * self.found.curvature_noise
-        return np.asarray(np.any(np.abs(along) > TOGETHER * noise, axis=1), dtype=np.bool_)
+        seen = -ndtri(ndtr(-TOGETHER) / max(self.hidden.shape[1], 1))
+        return np.asarray(np.any(np.abs(along) > seen * noise, axis=1), dtype=np.bool_)
 
     @property
     def theta(self) -> Array:
