@@ -29,6 +29,12 @@ def fitted(**given: Any) -> Any:
     return model.fit(np.array([[0.2], [0.4], [0.9]]), np.array([0.0, 1.0, 0.5]))
 
 
+def budget_of_a_ledger() -> Any:
+    ledger = hb.Ledger("sqlite:///budgets.db")
+    ledger.create("taxi", BUDGET)
+    return hb.report.budget_plot(ledger, "taxi")
+
+
 DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
     "a Parquet file": ("pyarrow.dataset", lambda: DOMAIN.check_schema("table.parquet")),
     "parts": ("pyarrow", lambda: hb.scan(lambda: iter([]))),
@@ -65,6 +71,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "ResidualDisplay": lambda: hb.report.ResidualDisplay([]).plot(),
     "privacy_profile_plot": lambda: hb.report.privacy_profile_plot(fitted().statement_),
     "trade_off_plot": lambda: hb.report.trade_off_plot(fitted().statement_),
+    "budget_plot": budget_of_a_ledger,
 }
 
 

@@ -126,6 +126,7 @@ PICTURES: dict[str, Door] = {
     **{
         f"report.{name}": picture(getattr(report, name))
         for name in (
+            "budget_plot",
             "privacy_profile_plot",
             "trade_off_plot",
         )

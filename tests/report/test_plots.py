@@ -8,7 +8,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.report import plots
-from tests.report.conftest import fitted
+from tests.report.conftest import DATASET, fitted
 
 
 def words(figure: Any) -> str:
@@ -94,6 +94,12 @@ def test_guarantee(plain: Any, bare: Any) -> None:
     for draw in (hb.report.privacy_profile_plot, hb.report.trade_off_plot):
         with pytest.raises(InvalidParameter, match="NOT PRIVATE"):
             draw(bare.statement_)
+
+
+def test_budget(recorded: Any, ledger: hb.Ledger) -> None:
+    said = words(hb.report.budget_plot(ledger, DATASET, charge=recorded.statement_.charge))
+    assert "this release\n25 %" in said
+    assert "left\n62.5 %" in said
 
 
 def test_no_global_state(plain: Any) -> None:

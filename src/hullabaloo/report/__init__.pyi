@@ -4,10 +4,10 @@ from hullabaloo.report.cards import Card, card, card_from_json, schema
 from hullabaloo.report.coefficients import CoefficientDisplay
 from hullabaloo.report.entries import entry_from_json
 from hullabaloo.report.evaluations import CalibrationDisplay, ResidualDisplay
-from hullabaloo.report.plots import privacy_profile_plot, trade_off_plot
+from hullabaloo.report.plots import budget_plot, privacy_profile_plot, trade_off_plot
 
 __all__ = [
-    "CalibrationDisplay", "Card", "CoefficientDisplay", "ResidualDisplay", "card", "card_from_json",
+    "CalibrationDisplay", "Card", "CoefficientDisplay", "ResidualDisplay", "budget_plot", "card", "card_from_json",
     "entry_from_json", "privacy_profile_plot", "schema", "trade_off_plot",
 ]
 # fmt: on

@@ -33,7 +33,7 @@ def pictures(card: Mapping[str, Any]) -> dict[str, Any]:
     def put(figure: Any, name: str, label: str) -> Any:
         return Markup(inline_svg(figure, name, label))
 
-    stated, numbers = card["guarantee"], card["coefficients"]
+    stated, shares, numbers = card["guarantee"], card["ledger"]["shares"], card["coefficients"]
     found: dict[str, Any] = {"coefficients": []}
     if card["private"]:
         event, epsilon, delta = event_from_dict(stated["event"]), stated["epsilon"], stated["delta"]
@@ -42,6 +42,8 @@ def pictures(card: Mapping[str, Any]) -> dict[str, Any]:
             found["profile"] = put(plots.draw_profile(event, epsilon, delta), "profile", said)
         said = "Hits against false alarms of the best attack on one person; the closer to the diagonal, the closer to a guess"
         found["trade_off"] = put(plots.draw_trade_off(event), "trade-off", said)
+    if shares is not None:
+        found["budget"] = put(plots.draw_budget(shares), "budget", "Parts of the budget spent and left")
     for place, target in enumerate(card["model"]["targets"][:MOST_TARGETS] if numbers else ()):
         rows = [row for row in numbers["rows"] if row["target"] == target]
         if any(row["span"] is not None for row in rows):

@@ -12,13 +12,14 @@ import numpy as np
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.privacy import Event, delta_of, epsilon_of
 from hullabaloo.release.parameters import found
-from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, dots, frame, line, new_figure, note
+from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, dots, frame, heading, line, new_figure, note
 from hullabaloo.report.guarantee import trade_off
-from hullabaloo.report.words import up
+from hullabaloo.report.words import percent, up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hullabaloo.ledger import Ledger
     from hullabaloo.release import PrivacyStatement
 
 MOST_ROWS = 30
@@ -144,6 +145,46 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
     axes.set(xlim=(0, 1), xticks=ticks, xticklabels=names, ylim=(0, 1), yticks=ticks, yticklabels=names)
     below = "hits it can reach for the false alarms it accepts"
     frame(axes, "The best possible attack on one person", below, x="false alarms", y="hits")
+    return figure
+
+
+def budget_plot(ledger: "Ledger | str", dataset: str, *, charge: int | None = None) -> "Figure":
+    """What the charges on a dataset have taken of its budget, and what is left; `charge` is drawn in colour."""
+    from hullabaloo.ledger import Ledger as LedgerClass
+    from hullabaloo.report.spending import shares
+
+    book = LedgerClass(ledger) if isinstance(ledger, str) else ledger
+    if not isinstance(book, LedgerClass) or not isinstance(dataset, str):
+        raise InvalidParameter(
+            f"A picture of a budget was asked of {found(ledger)} and {found(dataset)}. Pass an hb.Ledger or its URL, and the dataset's name."
+        )
+    return draw_budget(shares(book.remaining(dataset), book.charges(dataset), charge))
+
+
+def draw_budget(shares: Mapping[str, float]) -> "Figure":
+    """The picture of `budget_plot`: parts of the budget that this charge took, others took, and that is left."""
+    figure, axes = new_figure(1.35)
+    start = 0.0
+    parts = (
+        ("this release", "this", BLUE, BLUE),
+        ("other charges", "others", MUTED, MUTED),
+        ("left", "left", GRID, INK),
+    )
+    for name, key, colour, ink in parts:
+        share = shares[key]
+        axes.barh([0], [share], left=start, height=0.62, color=colour, lw=0)
+        if share >= 0.005:
+            middle = start + share / 2.0
+            align, spot = ("left", start) if middle < 0.12 else ("center", middle)
+            align, spot = ("right", start + share) if middle > 0.88 else (align, spot)
+            text = percent(share) if key != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
+            weight = "bold" if key == "this" else "normal"
+            where: dict[str, Any] = {"ha": align, "va": "top", "linespacing": 1.3, "annotation_clip": False}
+            note(axes, f"{name}\n{text}", (spot, -0.38), (0, 0), colour=ink, fontweight=weight, **where)
+        start += share
+    axes.set(xlim=(0, 1), ylim=(-1.3, 0.4))
+    axes.axis("off")
+    heading(axes, "Budget of the dataset")
     return figure
 
 
