@@ -130,7 +130,7 @@ class FromScore:
         found, size = self.found, self.basis.shape[1]
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * size)
         mean = float(np.sum((found.curvature @ self.basis) * self.basis)) / max(size, 1)
-        return radius > (BESIDE if beside else 1.0) * mean
+        return bool(radius > (BESIDE if beside else 1.0) * mean)
 
     def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
         """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; what share of the information shortening takes (`spared`); and how many records of their length there may be (`crowd`)."""
