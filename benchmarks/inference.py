@@ -30,9 +30,9 @@ GOALS = {"strong": {1.0: 0.60, 3.0: 0.85}, "power": {1.0: 0.05, 3.0: 0.25}, "wid
 
 
 def grid(name: str) -> list[Case]:
-    """The lines of "smoke", "record" (of both halves, 20 draws: what is recorded, half an hour of two cores), "core" (of the development half, hours) or "full" (of both halves)."""
+    """The lines of "smoke", "record" (of both halves, ten draws: what is recorded, a quarter of an hour of two cores), "core" (of the development half, hours) or "full" (of both halves)."""
     if name == "record":
-        return list(cases(names(), BOUNDS, (1.0, 3.0), {20_000: 20}))
+        return list(cases(names(), BOUNDS, (1.0, 3.0), {20_000: 10}))
     if name == "smoke":
         tables, sizes = ["california", "diamonds", "adult", "fremtpl2", "v_shape", "rare_class"], {20_000: 10}
         return list(cases(tables, ["fit", "expert"], (1.0, 3.0), sizes))
