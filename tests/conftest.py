@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
 import pytest
 
@@ -49,6 +48,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sampling.few(items)
 
 
+REPORTED = pytest.StashKey[bool]()
+"""Of an item whose report is being written."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """End a test that hangs as a failure (where it waits in C for longer, end the run), and give a timer that ran before its turn again."""
@@ -57,8 +60,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     marked = item.get_closest_marker("timeout")
     seconds = marked.args[0] if marked else SLOW_SECONDS if item.get_closest_marker("slow") else SECONDS
 
-    def over(number: int, frame: FrameType | None) -> NoReturn:
-        raise TookTooLong(f"{item.nodeid} took more than {seconds} s: it hangs")
+    def over(number: int, frame: FrameType | None) -> None:
+        if REPORTED not in item.stash:
+            raise TookTooLong(f"{item.nodeid} took more than {seconds} s: it hangs")
 
     previous = signal.signal(signal.SIGALRM, over)
     started = time.monotonic()
@@ -71,6 +75,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 0.01) if left else 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """No test takes too long while its report is written."""
+    item.stash[REPORTED] = True
+    try:
+        return (yield)
+    finally:
+        del item.stash[REPORTED]
 
 
 @pytest.fixture(scope="session")
