@@ -84,3 +84,21 @@ def test_the_command_names_the_model_whose_row_is_gone(
         assert ended.value.code == code
         assert says in " ".join(capsys.readouterr().out.split())
         shutil.copy(backup, file)
+
+
+@pytest.mark.parametrize("kind", [_fit, _stream, _search])
+def test_a_model_that_says_otherwise_what_was_charged_is_found(ledger: hb.Ledger, kind: Any) -> None:
+    """Noise a hundred times as large, another budget, relation or unit: the card and the summary of such a file read well."""
+    said = kind({"ledger": ledger, "dataset": "people"}).statement_
+    edits: dict[str, Any] = {
+        "event": hb.privacy.GaussianEvent(100.0),
+        "budget": hb.Budget(0.01, 1e-9),
+        "neighbours": hb.privacy.Neighbours.ADD_OR_REMOVE,
+        "unit": "patient",
+        "records_per_unit": 2,
+    }
+    assert ledger.verify(models=[said]).findings == ()
+    for name, value in edits.items():
+        (finding,) = ledger.verify(models=[replace(said, **{name: value})]).findings
+        assert (finding.severity, finding.number) == ("fault", said.charge)
+        assert f"says of its {name.replace('_', ' ')}: the model was edited" in finding.text

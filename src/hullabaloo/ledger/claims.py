@@ -1,4 +1,4 @@
-"""What saved models say of the rows that paid for them, held against the ledger: whether it was put back, or rewritten."""
+"""What saved models say of the rows that paid for them, held against the ledger: whether it was put back, or rewritten; or the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,22 @@ from typing import Any
 from sqlalchemy import select
 
 from hullabaloo.errors import InvalidParameter, UnknownDataset
-from hullabaloo.ledger import schema, store
+from hullabaloo.ledger import rows, schema, store
 from hullabaloo.ledger.records import Finding
+
+_TERMS = "event", "budget", "neighbours", "unit", "records_per_unit"
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One model's row: its number on a dataset of a database, and its head. None where the statement has none."""
+    """One model's row: its number on a dataset of a database, its head, and what was charged. None where the statement has none."""
 
     label: str
     dataset: str | None
     number: int | None
     database: str | None
     head: str | None
+    terms: Mapping[str, Any]
 
 
 def read(models: object) -> tuple[Claim, ...]:
@@ -46,6 +49,7 @@ def _claim(label: str, model: object) -> Claim:
             f"{label} is a {type(model).__name__} without a privacy statement, so it names no row of a ledger. Nothing was verified. Pass "
             "fitted models, or what hb.load gives."
         )
+    found.append({name: getattr(statement, name) for name in _TERMS if hasattr(statement, name)})
     return Claim(label, *found)
 
 
@@ -72,15 +76,17 @@ def _look(claim: Claim, session: store.Session) -> Finding | None:
         return Finding("fault", "", None, text)
     at = schema.charges.c
     mine = (at.dataset == row["name"]) & (at.number == min(max(number, 0), 2**31 - 1))
-    return _compared(claim, number, row, session.connection.scalar(select(at.head).where(mine)))
+    return _compared(claim, number, row, session.first(select(schema.charges).where(mine)))
 
 
-def _compared(claim: Claim, number: int, dataset: Mapping[Any, Any], head: str | None) -> Finding | None:
+def _compared(claim: Claim, number: int, dataset: Mapping[Any, Any], row: Any) -> Finding | None:
     """What is wrong with the row that should have paid for a model; None when it is the same."""
     label, name, count = claim.label, dataset["name"], dataset["charges"]
-    if head == claim.head:
-        return None
-    if head is not None:
+    if row is not None and row["head"] == claim.head:
+        other = _otherwise(claim, row)
+        text = f"does not hold what {label} says of its {' and '.join(other)}: the model was edited, or the row"
+        return Finding("fault", name, number, text) if other else None
+    if row is not None:
         text = f"is another one than that which paid for {label}: rows were written anew, or an older backup was put back and went on"
         return Finding("fault", name, number, text)
     if not isinstance(count, int) or number <= count:
@@ -90,3 +96,13 @@ def _compared(claim: Claim, number: int, dataset: Mapping[Any, Any], head: str |
         "back. Less is left of the budget than the ledger says"
     )
     return Finding("fault", name, None, text)
+
+
+def _otherwise(claim: Claim, row: Any) -> list[str]:
+    """Which of its terms a model tells otherwise than the row that paid for it; none of a row that cannot be read, as that is a finding of its own."""
+    try:
+        charge = rows.to_charge(row, claim.database or "")
+    except rows.Garbled:
+        return []
+    told = {name: value.to_dict() if name == "event" else value for name, value in claim.terms.items()}
+    return [name.replace("_", " ") for name, value in told.items() if value != getattr(charge, name)]
