@@ -205,6 +205,19 @@ def test_card(run: Run, model: Path, tmp_path: Path) -> None:
     assert "epsilon" in run("card", model).out
 
 
+@pytest.mark.parametrize("words", [("show",), ("show", "clinic"), ("log", "clinic"), ("upgrade",), ("verify",)])
+def test_every_ledger_command_takes_its_address_from_the_environment(
+    run: Run, ledger: str, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    command, *dataset = words
+    given = run("ledger", command, ledger, *dataset, "--json").json
+    monkeypatch.setenv("HULLABALOO_LEDGER", ledger)
+    named = [part for one in dataset for part in ("--dataset", one)]
+    assert run("ledger", command, *dataset, "--json").json == run("ledger", command, *named, "--json").json == given
+    assert run("ledger", command, "sqlite:///none.db", *dataset).code != 0  # an address that is given wins
+    assert run("ledger", "--help").code == run("ledger", command, "--help").code == 0
+
+
 def test_ledger_show_log_upgrade_verify(run: Run, ledger: str) -> None:
     assert "clinic" in run("ledger", "show", ledger).out
     shown = run("ledger", "show", ledger, "clinic", "--json").json

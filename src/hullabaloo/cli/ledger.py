@@ -1,5 +1,6 @@
 """`hullabaloo ledger`: budgets of datasets, and who spent them on what."""
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +15,13 @@ from hullabaloo.cli.output import Output, facts, table
 
 
 class Named(TyperGroup):
-    """Takes the ledger's address and the dataset by name, too, as `fit` does."""
+    """Takes the ledger's address and the dataset by name, too, and the address from the environment, as `fit` does."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put what is named into its place: the address after the command, the dataset last."""
+        """Put what is named into its place: the address after the command, the dataset last. No address among them: the environment's."""
         words = [part for word in args for part in (word.split("=", 1) if word.startswith(NAMES) else [word])]
+        if words and (url := os.environ.get("HULLABALOO_LEDGER")) and not any("://" in word for word in words):
+            words.insert(1, url)
         for name, place in zip(NAMES, (1, len(words)), strict=True):
             if name in words:
                 at = words.index(name)
@@ -73,9 +76,7 @@ def show(url: str, dataset: str | None = None, *, json_: bool = False) -> None:
         shown.append("It holds no dataset yet; `hullabaloo ledger create` opens one.")
     for one in datasets:
         left = ledger.remaining(one.name)
-        terms = {"dataset": one.name, "budget": one.budget.describe(), "neighbours": one.neighbours.value}
-        more = {"unit": one.unit, "filter": one.filter, "charges": one.charges, "remaining": left.sentence}
-        shown += ["", facts({**terms, **more})]
+        shown += ["", one.describe(), f"Left: {left.sentence}"]
         data.append({**one.to_dict(), "remaining": left.to_dict()})
     Output("ledger show", json_).result({"ledger": ledger.address, "datasets": data}, *shown)
 
@@ -117,7 +118,6 @@ def verify(url: str, *, model: list[Path] | None = None, entry: list[Path] | Non
     charged = {str(path): build.model(path, "model") for path in model or ()}
     charged |= {str(path): hb.report.entry_from_json(build.existing(path, "entry")) for path in entry or ()}
     found = hb.Ledger(url).verify(charged)
-    sound = found.status == "sound"
-    Output("ledger verify", json_).result({"verification": found.to_dict()}, *found.lines(), ok=sound)
-    if not sound:
+    Output("ledger verify", json_).result({"verification": found.to_dict()}, *found.lines(), ok=found.status == "sound")
+    if found.status != "sound":
         raise typer.Exit(ExitCode.FAULTS)

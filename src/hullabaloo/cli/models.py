@@ -193,7 +193,7 @@ def evaluate(
         *(f"{note}." for note in found.notes),
         guarantee(found.statement),
         sentence,
-        out and f"Saved {out}.",
+        out and f"Saved {out}. Next: hullabaloo card {model} --entry {out} --out card.html",
     )
 
 

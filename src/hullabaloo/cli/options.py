@@ -44,7 +44,7 @@ class Shared:
         target COLUMN: The column to predict; not needed where the domain names it.
         overwrite: Replace an existing output file.
         json_: Print one JSON object for scripts, and nothing else.
-        url LEDGER: sqlite:///privacy.db or postgresql://user@host/db; or by name: --ledger URL.
+        url LEDGER: sqlite:///privacy.db or postgresql://user@host/db; or by name: --ledger URL; else HULLABALOO_LEDGER.
         dataset DATASET: The dataset's name in the ledger; or by name: --dataset NAME.
         cache DIR: Read in parts, and keep encoded rows beyond 1 GiB sealed in a folder on a local disk, so that the table is not read anew; a domain with a unit needs one.
         verbose: Read in parts, and say on standard error how many of the plan's questions have been asked, and for how long.
@@ -56,7 +56,7 @@ class Shared:
     Model options:
         set_ SET: Constraint, on columns scaled to at most 1: l1:2, l2:1, lp:1.5,1, box:-1,1, simplex, elastic:0.5,1, nuclear:1,3 (3 targets),
             'group:1;0-2;3,5;4' (encoded columns), 'structure:1;intervals' (a set function of them) or 'polytope:0,0;1,0;0,1' (vertices).
-        penalty PENALTY: Penalty, instead of a set: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets), 'group:0.1;0-2;3,5;4'
+        penalty PENALTY: Penalty, instead of a set or beside one that it goes with: l1:0.01, l2:0.1, elastic:0.1,0.5, nuclear:0.1,3 (3 targets), 'group:0.1;0-2;3,5;4'
             (encoded columns) or 'structure:0.1;intervals' (a set function of them).
         exposure COLUMN: poisson: the column that counts are proportional to.
         radius NUMBER: group-lasso, multi-task: radius of the default ball; structured-sparse-...: the largest that one coefficient alone

@@ -42,7 +42,7 @@ class StreamOptions(NamedTuple):
     Model options:
         method: incremental: least squares from running sums; sketched: for very many columns, with a --set; periodic: any --estimator fitted
             again now and then.
-        estimator: periodic: what is fitted again, as in `fit`.
+        estimator: periodic: what is fitted again, as in `fit`, with its usual settings (no --exposure, --quantile and so on).
         rule: periodic: how often it is fitted where --every is auto.
         sketch_size M: sketched: the numbers that a record is kept as.
         max_nonzeros S: sketched: records with more nonzero columns count for nothing.

@@ -70,15 +70,15 @@ class SearchPrice(Printed):
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
             return "spend: no privacy at all (epsilon is infinite); every candidate is tried"
-        tried = f"{100 * self.chance:.0f} %"
         lines = [
             f"spend: epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}, once, for the best of {self.expected_runs:g} expected runs",
             f"run:   epsilon = {self.run_epsilon:.4g} (mu = {self.run_mu:.4g}) for a fit on {self.trained} records and a score on {self.held}; "
             f"a fit without a search would have {self.alone_epsilon:.4g}",
             f"grid:  epsilon = {self.grid_epsilon:.4g} (mu = {self.grid_mu:.4g}) would be left to each of all {self.candidates} candidates, were "
             "all fitted, scored and shown",
-            f"score: {self.metric}, with a privacy error of about {self.score_error:.3g}",
-            f"luck:  a given candidate is tried at all with probability {tried}",
+            f"score: {self.metric}, with a privacy error of about {self.score_error:.3g}"
+            + (" for equal classes, more for a rare one" if self.metric == "roc_auc" else ""),
+            f"luck:  a given candidate is tried at all with probability {100 * self.chance:.0f} %",
         ]
         if self.grid_is_better:
             lines.append(
