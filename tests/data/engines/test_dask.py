@@ -22,6 +22,7 @@ from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from tests.cli import conftest
+from tests.data.column_names import broken, cases
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, NUMBERS, ONE, UNITS, N, batches, fitted, table, told
 from tests.data.engines.test_units import check_sparse_units, sparse_table
@@ -108,6 +109,18 @@ def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, client:
         source = hb.scan(dataframe.read_parquet(place, split_row_groups=True, **backend), client=client)
         as_objects = not backend and kind in OBJECTS and kind != "date32"
         assert list(made_of(source, roles)) == list(made_of(whole.to_pandas() if as_objects else whole, roles))
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", cases())
+def test_a_column_may_have_any_name(name: str, client: Any, tmp_path: Path) -> None:
+    def named(whole: pa.Table) -> Any:
+        from dask import dataframe
+
+        return hb.scan(dataframe.from_pandas(whole.to_pandas(), npartitions=2), client=client)
+
+    refuses = name == "twice, not needed"  # as pandas is, whose frames have a name once
+    assert not list(broken(named, tmp_path, {name: cases()[name]}, refuses=refuses))
 
 
 def test_whether_a_part_misses_a_truth_decides_nothing(client: Any, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import hullabaloo as hb
 from hullabaloo.data.engines import cluster, spark
 from hullabaloo.data.parts import ChangedTable
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter, SchemaError
+from tests.data.column_names import NAMES, broken, cases, model_of, table_of
 from tests.data.engines import clusters, faults
 from tests.data.engines.fits import FITS, KEY, NUMBERS, ONE, N, batches, fitted, table, told
 from tests.data.engines.test_dask import OUTER
@@ -75,6 +76,34 @@ UNREAD = ("half", "decimal256", "time64")
 def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, session: Any, tmp_path: Path) -> None:
     (whole, place), roles = made(kind, tmp_path), ("small number", "class")
     assert list(made_of(hb.scan(session.read.parquet(str(place))), roles)) == list(made_of(whole, roles))
+
+
+def named(table: pa.Table, session: Any) -> Any:
+    types = ", ".join(
+        f"k{place} {'double' if kind == pa.float64() else 'long'}" for place, kind in enumerate(table.schema.types)
+    )
+    rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return hb.scan(session.createDataFrame(rows, types).toDF(*table.schema.names))
+
+
+OFTEN = ("some needed", "of a unit")
+
+
+@pytest.mark.parametrize(
+    "name", [*OFTEN, *(pytest.param(one, marks=pytest.mark.slow) for one in cases() if one not in OFTEN)]
+)
+def test_a_column_may_have_any_name(name: str, session: Any, tmp_path: Path) -> None:
+    """Names that differ in case alone, or have a dot or a backtick, ended a fit after its charge."""
+    assert not list(broken(lambda table: named(table, session), tmp_path, {name: cases()[name]}, refuses=False))
+
+
+def test_predictions_keep_columns_of_any_name(session: Any, tmp_path: Path) -> None:
+    case = cases()["some needed"]
+    model, whole = model_of(case, test_key=KEY).fit(table_of(case)), table_of(case)
+    lazy = hb.predict(model, named(whole, session), keep=NAMES)
+    assert lazy.columns == [*NAMES, "predicted_y"]
+    wanted = sorted(zip(*(whole[name].to_pylist() for name in NAMES), model.predict(whole), strict=True))
+    assert np.allclose(sorted(map(tuple, lazy.collect())), wanted, rtol=1e-12)
 
 
 def test_a_time_that_no_role_reads_is_beside_the_fit(session: Any) -> None:

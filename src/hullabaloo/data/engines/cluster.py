@@ -146,12 +146,6 @@ def kinds_of(schema: TableSchema) -> tuple[str, ...]:
     )
 
 
-def shape_of(schema: TableSchema, names: Sequence[str] | None, width: int | None) -> Shape:
-    """What each part has to have of which these names are read; of sparse rows all are."""
-    named = names is not None and schema.names is not None and width is None
-    return Shape(tuple(names or ()) if named else None, kinds_of(schema), width)
-
-
 def read(frame: Any, reading: bytes, shape: Shape, task: bytes | None = None) -> Part | bytes:
     """One part, encoded; or what it adds up to. PRIVATE."""
     part: Part | bytes = said(lambda: unpacked(reading)[0].part(opened(frame, shape)))

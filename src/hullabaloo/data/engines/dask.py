@@ -78,7 +78,8 @@ class DaskFrame(RemoteFrame):
     def shape(self, names: Sequence[str] | None) -> cluster.Shape:
         """What each part has to have."""
         schema = unheard(lambda: open_table(self._chosen(names)._meta).schema)
-        return cluster.shape_of(schema, names, self.width)
+        named = names is not None and schema.names is not None and self.width is None
+        return cluster.Shape(tuple(names or ()) if named else None, cluster.kinds_of(schema), self.width)
 
 
 def _floats(part: Any) -> Any:

@@ -39,7 +39,9 @@ class SparkFrame(RemoteFrame):
             raise SchemaError(
                 f"A {type(frame).__name__} of Spark is no dataframe that is at rest. Pass a pyspark.sql.DataFrame."
             )
-        self._frame = frame
+        # Spark looks names up without regard to case, and takes dots and backticks apart.
+        self._names = {f"c{place}": name for place, name in enumerate(unheard(lambda: frame.columns))}
+        self._frame = unheard(lambda: frame.toDF(*self._names))
         self.schema = schema_of(self.arrow())
         self.check_workers()
 
@@ -68,7 +70,7 @@ class SparkFrame(RemoteFrame):
         import pyarrow as pa
 
         shape = self.shape(names)
-        brought = unheard(lambda: self._chosen(names).mapInArrow(_as_file, _SAID).toLocalIterator())
+        brought = unheard(lambda: self._chosen(names).mapInArrow(partial(_as_file, shape), _SAID).toLocalIterator())
         while (row := unheard(lambda: next(brought, None))) is not None:
             table = pa.ipc.open_stream(pa.py_buffer(row[0])).read_all()
             for start in range(0, table.num_rows, rows):
@@ -85,11 +87,12 @@ class SparkFrame(RemoteFrame):
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType
 
-        frame, declared = self._chosen(names), self.arrow(names)
-        mapped = partial(_mapped, cluster.sent(work), self.shape(names), list(keep))
+        frame, shape, declared = self._chosen(names), self.shape(names), self.arrow(names)
+        mapped = partial(_mapped, cluster.sent(work), shape, list(keep))
         (empty,) = mapped(iter([pa.RecordBatch.from_pylist([], declared)]))
         made = [StructField(one.name, from_arrow_type(one.type)) for one in list(empty.schema)[len(keep) :]]
-        return frame.mapInArrow(mapped, StructType([*(frame.schema[name] for name in keep), *made]))
+        kept = frame.toDF(*(shape.names or ())).schema
+        return frame.mapInArrow(mapped, StructType([*(kept[name] for name in keep), *made]))
 
     def write(self, frame: Any, place: str) -> None:
         """See `RemoteFrame`."""
@@ -97,19 +100,24 @@ class SparkFrame(RemoteFrame):
 
     def shape(self, names: Sequence[str] | None) -> cluster.Shape:
         """What each part has to have."""
-        return cluster.shape_of(schema_of(self.arrow(names)), names, self.width)
+        declared = self.arrow(names)
+        return cluster.Shape(tuple(declared.names), cluster.kinds_of(schema_of(declared)), self.width)
 
     def arrow(self, names: Sequence[str] | None = None) -> Any:
         """See `RemoteFrame`."""
+        import pyarrow as pa
         from pyspark.sql.pandas.types import to_arrow_schema
 
         # Spark 4.0 knows no zone.
         zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
-        return unheard(lambda: to_arrow_schema(self._chosen(names).schema, **zone))
+        declared = unheard(lambda: to_arrow_schema(self._chosen(names).schema, **zone))
+        return pa.schema([one.with_name(self._names[one.name]) for one in declared])
 
     def _chosen(self, names: Sequence[str] | None) -> Any:
-        quoted = [f"`{name.replace('`', '``')}`" for name in names or () if self.width is None]
-        return self._frame.select(*quoted) if quoted else self._frame
+        """The columns that are read, called by their places."""
+        wanted = frozenset(names or () if self.width is None else ())
+        chosen = [place for place, name in self._names.items() if name in wanted]
+        return self._frame.select(*chosen) if chosen else self._frame
 
 
 class SparkEngine:
@@ -191,10 +199,16 @@ def _cells(cells: list[bytes], name: str = "said") -> Any:
     return pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], [name])
 
 
+def _named(shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    return (pa.RecordBatch.from_arrays(batch.columns, list(shape.names or ())) for batch in batches)
+
+
 def _mapped(work: bytes, shape: cluster.Shape, keep: list[str], batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
-    for batch in batches:
+    for batch in _named(shape, batches):
         made = cluster.applied(work, batch, shape)
         columns = [*map(batch.column, keep), *map(pa.array, made.values())]
         yield pa.RecordBatch.from_arrays(columns, [*keep, *made])
@@ -205,10 +219,10 @@ def _version(batches: Iterator[Any]) -> Iterator[Any]:
         yield _cells([cluster.version().encode()])
 
 
-def _as_file(batches: Iterator[Any]) -> Iterator[Any]:
+def _as_file(shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
-    for batch in batches:
+    for batch in _named(shape, batches):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as out:
             out.write_batch(batch)
@@ -218,7 +232,7 @@ def _as_file(batches: Iterator[Any]) -> Iterator[Any]:
 def _read(reading: bytes, shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Part]:
     """Parts of the table as it is. PRIVATE."""
     own: Reading = unpacked(reading)[0]
-    return (own.part(cluster.opened(batch, shape)) for batch in batches)
+    return (own.part(cluster.opened(batch, shape)) for batch in _named(shape, batches))
 
 
 def _kept(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
@@ -239,7 +253,7 @@ def _kept(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
 
 def _deal(reading: bytes, shape: cluster.Shape, buckets: int, batches: Iterator[Any]) -> Iterator[Any]:
     """What may count of a table with units, a piece for each bucket that has any. PRIVATE."""
-    for batch in batches:
+    for batch in _named(shape, batches):
         dealt = enumerate(cluster.deal(reading, batch, shape, buckets))
         yield _pieces([(bucket, piece) for bucket, piece in dealt if not bucket or len(piece) > units.EMPTY])
 

@@ -26,6 +26,8 @@ from hullabaloo.errors import SchemaError, bare, library
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _MARKS = 4, 8  # bytes before the first page; bytes behind the footer
+_ARROWS = "__filename", "__fragment_index", "__batch_index", "__last_in_fragment"
+"""Names of columns that PyArrow adds to every file that it reads: it reads none that has one of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +49,8 @@ class ParquetFile:
         held = dataset.ParquetFragmentScanOptions(pre_buffer=self.fragment.filesystem.type_name != "local")
         size = {"fragment_scan_options": held, "batch_readahead": 4} | ({} if most is None else {"batch_size": most})
         with _reading():
+            if not any(group.num_rows for group in part.row_groups):
+                return  # Arrow fails on no records where a name is there twice
             for batch in part.to_batches(schema=self.fragment.physical_schema, columns=columns, **size):
                 for name, text in keys.items():
                     if name in names and found[name] == 1:
@@ -144,6 +148,10 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
         raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")
     if not found:
         raise SchemaError(f"The folder {path} holds no file. Pass the path of a Parquet file, or of a folder of them.")
+    if any(name in _ARROWS for file in found for name in file.schema.names):
+        raise SchemaError(
+            f"The Parquet table {path} has a column of a name that PyArrow, which reads it, keeps for its own: {', '.join(_ARROWS)}. Rename it."
+        )
     return tuple(found)
 
 
