@@ -219,7 +219,7 @@ QUERIES = (
         "Each target's view of the table begins with no answers given, so one payment is spent once for each.",
         "curator.curator",
         old="        part = self.__part(view, self.__width, self.__queries, self.__key, self.__kept)",
-        new="        part = Curator(rows, self.__queries, key=self.__key)",
+        new="        part = Curator(views.seen(self.__rows, view, self.__width), self.__queries, key=self.__key)",
         caught_by=(
             "tests/curator/test_coordinate_gradient.py::test_targets_share_the_payment_and_have_predictions_of_their_own",
         ),
