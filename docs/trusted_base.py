@@ -94,7 +94,7 @@ GROUPS = (
         "Scores",
         "What a record adds to a score is no longer than is stated, whatever the model predicts of it.",
         "losses",
-        "reading_kernels readings scores",
+        "ranks reading_kernels readings scores",
     ),
     Group(
         2,

@@ -19,6 +19,7 @@ from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import L1Ball, NoPenalty
 from hullabaloo.losses import Logistic, Squared
+from hullabaloo.losses.ranks import Ranks
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Moments, SquaredError
 from hullabaloo.noise import TestKey
@@ -35,6 +36,7 @@ UNITS = replace(PLAIN, max_weight=2.0, records_per_unit=3, weighted=True)
 VALUES = RowFacts(("v", "v:missing"), False, 2.0, np.sqrt(2.0), 1.0, ("y",))
 SINGLE = RowFacts(("a",), False, 1.0, 1.0, 1.0, ("y",))
 READ = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (2.0,))
+TWO = Reading(Reads.OVR, names=("y",), classes=2)
 SQUARED = Squared()
 
 Make = Callable[[PricedQueries], Query]
@@ -63,6 +65,8 @@ MENU: dict[str, tuple[Make, RowFacts, float]] = {
     ),
     "norm_histogram": (lambda prices: prices.price("norm_histogram", loss=SQUARED, bins=4, mu=MU, count=1), PLAIN, 0.99),
     "score": (lambda prices: prices.price("score", reading=READ, tallies=(Moments(SquaredError(0, 2.0)),), mu=MU), PLAIN, 0.9),
+    "score of ranks": (lambda prices: prices.price("score", reading=TWO, tallies=(Ranks(),), mu=MU), PLAIN, 0.99),
+    "score of ranks of units": (lambda prices: prices.price("score", reading=TWO, tallies=(Ranks(),), mu=MU), UNITS, 0.99),
     "second_moments": (lambda prices: prices.price("second_moments", mu=MU), PLAIN, 0.99),
     "second_moments_laplace": (lambda prices: prices.price("second_moments_laplace", epsilon=EPSILON), PLAIN, 0.99),
     "select": (lambda prices: prices.price("select", loss=SQUARED, clip=1.0, epsilon=EPSILON, count=1), PLAIN, 0.49),

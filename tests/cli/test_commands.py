@@ -242,6 +242,50 @@ def test_every_command_of_ledgers_takes_address_and_dataset_by_name_as_fit_does(
     assert run("ledger", "show", "--ledger").code == 2
 
 
+@pytest.mark.parametrize("name", ["plain", "--ledger", "--dataset", "--ledger=x", "--json", "-v", "a=b", "--"])
+def test_no_name_of_a_dataset_is_taken_for_an_option(run: Run, ledger: str, name: str) -> None:
+    """However it is passed: the same dataset, and no other."""
+    assert run("ledger", "create", ledger, *BUDGET, "--", name).code == 0
+    ways = [("--ledger", ledger, "--", name), (f"--dataset={name}", ledger), (f"--dataset={name}", "--", ledger)]
+    ways += [("--", ledger, name)] + [("--dataset", name, "--ledger", ledger)] * (name != "--")
+    for words in ways:
+        assert [one["name"] for one in run("ledger", "show", "--json", *words).json["datasets"]] == [name]
+        assert run("ledger", "log", "--json", *words).json["dataset"] == name
+
+
+@pytest.mark.parametrize("name", ["--ledger", "--dataset"])
+def test_a_name_without_a_value_or_twice_is_refused(run: Run, ledger: str, name: str) -> None:
+    """As `show` shows all datasets where none is named."""
+    other, value = (("--dataset", "clinic"), ledger) if name == "--ledger" else (("--ledger", ledger), "clinic")
+    for words in [(name,), (f"{name}=",), (f"{name}={value}", name), (name, value, f"{name}={value}")]:
+        done = run("ledger", "show", *other, *words)
+        assert done.code == 2
+        assert f"{name} is given once" in done.err
+
+
+@pytest.mark.parametrize(
+    "secret", ["se/cret99", "hun@ter2long", "hunter#2long", "what?2long", "hun%40ter2", "two:words2"]
+)
+def test_no_refusal_of_a_named_ledger_shows_its_password(run: Run, secret: str) -> None:
+    address = f"postgresql://nobody:{secret}@127.0.0.1:1/x"
+    lines = [
+        ("--ledger", address),
+        (f"--ledger={address}",),
+        ("show", "--ledger", address, "a", "b"),
+        ("show", f"--ledger={address}", "a"),
+    ]
+    lines += [
+        ("--json", "--ledger", address, "show"),
+        ("show", "--ledger", address, f"--ledger={address}"),
+        ("log", "--ledger", address, "--", address, "c"),
+    ]
+    lines += [("show", "--dataset", address, "--ledger", URL), ("show", "--dataset", address, "--dataset", address)]
+    for words in lines:
+        done = run("ledger", *words)
+        assert done.code
+        assert not [part for part in re.findall(r"[a-z0-9]{4,}", secret) if part in done.out + done.err]
+
+
 def test_the_log_shows_where_a_stream_stands(run: Run, ledger: str) -> None:
     from hullabaloo import Budget, Ledger
     from hullabaloo.privacy import GaussianEvent

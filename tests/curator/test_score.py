@@ -179,6 +179,26 @@ def test_ranks_are_as_near_to_one_another_as_two_classes() -> None:
     assert inner == pytest.approx(np.diag(np.diag(inner)), abs=1e-12)
 
 
+@pytest.mark.parametrize("weight", [1.0, 1.0 / 3.0, 2.5])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_two_records_ranks_are_further_apart_than_is_stated(relation: Neighbours, weight: float) -> None:
+    """Each pair of bins and classes, as rounded to the lattice: records in the middles of bins, at their edges and beyond the window; the bound is attained."""
+    asked = query("ranks", relation, max_weight=weight)
+    ends = np.linspace(-4.2, 4.2, 2 * (1 << LEVELS) + 27)
+    X = np.zeros((2 * ends.size, 3))
+    X[:, 0] = np.tile(ends / 4.2, 2) * asked.facts.norm_linf
+    Y = np.repeat([[-1.0], [1.0]], ends.size, axis=0)
+    theta = np.array([[4.2 / asked.facts.norm_linf], [0.0], [0.0]])
+    w = None if weight == 1.0 else np.array([weight])
+    told = np.array([asked.exact(Rows(X[i : i + 1], Y[i : i + 1], w), theta) for i in range(len(X))])
+    assert len(np.unique(told, axis=0)) == 2 << LEVELS
+    squares = np.einsum("ij,ij->i", told, told)
+    moved = np.sqrt(squares.max())
+    if relation is Neighbours.REPLACE_ONE:
+        moved = max(moved, np.sqrt((squares[:, None] + squares - 2.0 * told @ told.T).max()))
+    assert 1.0 - 1e-9 <= moved / asked.record_sensitivity <= 1.0
+
+
 def test_ranks_hold_each_record_in_its_bin_of_log_odds() -> None:
     """Counts by class and bin, from the exact sums by the inverse of the wavelets, are those of a histogram; what lies beyond the window is in its ends."""
     rng = np.random.default_rng(12)

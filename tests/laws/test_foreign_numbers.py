@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -25,7 +25,10 @@ from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import BinnedResiduals, Bins, ClassTotals, Moments, PinballError, SquaredError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import GaussianEvent, Neighbours
+from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers import Plan, Problem, QueryPrices, Solution, Solver
+from tests.curator.test_score import ASKED as ASKED_SCORES
+from tests.curator.test_score import query as query_of
 from tests.laws.test_foreign_solver import BUYS, DEAR, asks, bought, prices
 from tests.replay import cases
 
@@ -523,3 +526,46 @@ def test_what_a_solver_is_shown_is_not_what_prices_rest_on() -> None:
     )
     with pytest.raises(HullabalooError):
         model.fit(rows, rows[:, 0])
+
+
+def arrays(record: Any) -> Iterator[Any]:
+    """The same record with an array or a tuple where it holds one number, and with columns where it holds a tuple of numbers."""
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if is_dataclass(value):
+            yield from (replace(record, **{one.name: other}) for other in arrays(value))
+        elif type(value) in (bool, int, float):
+            many = np.linspace(0.1, 0.9, 5) * (value or 1)
+            others = (
+                many,
+                many[:, None],
+                many[:1],
+                np.linspace(9.0, -9.0, 255),
+                np.array(value),
+                (value,),
+                [value],
+                str(value),
+                None,
+            )
+            yield from (replace(record, **{one.name: other}) for other in others)
+        elif type(value) is tuple and value and type(value[0]) is float:
+            column = np.full((5, 1), value[0])
+            others = column, (column,), ((value[0],),), (np.array(value),)
+            yield from (replace(record, **{one.name: other}) for other in others)
+
+
+@pytest.mark.parametrize("name", ASKED_SCORES)
+def test_no_number_of_a_tally_or_reading_is_an_array(name: str) -> None:
+    """Edges of ranks in no order moved the sum six times as far as was stated, as a record's bin hung on the one before it; numbers for each record failed, after the charge, where there were not so many."""
+    about, (reading, tallies) = query_of(name, Neighbours.ADD_OR_REMOVE).facts, ASKED_SCORES[name]
+    asked = PricedQueries(about, Neighbours.ADD_OR_REMOVE, 20)
+    edited = [(other, tallies) for other in arrays(reading)]
+    edited += [
+        (reading, (*tallies[:i], one, *tallies[i + 1 :])) for i in range(len(tallies)) for one in arrays(tallies[i])
+    ]
+    assert asked.own(asked.price("score", reading=reading, tallies=tallies, mu=1.0)) is not None
+    for odd, others in edited:
+        taken = None
+        with suppress(HullabalooError, TypeError, ValueError):
+            taken = asked.own(asked.price("score", reading=odd, tallies=others, mu=1.0))
+        assert taken is None, (odd, others)

@@ -209,7 +209,7 @@ def test_errors_are_cut_off_where_that_is_asked() -> None:
     assert cut["absolute_error"] == pytest.approx(plain["absolute_error"] / 10.0)
     noisy = hb.evaluate(model, X, y, budget=ONE, metrics=asked, largest_error=4.0, test_key=KEY)
     assert any("count as it" in note for note in noisy.notes)
-    assert any("not fitted on" in note for note in noisy.notes)
+    assert any("was fitted on" in note for note in noisy.notes)
     for name, one in noisy.values.items():  # a false alarm has probability below 1e-8
         assert abs(one.value - found[name]) <= 6.0 * one.privacy_error
     two = hb.Domain(**FEATURES, target={"cost": (0, 30), "rest": (0, 10)})

@@ -84,6 +84,30 @@ def _same(value: float, written: str) -> None:
         assert float(text) == pytest.approx(value, rel=1.1e-3)
 
 
+REFERRED = {
+    "under the assumptions": ("<h3>Assumptions", "above"),
+    "in the table of queries": ('aria-label="Queries, sensitivity', ""),
+    "than the odds": ('aria-label="Belief before', ""),
+    "in the table below": ('aria-label="Guarantee for a person', "below"),
+    "The guarantee": ("Guarantee of this release", ""),
+    "the one named": ("Fitted with hullabaloo", ""),
+    "The noise is": ("What was asked of the records, and the noise", "below"),
+    "a mathematical guarantee": ("<h3>Assumptions", "above"),
+}
+"""What sentences of a page refer to, and where it stands, if they do not say so themselves."""
+
+
+def test_what_a_sentence_refers_to_is_on_the_page_where_it_says(model: Any) -> None:
+    """Also on pages that have fewer parts, of fits that are not private."""
+    text = re.sub(r"<style>.*?</style>", "", rendered(model)[1], flags=re.DOTALL)
+    for words, (target, side) in REFERRED.items():
+        for found in re.finditer(re.escape(words) + (r"()" if side else r"[a-z ]* (above|below)\b"), text):
+            where = text[: found.start()] if "above" in (side, found[1]) else text[found.end() :]
+            assert target in where, found[0]
+    said = [found.group() for found in re.finditer(r"[^.<>]*\b(above|below)\b(?! 0)[^.<>]*", text)]
+    assert all(any(words in one for words in REFERRED) or "is not below" in one for one in said), said
+
+
 def test_the_banner_comes_first(bare: Any, keyed: Any, plain: Any) -> None:
     for model in (bare, keyed):
         text = Page(rendered(model)[1]).text

@@ -18,17 +18,24 @@ class Named(TyperGroup):
     """Takes the ledger's address and the dataset by name, too, and the address from the environment, as `fit` does."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put what is named into its place: the address after the command, the dataset last. No address among them: the environment's."""
-        words = [part for word in args for part in (word.split("=", 1) if word.startswith(NAMES) else [word])]
-        if words and (url := os.environ.get("HULLABALOO_LEDGER")) and not any("://" in word for word in words):
-            words.insert(1, url)
-        for name, place in zip(NAMES, (1, len(words)), strict=True):
-            if name in words:
-                at = words.index(name)
-                value = words[at + 1 : at + 2]
-                words[at : at + 2] = []
-                words[place:place] = value
-        return super().parse_args(ctx, words)
+        """Put what is named into its place: the address after the command, the dataset last; no address among them is the environment's. After `--` nothing is a name."""
+        end = args.index("--") if "--" in args else len(args)
+        words, named, given = list[str](), dict[str, str](), iter(args[:end])
+        for word in given:
+            name, joined, value = word.partition("=")
+            if name not in NAMES:
+                words.append(word)
+                continue
+            value = value if joined else next(given, "")
+            if not value or name in named:
+                ctx.fail(f"{name} is given once, with a value.")
+            named[name] = value
+        if words and not any("://" in word for word in args):
+            named |= {"--ledger": os.environ["HULLABALOO_LEDGER"]} if os.environ.get("HULLABALOO_LEDGER") else {}
+        address, dataset = ([named[name]] if name in named else [] for name in NAMES)
+        return super().parse_args(
+            ctx, [*words[:1], *address, *words[1:], *(args[end:] or ["--"] * len(dataset)), *dataset]
+        )
 
 
 NAMES = ("--ledger", "--dataset")

@@ -74,6 +74,16 @@ def plain(value: Any, declared: object = None) -> Any:
     return found
 
 
+def single(value: Any, declared: object = None) -> bool:
+    """Whether a record of the library's holds single numbers, texts and tuples of them as declared: an array in place of a number tells records apart by their place, and fails by how many there are."""
+    if is_dataclass(value):
+        return all(single(getattr(value, one.name), one.type) for one in fields(value))
+    if type(value) is tuple and str(declared).startswith("tuple"):
+        return all(isinstance(one, (*PLAIN, np.generic)) for one in value)
+    kind = type(value.item() if isinstance(value, np.generic) else value)
+    return kind in ((int, float) if declared is float else (declared,)) or isinstance(value, Enum)
+
+
 def copied(value: Any) -> Any:
     """A shape, loss or tuple of them, made anew from its fields: arrays and all, so that nobody else can write to it."""
     if type(value) is tuple:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.exact import blockwise
 from hullabaloo.curator.kernels import dense_predictions, sparse_predictions
-from hullabaloo.curator.known import coefficients, numbers
+from hullabaloo.curator.known import coefficients, numbers, single
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -57,9 +57,10 @@ class ScoreQuery(NoisySum):
         read, kinds = self.reading, {type(tally) for tally in self.tallies}
         wanted = {1: 0, 2: 1}.get(read.classes, read.classes) if read.reads.classes else len(read.low)
         amiss = (ClassTotals in kinds and not read.reads.classes) or (Ranks in kinds and read.classes != 2)
+        amiss = amiss or not all(map(single, (read, *self.tallies)))
         if not kinds or wanted != len(self.facts.targets) or amiss:
             raise InvalidParameter(
-                f"A score needs at least one metric (ranks: of two classes) and a reading of the {len(self.facts.targets)} encoded targets, but "
+                f"A score needs at least one metric (ranks: of two classes) and a reading of the {len(self.facts.targets)} encoded targets, both of single numbers, but "
                 f"{len(self.tallies)} metrics and a reading of {wanted} were given. Make both from the model's own encoding."
             )
 

@@ -248,8 +248,8 @@ class StepSums:
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Go on from what `state` gave; raises where it is no such state."""
-        self.sums = as_kept(state["sums"], self.sums)
-        self.total.high, self.total.low = (as_kept(state[name], self.total.high) for name in ("high", "low"))
+        self.sums = as_kept(state["sums"], self.sums).copy()
+        self.total.high, self.total.low = (as_kept(state[name], self.total.high).copy() for name in ("high", "low"))
 
 
 class StreamCurator:

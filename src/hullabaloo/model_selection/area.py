@@ -23,6 +23,8 @@ class Area(Metric):
     That is added to U, and its square to the sampling variance: of an error up to that size intervals of 95 % hold as much or more.
 
     *Sampling.* `S_1/P + S_0/N`, of each class the variance of the share of the other one that is below or above, from the noisy counts (DeLong, DeLong and Clarke-Pearson 1988).
+    Of few records of the rarer class its intervals are too short where noise is low and A near 1: of two normal classes, 20 000 records of the other one and no noise 46, 67, 82 and 91 % of 300 held at A = 0.98 with 3, 10, 40 and 200,
+    72 to 94 % at 0.8; at ε = 1 and 3 93 to 100 % of all these lines did, of few records nearly as wide as [0, 1].
     """
 
     tally: Ranks

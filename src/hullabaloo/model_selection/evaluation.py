@@ -286,10 +286,10 @@ def _chosen(
 
 def _window(public: FittedModel) -> tuple[float, float]:
     """The middle and the reach of all log-odds of two classes, from coefficients and declared bounds."""
-    facts, theta = public.encoding.facts, public.release.theta[:, 0]
+    facts, theta = public.encoding.facts, np.clip(np.asarray(public.release.theta, float).ravel(), -1e100, 1e100)
     slopes = theta[: theta.size - facts.intercept]
     reach = min(facts.norm_linf * np.abs(slopes).sum(), facts.norm_l2 * np.linalg.norm(slopes))
-    return float(theta[-1] * facts.intercept), float(reach)
+    return float(theta[slopes.size :].sum()), float(reach)
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:

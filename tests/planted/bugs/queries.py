@@ -219,7 +219,7 @@ QUERIES = (
         "Each target's view of the table begins with no answers given, so one payment is spent once for each.",
         "curator.curator",
         old="        part = self.__part(view, self.__width, self.__queries, self.__key, self.__kept)",
-        new="        part = Curator(rows, self.__queries, key=self.__key)",
+        new="        part = Curator(views.seen(self.__rows, view, self.__width), self.__queries, key=self.__key)",
         caught_by=(
             "tests/curator/test_coordinate_gradient.py::test_targets_share_the_payment_and_have_predictions_of_their_own",
         ),
@@ -318,5 +318,47 @@ QUERIES = (
         old="    @property\n    def length(self) -> int:",
         new="    def noisy(self, exact, key):\n        return np.round(exact / 10.0) * 10.0\n\n    @property\n    def length(self) -> int:",
         caught_by=("tests/curator/test_centred_gradient.py::test_counts_carry_the_noise_of_their_query",),
+    ),
+    Bug(
+        "ranks: heights that rise",
+        "Finer levels weigh half as much again as those above them, and neighbouring bins are further apart than two classes.",
+        "losses.ranks",
+        old="FADES = 0.9",
+        new="FADES = 1.5",
+        caught_by=(
+            "tests/curator/test_score.py::test_ranks_are_as_near_to_one_another_as_two_classes",
+            "tests/curator/test_score.py::test_no_two_records_ranks_are_further_apart_than_is_stated[replace-one-1.0]",
+        ),
+    ),
+    Bug(
+        "ranks: the finest level twice",
+        "The places of the finest bins are twice as high as the others' squares leave.",
+        "losses.ranks",
+        old="] = heights[level + 1] * (2.0",
+        new="] = (1.0 + (level + 1 == LEVELS)) * heights[level + 1] * (2.0",
+        caught_by=(
+            "tests/curator/test_score.py::test_ranks_are_as_near_to_one_another_as_two_classes",
+            "tests/curator/test_score.py::test_no_two_records_ranks_are_further_apart_than_is_stated[replace-one-1.0]",
+            "tests/curator/test_score.py::test_no_two_records_ranks_are_further_apart_than_is_stated[add-or-remove-1.0]",
+        ),
+    ),
+    Bug(
+        "ranks: factor root 2",
+        "A replaced record moves ranks no further than one that is removed.",
+        "losses.ranks",
+        old="    diameter = 1.0",
+        new="    diameter = radius",
+        caught_by=(
+            "tests/curator/test_score.py::test_ranks_are_as_near_to_one_another_as_two_classes",
+            "tests/curator/test_score.py::test_no_two_records_ranks_are_further_apart_than_is_stated[replace-one-1.0]",
+        ),
+    ),
+    Bug(
+        "ranks: bins of the records",
+        "The edges of bins are quantiles of the table's own predictions.",
+        "losses.ranks",
+        old="ends = expit(self.middle + min(self.reach, FARTHEST) * np.linspace(-1.0, 1.0, (1 << LEVELS) + 1)[1:-1])",
+        new="ends = np.quantile(seen.forecast[:, 1], np.linspace(0.0, 1.0, (1 << LEVELS) + 1)[1:-1])",
+        caught_by=("tests/curator/test_score.py::test_bits_do_not_depend_on_the_order_of_records_or_on_blocks[ranks]",),
     ),
 )

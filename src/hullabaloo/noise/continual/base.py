@@ -66,7 +66,7 @@ class Half:
     def restore(self, state: Mapping[str, Array], step: int) -> None:
         """Go on from what `state` gave after so many steps, bit for bit; raises where it is no such state."""
         self.step = step
-        self.kept = {name: as_kept(state[name], own) for name, own in self.kept.items()}
+        self.kept = {name: as_kept(state[name], own).copy() for name, own in self.kept.items()}
         if self.clock and as_kept(state[self.clock], np.zeros(1)).tolist() != [step]:
             raise ValueError("a state of other steps")
         for prefix, part in self.parts.items():
