@@ -43,7 +43,7 @@ def table() -> tuple[np.ndarray, np.ndarray]:
     return X, X @ np.array([0.5, -0.3])
 
 
-def model(solver: str) -> hb.LinearRegression:
+def model(solver: Any) -> hb.LinearRegression:
     """A linear regression of them."""
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))
     return hb.LinearRegression(budget=BUDGET, domain=domain, solver=solver, inference=False)
@@ -60,7 +60,7 @@ def moments() -> Counter[str]:
 def gradient(key: Key | None = KEY) -> tuple[Counter[str], int]:
     """Of a run of the gradient solver, warm; and its steps."""
     X, y = table()
-    made = model("gradient")
+    made = model(hb.GradientSolver())
     encoding = made._encoding(None, 2)
     prepared = prepare(made._task(encoding), encoding, RECORDS)
     rows = encoding.encode(made.domain.open(X), y)

@@ -265,7 +265,8 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
 def _state(query: Any) -> float:
     """Bytes of the running sums and of their noise."""
     parts = query.strategy.encoder(1).state(), query.strategy.decoder(1).state()
-    return float(sum(array.nbytes for part in parts for array in part.values()) * query.moments.length)
+    kept = sum(array.nbytes or 8.0 * query.strategy.steps for part in parts for array in part.values())
+    return float((kept + 24.0) * query.moments.length)
 
 
 def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, horizon: int, looks: list[int]) -> Way:

@@ -371,8 +371,8 @@ DURABILITY = (
         "any row will do for a model",
         "verify takes a model for paid when its number is there, whatever the row says.",
         "ledger.claims",
-        old="    if head == claim.head:\n",
-        new="    if head is not None:\n",
+        old='    if row is not None and row["head"] == claim.head:\n',
+        new="    if row is not None:\n",
         caught_by=(
             "tests/ledger/test_ledger_chain.py::test_a_row_with_all_before_it_written_anew_is_found_by_a_model[sqlite]",
         ),
