@@ -54,7 +54,8 @@ def test_what_a_file_holds_changes_neither_noise_nor_event_nor_charge(folder: Pa
         path.write_text(json.dumps(forged))
         again = prepared()
         taken.add(again.solver.name)
-        by_itself = prepared(SOLVERS[again.solver.name])  # by name it would be held up
+        name = again.solver.name
+        by_itself = prepared(name if name == "moments" else SOLVERS[name])  # other names would be held up
         assert again.solver == by_itself.solver
         assert bought(again) == bought(by_itself)
         assert BUDGET.admits(again.plan.event)
