@@ -153,3 +153,31 @@ def test_marks_of_values_that_are_never_missing_take_no_interval_of_another_colu
     assert not rows["income"].reason
     assert abs(rows["age"].estimate - 20.0) < 4.5 * rows["age"].std_error < 4.0
     assert not math.isfinite(rows["sex:missing"].low)
+
+
+def beside_a_hidden_number(columns: int, epsilon: float, key: int) -> Any:
+    """A fit of x, of h, a fiftieth of its bounds wide, which goes with x and alone has an effect, and of other columns."""
+    rng = np.random.default_rng(0)
+    x, others = rng.uniform(-1.0, 1.0, 10_000), rng.uniform(-1.0, 1.0, (10_000, columns))
+    h = 0.02 * (x + 0.15 * rng.normal(size=10_000))
+    y = np.clip(15.0 * h + 0.1 * rng.normal(size=10_000), -1.0, 1.0)
+    names = ["x", "h", *(f"other{j}" for j in range(columns))]
+    domain = hb.Domain(features=dict.fromkeys(names, (-1, 1)), target=(-1, 1), indicators=False)
+    about: Any = {"inference": True, "solver": "preconditioned_gradient", "test_key": bytes([key] * 32)}
+    return hb.LinearRegression(budget=hb.Budget(epsilon, 1e-8), domain=domain, **about).fit(
+        np.column_stack([x, h, others]), y
+    )
+
+
+def test_nothing_is_told_beside_a_hidden_number_where_noise_is_nearly_half_of_the_curvature(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In 3 fits; told up to as much noise as without such a number, x, whose coefficient is 0, gets h's effect in each. Where noise is less it still may, and the summary says so."""
+    fits = [beside_a_hidden_number(24, 1.0, key) for key in range(3)]
+    assert all(math.isnan(model.summary().rows[0].low) for model in fits)
+    assert all("nearly half of it beside a number that varies little" in model.summary().note for model in fits)
+    seen = beside_a_hidden_number(16, 1.3, 1).summary()
+    assert seen.rows[0].low > 0.2
+    assert "may be that of a regression without it" in seen.note
+    monkeypatch.setattr("hullabaloo.inference.from_score.BESIDE", 1.0)
+    assert all(model.summary().rows[0].low > 0.2 for model in fits)

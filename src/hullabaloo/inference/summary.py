@@ -361,3 +361,5 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     several = len(facts.targets) > 1
     untold = [row for row in rows if not row.identified and row.reason != TOO_FAR]
     yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])
+    if any(row.reason.startswith(identified.HIDDEN) for row in untold):
+        yield "A row whose column goes with one that varies too little, unseen for noise, may be that of a regression without it."
