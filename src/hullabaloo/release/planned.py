@@ -107,15 +107,11 @@ class PlannedFit:
 
 def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlannedFit:
     """Plan a fit from public facts; draws nothing, reads nothing, charges nothing. `parted`: of a table that is read in parts."""
-    if task.calibration is Calibration.PAPER and task.solver == "auto":
+    named = name_of(task.solver)
+    if task.calibration is Calibration.PAPER and named not in PAPERS:
+        what = "names no method" if named == "auto" else "follows no paper's formula for its noise"
         raise InvalidParameter(
-            "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
-            "solver, such as solver='mirror_descent', or leave calibration='exact'."
-        )
-    if task.calibration is Calibration.PAPER and name_of(task.solver) not in PAPERS:
-        raise InvalidParameter(
-            f"calibration='paper' was asked of solver={name_of(task.solver)!r}, which follows no paper's formula for its noise. Leave "
-            f"calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
+            f"calibration='paper' was asked of solver={named!r}, which {what}. Leave calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
         )
     context = plan_context(task, encoding, rows, parted=parted)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
