@@ -20,6 +20,7 @@ from hullabaloo.geometry import L1Ball
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -85,7 +86,7 @@ def _lost(one: Split, neighbours: Neighbours, asked: str, draws: int) -> tuple[s
     if asked in ("mirror_descent", "frank_wolfe"):
         problem = replace(problem, constraint=L1Ball(2.0))
     prices, allowance = PricedQueries(facts, neighbours, one.n), Allowance(Budget(EPSILON, 1.0 / one.n**2))
-    solver, plan = choose(problem, prices, allowance, asked, rehearsal(facts), held=True)
+    solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal(facts), held=True), asked)
     lost = []
     for draw in range(draws):
         key = TestKey(hashlib.sha256(f"{asked} {neighbours} {draw}".encode()).digest())

@@ -21,6 +21,7 @@ from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, NoPenalty, Penal
 from hullabaloo.losses import AnyLoss, Huber, Logistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import best_of, exact, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import objective
 from hullabaloo.planning.named import SOLVERS
@@ -117,7 +118,7 @@ def measure(case: Case) -> dict[str, Any]:
     problem, facts, table = plan_context(case, rng)
     prices = PricedQueries(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
-    found = forecasts(problem, prices, allowance, rehearsal(facts))
+    found = forecasts(PlanContext(problem, prices, allowance, rehearsal(facts)))
     favoured = weights(problem, prices, allowance)
     chosen = best_of(found, favoured)
     solver, plan = exact(problem, prices)

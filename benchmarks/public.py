@@ -20,6 +20,7 @@ from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import choose
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.public_table import learned
@@ -93,7 +94,7 @@ def measure(name: str, draws: int, epsilons: tuple[float, ...]) -> list[dict[str
         shares, solvers = {"alone": one.share(known["right"].theta[:, 0])}, {}
         for kind in ("without", *known):
             posed = replace(problem, public=known.get(kind))
-            solver, plan = choose(posed, prices, allowance, "auto", perform, kept)
+            solver, plan = choose(PlanContext(posed, prices, allowance, perform, kept), "auto")
             times = draws * (1 + (kind == "without"))  # what all others are compared with
             found = [solver.run(posed, plan, Curator(rows, plan.queries)).theta[:, 0] for _ in range(times)]  # type: ignore[arg-type]
             shares[kind], solvers[kind] = float(np.median([one.share(theta) for theta in found])), plan.solver

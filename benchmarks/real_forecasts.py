@@ -22,6 +22,7 @@ from benchmarks.share_tables import TABLES
 from hullabaloo.geometry import NoPenalty, Penalty
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import best_of, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import weights
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -58,7 +59,11 @@ def measure(name: str) -> list[dict[str, Any]]:
         task = _Task(Logistic() if one.classes else Squared(), Neighbours.parse(relation), NoPenalty())
         problem, prices = problem_of(task, one.encoding, one.n), PricedQueries(facts, task.neighbours, one.n)
         allowance = Allowance(Budget(epsilon, one.n**-2.0))
-        able = [said for said in forecasts(problem, prices, allowance, rehearsal(facts)) if said.plan is not None]
+        able = [
+            said
+            for said in forecasts(PlanContext(problem, prices, allowance, rehearsal(facts)))
+            if said.plan is not None
+        ]
         taken = best_of(able, weights(problem, prices, allowance))
         models = {
             said.solver.name: [answer(problem, said, one.rows, draw)[:, 0] for draw in range(DRAWS)] for said in able

@@ -28,6 +28,7 @@ from hullabaloo.data import Encoding, Rows
 from hullabaloo.data.encoding import TargetScale
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
 from hullabaloo.planning.choose import choose
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
@@ -191,7 +192,7 @@ def measure(name: str, solvers: tuple[str, ...], draws: int) -> list[dict[str, A
             }
             for asked in solvers:
                 if asked == "auto":
-                    solver, plan = choose(problem, prices, allowance, asked, rehearsal(facts))
+                    solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal(facts)), asked)
                     line["auto takes"] = plan.solver
                     if plan.solver in solvers:  # measured below
                         continue

@@ -24,6 +24,7 @@ from hullabaloo.curator import Curator
 from hullabaloo.data import Encoding, Rows
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import choose
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
@@ -236,7 +237,7 @@ def _shares(
         if number == 0:  # the splits are of one size, so the plan is the same
             prices = PricedQueries(facts, neighbours, one.n)
             allowance = Allowance(Budget(epsilon, 1.0 / one.n**2))
-            solver, plan = choose(problem, prices, allowance, name, rehearsal(facts))
+            solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal(facts)), name)
             chosen = plan.solver
         for draw in range(draws):
             theta = solver.run(problem, plan, Curator(one.rows, plan.queries)).theta[:, 0]  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ from hullabaloo.geometry import (
 from hullabaloo.geometry.submodular.norm import dual_omega, omega
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
@@ -301,7 +302,7 @@ def _planned(table: Structured, epsilon: float, asked: str, constraint: Any = No
     shape = {"constraint": constraint, "penalty": NoPenalty() if penalty is None else penalty}
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, **shape)
     allowance = Allowance(Budget(epsilon, 1.0 / n**2))
-    solver, plan = choose(problem, PricedQueries(facts, neighbours, n), allowance, asked, rehearsal(facts))
+    solver, plan = choose(PlanContext(problem, PricedQueries(facts, neighbours, n), allowance, rehearsal(facts)), asked)
     return problem, solver, plan
 
 

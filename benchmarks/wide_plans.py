@@ -23,6 +23,7 @@ from hullabaloo.curator import Curator
 from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import choose, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
@@ -94,9 +95,9 @@ def lines(name: str) -> Iterator[dict[str, Any]]:
         problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours)
         prices, perform = PricedQueries(facts, neighbours, n), rehearsal(facts)
         for epsilon in EPSILONS:
-            allowance, kept = Allowance(Budget(epsilon, 1.0 / n**2)), dict[str, float]()
-            able = forecasts(problem, prices, allowance, perform, kept=kept)
-            solver, plan = choose(problem, prices, allowance, "auto", perform, kept)
+            allowance = Allowance(Budget(epsilon, 1.0 / n**2))
+            context = PlanContext(problem, prices, allowance, perform)
+            able, (solver, plan) = forecasts(context), choose(context, "auto")
             lost = dict[str, list[float]]()
             for label, one in {"auto": solver, **NAMED}.items():
                 bought = plan if label == "auto" else one.plan(problem, prices, allowance)

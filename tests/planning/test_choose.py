@@ -12,6 +12,7 @@ from hullabaloo.errors import CalibrationError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, SquaredL2Penalty
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import QUIET, noise, weights
 from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.named import solver_named
@@ -28,7 +29,7 @@ from tests.solvers.tables import prices, problem, table
 def chosen(n: int, mu: float, *, p: int = 8, targets: int = 1, name: str = "auto") -> tuple[str, str]:
     data = table(20, p, targets=targets)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=n)
-    solver, plan = choose(asked, prices(data, asked), Allowance.gdp(mu), name, rehearsal(data.facts))
+    solver, plan = choose(PlanContext(asked, prices(data, asked), Allowance.gdp(mu), rehearsal(data.facts)), name)
     assert solver.name == plan.solver
     return plan.solver, plan.reason
 
@@ -52,7 +53,7 @@ def test_a_choice_is_a_function_of_public_facts() -> None:
 def test_without_rehearsal_the_formulas_decide() -> None:
     data = table(20, 8)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=5_000)
-    solver, plan = choose(asked, prices(data, asked), Allowance.gdp(0.1), "auto")
+    solver, plan = choose(PlanContext(asked, prices(data, asked), Allowance.gdp(0.1)), "auto")
     assert "formulas" in plan.reason
     assert solver.name == plan.solver
 
@@ -74,9 +75,9 @@ def test_a_solver_whose_noise_no_lattice_resolves_does_not_stop_the_choice(
     data = table(20, 4, intercept=True)
     asked = problem(data, neighbours, records=records)
     allowance = Allowance.gdp(1.0)
-    able = forecasts(asked, prices(data, asked), allowance, None)
+    able = forecasts(PlanContext(asked, prices(data, asked), allowance))
     assert any(isinstance(one.refusal, CalibrationError) for one in able)
-    solver, plan = choose(asked, prices(data, asked), allowance, "auto")
+    solver, plan = choose(PlanContext(asked, prices(data, asked), allowance), "auto")
     assert solver.name == plan.solver
     assert allowance.takes(plan.event)
 
@@ -87,7 +88,7 @@ def test_a_stiff_ridge_is_left_out_where_noise_is_low_and_nothing_else_shrinks(p
     """Of the squared loss in four columns λ/σ is above a half at every budget."""
     data = table(20, 4, intercept=True)
     asked = problem(data, records=records, penalty=penalty)
-    able = forecasts(asked, prices(data, asked), Allowance(Budget(1.0, 1e-12)), None)
+    able = forecasts(PlanContext(asked, prices(data, asked), Allowance(Budget(1.0, 1e-12))))
     (ridged,) = [one for one in able if one.name == "objective_perturbation"]
     low = noise(asked, prices(data, asked), Allowance(Budget(1.0, 1e-12))) <= QUIET
     assert low == (records > 30)
@@ -102,7 +103,8 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
 
     def plan(n: int, asked: str | Solver = name, **about: Any) -> Plan:
         posed = problem(data, records=n)
-        return choose(posed, prices(data, posed), Allowance.gdp(0.03), asked, rehearsal(data.facts), **about)[1]
+        context = PlanContext(posed, prices(data, posed), Allowance.gdp(0.03), rehearsal(data.facts))
+        return choose(context, asked, **about)[1]
 
     drowned = plan(100)
     assert (drowned.solver, drowned.queries) == ("constant", plan(100, "constant").queries)
@@ -131,7 +133,7 @@ def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
     asked = problem(data, neighbours, constraint=L1Ball(5.0), records=300)
     posed = replace(asked, norm_l1=641.0, norm_l2=facts.norm_l2, weighted=weighted)
     allowance = Allowance(hb.Budget(0.1, 1.0 / 300**2))
-    _, plan = choose(posed, PricedQueries(facts, neighbours, 300), allowance, "auto", rehearsal(facts))
+    _, plan = choose(PlanContext(posed, PricedQueries(facts, neighbours, 300), allowance, rehearsal(facts)), "auto")
     assert plan.solver == "constant"
 
 
@@ -147,7 +149,7 @@ def test_beside_inference_the_whole_run_decides() -> None:
             assert plan.event.gdp_mu() == pytest.approx(0.3, rel=0.1)
         return perform(problem, solver, plan, rows, draw)
 
-    solver, plan = choose(posed, prices(data, posed), allowance, asked, spy)
+    solver, plan = choose(PlanContext(posed, prices(data, posed), allowance, spy), asked)
     assert isinstance(solver, WithInference)
     assert all(isinstance(one, WithInference) != (one.name == "moments") for one in tried)
     assert {getattr(one, "solver", one).name for one in tried} >= {"preconditioned_gradient", "moments"}
@@ -170,7 +172,7 @@ def test_loud_noise_takes_the_favour_from_rows_of_which_a_norm_alone_is_declared
         about |= {"p": 4} if "row_norm" in declared else {}
         task, encoding = planned_task("a test", n, **about)
         posed = plan_context(task, encoding, n)
-        found = weights(posed.problem, posed.prices, posed.allowance)
+        found = weights(*posed.facts)
         assert (found["adaptive_gradient"] < 1.0) is (n == 500 and "row_norm" in declared and not intercept)
 
 
@@ -211,11 +213,11 @@ def test_a_thousand_steps_and_more_are_tried_out_by_name_alone(constraint: Conve
     data = table(20, 5)
     for mu in (0.1, 0.3, 1.0, 3.0, 10.0):
         asked = problem(data, records=50_000, constraint=constraint)
-        spent = prices(data, asked), Allowance.gdp(mu)
-        found = {one.name: one for one in forecasts(asked, *spent, None)}
+        context = PlanContext(asked, prices(data, asked), Allowance.gdp(mu))
+        found = {one.name: one for one in forecasts(context)}
         assert found["preconditioned_gradient"].plan
         for name in ("mirror_descent", "frank_wolfe"):
-            steps = choose(asked, *spent, name)[1].settings["steps"]
+            steps = choose(context, name)[1].settings["steps"]
             assert (found[name].plan is None) == (steps >= 1_000)
 
 

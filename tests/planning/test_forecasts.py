@@ -9,8 +9,9 @@ import pytest
 from hullabaloo.geometry import L1Ball, L1Penalty, NoPenalty
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
 from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts
+from hullabaloo.planning.context import Perform, PlanContext
 from hullabaloo.planning.favours import weights
-from hullabaloo.planning.forecasts import DRAWS, EVERY_SCENARIO, Perform, contested, propose, rehearsed
+from hullabaloo.planning.forecasts import DRAWS, EVERY_SCENARIO, Rehearsals, contested, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Neighbours
@@ -38,7 +39,7 @@ def posed(loss: object, shape: tuple[object, object], n: int) -> tuple[Problem, 
 def test_what_is_given_up_could_not_have_been_taken(seed: int) -> None:
     """The same of made-up outcomes: risks over six orders of magnitude, favours, and ties about the margin."""
     asked, menu, perform = posed(Squared(), SHAPES[0], 20_000)
-    found, ideal = propose(asked, menu, Allowance.gdp(0.2), SOLVERS), exact(asked, menu)
+    found, ideal = propose(PlanContext(asked, menu, Allowance.gdp(0.2)), SOLVERS), exact(asked, menu)
     able = [one.solver.name for one in found if one.plan is not None]
     rng = np.random.default_rng(seed)
     level = dict(zip(able, 10.0 ** rng.uniform(-6, 0, len(able)), strict=True))
@@ -54,9 +55,9 @@ def test_what_is_given_up_could_not_have_been_taken(seed: int) -> None:
             outcome[key] = np.full((pose.dimension, 1), math.sqrt(level[solver.name] * rng.uniform(0.9, 1.1)))
         return Solution(outcome[key])
 
-    best = best_of(contested(found, asked, ideal, made_up, {}, times, EQUAL), times)
+    best = best_of(contested(found, Rehearsals(asked, ideal, made_up, {}), times, EQUAL), times)
     assert len(outcome) < len(able) * DRAWS * len(EVERY_SCENARIO)
-    full = best_of(rehearsed(found, asked, ideal, made_up), times)
+    full = best_of(rehearsed(found, Rehearsals(asked, ideal, made_up, {})), times)
     assert (best.solver, best.plan, best.score) == (full.solver, full.plan, full.score)
 
 
@@ -67,33 +68,31 @@ def test_plans_that_are_given_up_would_not_have_been_taken(
 ) -> None:
     """Twelve public facts: solver, plan and reason are those after all rehearsals; and again from what was kept, with nothing carried out."""
     asked, menu, perform = posed(loss, shape, n)
-    allowance = Allowance.gdp(mu)
-    kept: dict[str, float] = {}
-    solver, plan = choose(asked, menu, allowance, "auto", perform, kept)
-    few = len(kept)
-    every = forecasts(asked, menu, allowance, perform, kept=kept)
-    best = best_of(every, weights(asked, menu, allowance))
+    context = PlanContext(asked, menu, Allowance.gdp(mu), perform)
+    solver, plan = choose(context, "auto")
+    few, every = len(context.kept), forecasts(context)
+    best = best_of(every, weights(*context.facts))
     assert (solver, plan) == (best.solver, best.plan)
     able = sum(one.plan is not None for one in every)
-    assert few <= len(kept) == able * len(EVERY_SCENARIO) * DRAWS + len(EVERY_SCENARIO)
+    assert few <= len(context.kept) == able * len(EVERY_SCENARIO) * DRAWS + len(EVERY_SCENARIO)
 
     def forbidden(*_: object) -> Solution:
         raise AssertionError("carried out again")
 
-    assert choose(asked, menu, allowance, "auto", forbidden, kept) == (solver, plan)
+    assert choose(replace(context, perform=forbidden), "auto") == (solver, plan)
 
 
 def test_hopeless_plans_are_carried_out_once() -> None:
     asked, menu, perform = posed(Squared(), SHAPES[0], 20_000)
-    allowance, asked_of = Allowance.gdp(0.2), []
+    asked_of = []
 
     def counted(pose: Problem, solver: Solver, plan: Plan, rows: object, draw: int) -> Solution:
         asked_of.append(solver.name)
         return perform(pose, solver, plan, rows, draw)  # type: ignore[arg-type]
 
-    found = propose(asked, menu, allowance, SOLVERS)
+    found = propose(PlanContext(asked, menu, Allowance.gdp(0.2)), SOLVERS)
     times = dict.fromkeys(SOLVERS, 1.0) | {"moments": 1e6}
-    left = contested(found, asked, exact(asked, menu), counted, {}, times, EQUAL)
+    left = contested(found, Rehearsals(asked, exact(asked, menu), counted, {}), times, EQUAL)
     assert best_of(left, times).solver.name == "moments"
     others = [one.solver.name for one in found if one.plan is not None and one.solver.name != "moments"]
     assert len(others) >= 5

@@ -13,6 +13,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import Box, ConvexSet, GroupPenalty, L1Ball, L1Penalty, NuclearBall
 from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import best_of, choose, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import Rehearsals
 from hullabaloo.planning.named import SOLVERS
@@ -86,14 +87,14 @@ def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None
         sizes.append(rows.X.shape)
         return perform(posed, solver, plan, rows, draw)
 
-    allowance, kept = Allowance(Budget(20.0, 1e-6)), {}  # type: ignore[var-annotated]
-    solver, plan = choose(problem, prices, allowance, "auto", watched, kept)
-    best = best_of(forecasts(problem, prices, allowance, watched, kept=kept), weights(problem, prices, allowance))
+    context = PlanContext(problem, prices, Allowance(Budget(20.0, 1e-6)), watched)
+    solver, plan = choose(context, "auto")
+    best = best_of(forecasts(context), weights(*context.facts))
     assert (solver, plan) == (best.solver, best.plan)
     assert "wide synthetic tables" in plan.reason
-    assert plan.queries == solver.plan(problem, prices, allowance).queries
+    assert plan.queries == solver.plan(*context.facts).queries
     assert set(sizes) == {(wide_rows(problem, p), COLUMNS + 1)}
-    assert choose(problem, prices, Allowance(Budget(0.003, 1e-6)), "auto", watched, {})[0].name == "constant"
+    assert choose(replace(context, allowance=Allowance(Budget(0.003, 1e-6)), kept={}), "auto")[0].name == "constant"
 
 
 @pytest.mark.parametrize("norm", [1.0, 8.0, 17.3])
@@ -119,7 +120,7 @@ def test_the_yardstick_of_wide_rehearsals_is_better_than_no_slopes(
 
 def test_a_penalty_that_leaves_nothing_is_no_fault() -> None:
     problem, prices = posed(700, penalty=L1Penalty(3.0))
-    solver, _ = choose(problem, prices, Allowance(Budget(1.0, 1e-6)), "auto", rehearsal(prices.facts), {})
+    solver, _ = choose(PlanContext(problem, prices, Allowance(Budget(1.0, 1e-6)), rehearsal(prices.facts)), "auto")
     assert solver.name in SOLVERS
 
 

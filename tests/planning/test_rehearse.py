@@ -9,6 +9,7 @@ import pytest
 from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
 from hullabaloo.losses import Logistic
 from hullabaloo.planning.choose import exact, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.forecasts import Rehearsals, objective
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
@@ -48,15 +49,15 @@ def test_more_records_are_expected_to_help(monkeypatch: pytest.MonkeyPatch) -> N
 
     def lost(n: int) -> float:
         pose = asked(n)
-        return forecasts(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))[0].lost
+        return forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts)))[0].lost
 
     assert lost(1_000_000) < 0.05 < lost(300)
 
 
 def test_a_rehearsal_is_repeatable() -> None:
     pose = asked(1_000)
-    first = forecasts(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
-    again = forecasts(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts))
+    first = forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts)))
+    again = forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts)))
     assert [one.risk for one in first] == [one.risk for one in again]
 
 

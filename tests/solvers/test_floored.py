@@ -18,6 +18,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import LABORIOUS, SPARSE, _floored, choose, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import QUIET, noise
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -67,7 +68,7 @@ def targets(data: Table, spread: float, signal: float, seed: int = 1) -> Table:
 
 def taken(data: Table, asked: str | Solver, allowance: Allowance, constraint: ConvexSet | None = None) -> Any:
     posed = problem(data, constraint=constraint)
-    return posed, *choose(posed, prices(data, posed), allowance, asked, rehearsal(data.facts), held=True)
+    return posed, *choose(PlanContext(posed, prices(data, posed), allowance, rehearsal(data.facts), held=True), asked)
 
 
 def runs(data: Table, posed: Any, solver: Solver, plan: Plan) -> list[Solution]:
@@ -122,7 +123,7 @@ def test_a_brief_look_tells_noise_from_models(records: int, name: str, held_up: 
     allowance, posed, alone = Allowance(Budget(0.1, 1.0 / data.records**2)), problem(data), SOLVERS[name]
     about = posed, prices(data, posed), allowance
     plain = alone.plan(*about)
-    held, plan = _floored(*about, alone, plain, brief=True)
+    held, plan = _floored(PlanContext(*about), alone, plain, brief=True)
     assert isinstance(held, FlooredSolver)
     assert held.brief
     empty, real = targets(data, 0.06, 0.0), targets(data, 0.3, 0.95)
@@ -143,7 +144,7 @@ def test_moments_of_wide_rows_lose_little_more_than_the_constant_whose_sums_they
     plan = solver.plan(*about)
     alone = replace(plan, queries=(about[1].price("moments", mu=allowance.mu, target_scale=1.0),))
     alone = replace(alone, settings={name: part for name, part in plan.settings.items() if name != "sums"})
-    level = lost(data, runs(data, posed, *choose(*about, "constant")))
+    level = lost(data, runs(data, posed, *choose(PlanContext(*about), "constant")))
     assert lost(data, runs(data, posed, solver, plan)) <= 1.08 * level < lost(data, runs(data, posed, solver, alone))
 
 
@@ -208,7 +209,7 @@ def test_it_is_bought_where_noise_may_drown_a_narrow_target() -> None:
     for who, asked in product((HARDY, LABORIOUS), ("less", "more")):
         data = table({"less": 6_000, "more": 12_000}[asked], 30, intercept=True)
         about = problem(data), prices(data, problem(data)), allowance
-        found = _floored(*about, SOLVERS[who], SOLVERS[who].plan(*about), brief=True)[0]
+        found = _floored(PlanContext(*about), SOLVERS[who], SOLVERS[who].plan(*about), brief=True)[0]
         assert isinstance(found, FlooredSolver) == (who == LABORIOUS or asked == "less")
     for name in (SPARSE, "moments"):
         assert not isinstance(taken(some, name, allowance)[1], FlooredSolver)
@@ -285,8 +286,9 @@ def test_auto_takes_the_moments_that_a_fit_by_name_would(monkeypatch: pytest.Mon
     task, allowance = problem(data), Allowance(Budget(1.0, 1e-6))
     about = task, prices(data, task), allowance
     for held in (True, False):
-        by_name = choose(*about, "moments", held=held)[0]
-        assert choose(*about, "auto", held=held)[0] == by_name == forecasts(*about, None, held=held)[0].solver
+        context = PlanContext(*about, held=held)
+        by_name = choose(context, "moments")[0]
+        assert choose(context, "auto")[0] == by_name == forecasts(context)[0].solver
         assert by_name.plan(*about).settings["above_mean"] == held
 
 
@@ -302,12 +304,12 @@ def test_a_name_gives_way_where_the_look_itself_would_drown(neighbours: Neighbou
         task = Problem(Squared(), facts.width, True, *norms, 1, records, neighbours)
         hopeless = noise(task, prices, allowance, 1) > HOPELESS
         assert hopeless == (records < 1_000 * n)
-        about = task, prices, allowance
+        context = PlanContext(task, prices, allowance, rehearsal(facts), held=True)
         for name in ("gradient", "adaptive_gradient", "greedy_selection"):
-            taken = choose(*about, name, rehearsal(facts), held=True)[0].name
+            taken = choose(context, name)[0].name
             assert taken == ("constant" if hopeless and name != HARDY else name)
-            assert choose(*about, SOLVERS[name], rehearsal(facts), held=True)[0] is SOLVERS[name]
-            assert choose(*about, name, rehearsal(facts))[0].name == name
+            assert choose(context, SOLVERS[name])[0] is SOLVERS[name]
+            assert choose(replace(context, held=False), name)[0].name == name
 
 
 def test_streams_searches_and_units_are_not_held_up() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from hullabaloo.codec import arguments
 from hullabaloo.data import BoundedTarget, Domain, Format, Numeric, Saved
@@ -10,6 +10,8 @@ from hullabaloo.data.files import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+
+Bounded = TypeVar("Bounded", Numeric, BoundedTarget)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -60,7 +62,7 @@ class PrivateBounds(Saved, Printed):
                 features[name] = narrowed(name, one, *bounds[name])
         targets = [one for one in self.outer.targets if isinstance(one, BoundedTarget)]
         if targets:
-            narrow = [_target(one, *bounds.get(one.names[0], (one.lo, one.hi))) for one in targets]
+            narrow = [narrowed(one.names[0], one, *bounds.get(one.names[0], (one.lo, one.hi))) for one in targets]
             named = narrow[0].column is not None
             ranges = {one.column: (one.lo, one.hi) for one in narrow}
             declared["target"] = ranges if named else (narrow[0].lo, narrow[0].hi)
@@ -175,22 +177,13 @@ def outer_ranges(domain: Domain) -> dict[str, tuple[float, float]]:
     return found | targets
 
 
-def narrowed(name: str, declared: Numeric, low: float, high: float) -> Numeric:
+def narrowed(name: str, declared: Bounded, low: float, high: float) -> Bounded:
     """The declaration with other bounds; as it was, where those cannot be declared (a function of the two would be constant, say)."""
     fill = None if declared.fill is None else min(max(declared.fill, low), high)
     try:
-        made = Numeric(low, high, fill=fill, indicator=declared.indicator, transform=declared.transform)
-        Domain(features={name: made})
-    except DomainError:
-        return declared
-    return made
-
-
-def _target(declared: BoundedTarget, low: float, high: float) -> BoundedTarget:
-    fill = None if declared.fill is None else min(max(declared.fill, low), high)
-    made = replace(declared, lo=low, hi=high, fill=fill)
-    try:
-        Domain(row_norm=1.0, target=(low, high))
+        made = replace(declared, lo=low, hi=high, fill=fill)
+        alone: Any = {"features": {name: made}} if isinstance(made, Numeric) else {"target": (low, high)}
+        Domain(**{"row_norm": 1.0} | alone)
     except DomainError:
         return declared
     return made

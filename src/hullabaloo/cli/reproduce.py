@@ -23,7 +23,7 @@ def reproduce(
         data DIR: 004: the folder of california_housing and electricity_elec2, .parquet or .csv; else synthetic tables.
     """
     build.places(out, data)
-    from hullabaloo.reproduce.page import check_folder
+    from hullabaloo.reproduce.claims import check_folder
     from hullabaloo.reproduce.papers import reproduce as run
 
     folder = out or Path(f"reproduce-{Path(paper).name}")

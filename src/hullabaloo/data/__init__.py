@@ -13,7 +13,6 @@ from hullabaloo.data.readers.opening import Table, TableSchema, describe_table, 
 from hullabaloo.data.records import table_of
 from hullabaloo.data.reference import columns_of
 from hullabaloo.data.saving import write_whole
-from hullabaloo.data.schema import feature_columns, role_columns
 from hullabaloo.data.source import MOST_PER_UNIT, RowFacts, Rows
 from hullabaloo.data.targets import UNNAMED, BoundedTarget, ClassTarget, TargetScale
 from hullabaloo.data.threads import cores
@@ -21,6 +20,5 @@ from hullabaloo.data.threads import cores
 __all__ = [
     "INTERCEPT", "MOST_PER_UNIT", "UNNAMED", "BoundedTarget", "Categorical", "ClassTarget", "Domain", "Encoding",
     "Format", "Grid", "LevelIndex", "Numeric", "PartedRows", "RowFacts", "Rows", "Saved", "Table", "TableSchema", "TargetScale",
-    "columns_of", "cores", "describe_table", "domain_template", "feature_columns",
-    "names_of", "open_table", "path_of", "role_columns", "table_of", "write_whole",
+    "columns_of", "cores", "describe_table", "domain_template", "names_of", "open_table", "path_of", "table_of", "write_whole",
 ]  # fmt: skip

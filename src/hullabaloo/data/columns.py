@@ -10,7 +10,6 @@ from hullabaloo.compiled import Floats, njit
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.readers.arrow import ArrowTable, floats
 from hullabaloo.data.readers.parquet import ParquetPart
-from hullabaloo.data.schema import feature_columns, role_columns
 from hullabaloo.data.source import Rows
 from hullabaloo.data.table import Table, TornTable
 
@@ -26,9 +25,7 @@ def encoded_by_columns(encoding: Encoding, table: Table, target: Any) -> Rows | 
         return None
     if not isinstance(table, ArrowTable | ParquetPart) or any(one.code != 0 for one in layout.numeric):
         return None
-    others = role_columns(encoding.domain, target)
-    columns = feature_columns(table.schema, encoding.feature_names_in, encoding.n_features_in, others)
-    place = dict(zip(encoding.domain.feature_names, columns, strict=True))
+    place = dict(zip(encoding.domain.feature_names, encoding.places(table, target), strict=True))
     rest = replace(encoding, layout=replace(layout, names=(), numeric=())).encode(table, target)
     X = np.empty((table.n_rows, encoding.facts.width), order="F")  # of such columns alone: each is written
     for one in layout.numeric:

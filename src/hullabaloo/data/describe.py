@@ -8,6 +8,7 @@ from hullabaloo.data.domain import Domain
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.layout import Layout, NumericColumn, OneHot, Products, level_text
 from hullabaloo.data.targets import BoundedTarget
+from hullabaloo.tables import text_table
 
 Row = tuple[str, str, str, str]
 
@@ -18,9 +19,8 @@ def describe(domain: Domain, fit_intercept: bool) -> str:
         return _wrapped([*_prepared(domain, fit_intercept), *_rest(domain, fit_intercept)])
     encoding = domain.encoding(fit_intercept=fit_intercept)
     assert encoding.layout is not None
-    rows = [("column", "declared", "encoded as", "share of B²"), *_rows(domain, encoding, encoding.layout)]
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    table = ["  ".join([*(cell.ljust(w) for cell, w in zip(row[:3], widths, strict=True)), row[3]]) for row in rows]
+    head = ("column", "declared", "encoded as", "share of B²")
+    table = text_table([head, *_rows(domain, encoding, encoding.layout)])
     table.insert(1, "-" * max(map(len, table)))
     text = _wrapped([*_norms(encoding), *_costs(encoding), *_rest(domain, fit_intercept)])
     return "\n".join([*table, "", text])

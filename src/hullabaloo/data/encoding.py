@@ -79,9 +79,7 @@ class Encoding:
     ) -> tuple[Rows, list[str | None] | None]:
         """All rows at their own weights, and whose each is (None: nobody's), where the domain declares a unit. PRIVATE."""
         source = self.domain.open(table)
-        columns = schema.feature_columns(
-            source.schema, self.feature_names_in, self.n_features_in, schema.role_columns(self.domain, y)
-        )
+        columns = self.places(source, y)
         target, weighing, owner = schema.check_roles(self.domain, source, y, weight, unit)
         X = self._encode_columns(source, columns)
         Y = np.zeros((X.shape[0], 0))
@@ -114,8 +112,12 @@ class Encoding:
 
     def _opened(self, table: Any) -> tuple[Any, list[int]]:
         source = self.domain.open(table, parts=True)
-        others = schema.role_columns(self.domain, None)
-        return source, schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
+        return source, self.places(source)
+
+    def places(self, source: Any, y: Any = None) -> list[int]:
+        """Positions of the feature columns in an opened table; refuses one that has not these."""
+        others = schema.role_columns(self.domain, y)
+        return schema.feature_columns(source.schema, self.feature_names_in, self.n_features_in, others)
 
     def _offsets(self, source: Any, columns: list[int]) -> Array | None:
         """(n,) known offsets, or None."""
@@ -226,7 +228,7 @@ def encoding_for(
     opened, others = domain.open(table, parts=True), schema.role_columns(domain, y)
     prepared = () if domain.features else schema.prepared_columns(opened.schema, others)
     encoding = domain.encoding(*prepared, **options)
-    schema.feature_columns(opened.schema, encoding.feature_names_in, encoding.n_features_in, others)
+    encoding.places(opened, y)
     schema.check_roles(domain, opened, y, weight, unit)
     return encoding
 

@@ -89,10 +89,14 @@ def number_or_tuple(value: object, what: str) -> float | tuple[float, ...]:
     return finite_number(value, what)
 
 
-def first_missing(columns: Iterable[int]) -> int | None:
-    """The smallest number from 0 to the largest that is not among these; None where all are. However large one is."""
-    present = set(columns)
-    return next((column for column in range(len(present)) if column not in present), None)
+def require_all(groups: Iterable[Sequence[int]], why: str) -> None:
+    """Refuse groups without some number from 0 to the largest, however large that is; `why` each must be in one."""
+    present = {column for group in groups for column in group}
+    missing = next((column for column in range(len(present)) if column not in present), None)
+    if missing is not None:
+        raise InvalidParameter(
+            f"Column {missing} is in no group, though the groups go up to column {max(present)}; {why}: add it to a group, or give it one of its own, [{missing}]."
+        )
 
 
 def vector(value: ArrayLike, dimension: int | None = None) -> Vector:

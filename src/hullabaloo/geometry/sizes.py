@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.codec import settle
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
+from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, require_all, vector, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,7 @@ class Blocks:
 
     def __post_init__(self) -> None:
         groups = tuple(map(tuple, column_groups(self.groups, "The groups", "[[0, 1], [2, 3, 4]]")))
-        missing = first_missing(column for group in groups for column in group)
-        if missing is not None:
-            raise InvalidParameter(
-                f"Column {missing} is in no group, though the groups go up to column {max(map(max, groups))}; every column must "
-                f"be in one: add it to a group, or give it one of its own, [{missing}]."
-            )
+        require_all(groups, "every column must be in one")
         columns = np.array([column for group in groups for column in group], dtype=np.int64)
         lengths = np.array([len(group) for group in groups], dtype=np.int64)
         label = np.full(columns.size, -1, dtype=np.int64)

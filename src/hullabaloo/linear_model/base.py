@@ -35,7 +35,6 @@ from hullabaloo.release.price import UNSELECTED, Price, price
 from hullabaloo.release.public_table import public_table
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
-from hullabaloo.structure.structure import refuse_unknown
 
 
 class DomainEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -308,7 +307,6 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
 
     def _task(self, encoding: Encoding) -> Task:
         constraint, penalty = chosen(self, encoding)
-        refuse_unknown(constraint, penalty)
         refuse_missing(constraint, penalty, self.solver)
         loss = self._loss(encoding)
         SelectionRule.of(self.selection, self.selection_level)

@@ -13,6 +13,7 @@ from hullabaloo import geometry
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.foreign import is_foreign
 from hullabaloo.solvers import Solver
+from hullabaloo.structure.structure import NotInFile
 
 KIND = "own"
 """The word of what is a program's own."""
@@ -40,10 +41,10 @@ class NotLoaded:
 
 
 def refuse_missing(*things: object) -> None:
-    """Refuse to fit with what was saved and whose class was not passed."""
-    for thing in things:
-        if isinstance(thing, NotLoaded):
-            thing.refuse()
+    """Refuse to fit with what was saved and whose class was not passed, or with what is made of a function that a file could not hold."""
+    for part in (part for thing in things for part in (thing, getattr(thing, "function", None))):
+        if isinstance(part, NotLoaded | NotInFile):
+            part.refuse()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from hullabaloo.data import UNNAMED, feature_columns, names_of, role_columns, table_of
+from hullabaloo.data import UNNAMED, names_of, table_of
 from hullabaloo.data.scan import ScannedTable, scan
 from hullabaloo.errors import InvalidParameter, SchemaError, library
 from hullabaloo.release.parameters import found
@@ -56,7 +56,7 @@ def predict(
         )
     table = source if isinstance(source, ScannedTable) else scan(source)
     kept, names = names_of(keep, "columns"), encoding.feature_names_in
-    feature_columns(table.schema, names, encoding.n_features_in, role_columns(encoding.domain, None))
+    encoding.places(table)
     bare = copy(getattr(model, "estimator", model))  # what only fits need is not sent to workers
     vars(bare).update(dict.fromkeys(_OF_FITS & vars(bare).keys()))
     work = partial(columns_of, bare, probabilities=probabilities, interval=interval, kind=kind)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
-from hullabaloo.data import Domain, Encoding, Format, Saved, feature_columns, role_columns
+from hullabaloo.data import Domain, Encoding, Format, Saved
 from hullabaloo.data.schema import check_roles
 from hullabaloo.errors import DomainError, InvalidParameter, is_whole
 from hullabaloo.inference.fitted import FittedModel
@@ -358,7 +358,7 @@ def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
 def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> int | None:
     """Refuse a table that `encoding.encode` would refuse, and tell its length, as far as it is known; reads no value."""
     domain = encoding.domain
-    source, roles = domain.open(table, parts=True), role_columns(domain, target)
-    feature_columns(source.schema, encoding.feature_names_in, encoding.n_features_in, roles)
+    source = domain.open(table, parts=True)
+    encoding.places(source, target)
     check_roles(domain, source, target, weight, None)
     return source.n_rows

@@ -8,8 +8,9 @@ from dataclasses import replace
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, Projectable, SetFunction, SubmodularPenalty
 from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, loud, noise, weights
-from hullabaloo.planning.forecasts import Forecast, Kept, Perform, can_rehearse, contested, drowned, propose, rehearsed
+from hullabaloo.planning.forecasts import Forecast, Rehearsals, can_rehearse, contested, drowned, propose, rehearsed
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
@@ -52,132 +53,102 @@ WIDEST = 16_384
 """Columns up to which moments are formed: their matrix then takes 2 GB, and solving it some six times as much."""
 
 
-def choose(
-    problem: Problem,
-    prices: QueryPrices,
-    allowance: Allowance,
-    asked: str | Solver,
-    perform: Perform | None = None,
-    kept: Kept | None = None,
-    *,
-    floor: bool = True,
-    held: bool = False,
-) -> tuple[Solver, Plan]:
+def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> tuple[Solver, Plan]:
     """The solver that was asked, by name or itself, or for "auto" the one that the budget calls for, and its plan.
 
-    `kept` is what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
     `floor`: whether the intercept alone may be taken, by "auto" or in place of a name whose noise alone would lose more than any model could gain.
-    `held`: whether a solver by name, or briefly that of "auto", may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", shrinks towards the mean.
 
     Raises:
         InvalidParameter: no solver of that name, or one that takes nothing from the public table that was passed.
         CapabilityError: the named solver, or for "auto" every solver, cannot do what is asked.
     """
-    kept = {} if kept is None else kept
+    problem, private = context.problem, context.allowance.is_private
     if isinstance(asked, WithInference):
         if asked.solver == "auto" and problem.public is None:
-            return _chosen(problem, prices, allowance, perform, kept, floor=floor, inference=asked, held=held)
-        inner, _ = choose(problem, prices, asked.inner_allowance(allowance), asked.solver, perform, kept, floor=floor)
+            return _chosen(context, floor=floor, inference=asked)
+        inner, _ = choose(replace(context.beside(asked), held=False), asked.solver, floor=floor)
         solver = asked.of(inner)
-        return solver, solver.plan(problem, prices, allowance)
+        return solver, solver.plan(*context.facts)
     # As without the table; where that takes nothing from it, the best that does, if it can tell whether the table is right.
-    if problem.public is not None and allowance.is_private:
-        plain = replace(problem, public=None), prices, allowance
+    if problem.public is not None and private:
+        plain = replace(context, problem=replace(problem, public=None))
         if asked != "auto" and solver_named(asked).name not in ADAPTIVE:
             raise InvalidParameter(
                 f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
                 f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
             )
-        solver, plan = choose(*plain, asked, perform, kept, floor=floor and asked == "auto", held=held)
+        solver, plan = choose(plain, asked, floor=floor and asked == "auto")
         with suppress(HullabalooError):
-            known = solver.name in ADAPTIVE
-            one = solver if known else _chosen(*plain, perform, kept, floor=False, among=ADAPTIVE)[0]
-            taking = one.plan(problem, prices, allowance)
+            one = solver if solver.name in ADAPTIVE else _chosen(plain, floor=False, among=ADAPTIVE)[0]
+            taking = one.plan(*context.facts)
             if asks_public(taking):
                 return one, replace(
                     taking, reason=f"{taking.reason}, from the public model as far as records confirm it"
                 )
         return solver, replace(plan, reason=f"{plan.reason}; nothing is taken from the public table")
     if asked != "auto":
-        solver = MomentsSolver(above_mean=held) if asked == "moments" else solver_named(asked)
+        solver = MomentsSolver(above_mean=context.held) if asked == "moments" else solver_named(asked)
         if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
-        named = solver, solver.plan(problem, prices, allowance)
-        if floor and perform is not None and isinstance(asked, str) and asked not in FLOORED:
-            named = _held_up(problem, prices, allowance, Forecast(*named), perform, kept, held)
+        named = solver, solver.plan(*context.facts)
+        if floor and context.perform is not None and isinstance(asked, str) and asked not in FLOORED:
+            named = _held_up(context, Forecast(*named))
         return named
-    about = problem, prices, allowance, perform, kept
-    found = _chosen(*about, floor=floor, held=held) if allowance.is_private else exact(problem, prices)
-    return _floored(*about[:3], *found, brief=True) if held and floor else found
+    found = _chosen(context, floor=floor) if private else exact(problem, context.prices)
+    return _floored(context, *found, brief=True) if context.held and floor else found
 
 
 def _chosen(
-    problem: Problem,
-    prices: QueryPrices,
-    allowance: Allowance,
-    perform: Perform | None,
-    kept: Kept,
-    *,
-    floor: bool,
-    among: tuple[str, ...] = (),
-    inference: WithInference | None = None,
-    held: bool = False,
+    context: PlanContext, *, floor: bool, among: tuple[str, ...] = (), inference: WithInference | None = None
 ) -> tuple[Solver, Plan]:
     """What "auto" takes, of all solvers or `among` these; with `inference` each is judged by the whole run, whose last step forgets much of what the solver lost."""
-    spend = inference.inner_allowance(allowance) if inference else allowance
-    times = weights(problem, prices, spend)
-    found = [one for one in _proposed(problem, prices, spend, held) if not among or one.name in among]
-    if inference and problem.free:
+    times = weights(*context.beside(inference).facts)
+    found = [one for one in _proposed(context.beside(inference)) if not among or one.name in among]
+    if inference and context.problem.free:
         found = [one for one in found if one.name != SPARSE]  # the step moves the columns that it does not select, too
-    found = [_beside(one, inference, problem, prices, allowance) for one in found]
-    if perform is not None and (staged := _staged(problem, prices, allowance, found, 2)):
-        found, small, menu = staged
-        about = small, exact(small, menu.in_memory), perform, kept
-        found = contested(found, *about, times, EQUAL)
+    found = [_beside(one, inference, context) for one in found]
+    if tables := staged(context, found, 2):
+        found, small, rehearsals = tables
+        found = contested(found, rehearsals, times, EQUAL)
         if floor:
-            found += rehearsed(_constant(problem, prices, allowance, found, staged, inference), *about)
+            found += rehearsed(_constant(context, found, small, inference), rehearsals)
     best = best_of(found, times)
     assert best.plan is not None
     if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
-        return best.solver, replace(best.solver.plan(problem, prices, allowance), reason=best.plan.reason)
+        return best.solver, replace(best.solver.plan(*context.facts), reason=best.plan.reason)
     return best.solver, best.plan
 
 
-def _held_up(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, one: Forecast, perform: Perform, kept: Kept, held: bool
-) -> tuple[Solver, Plan]:
+def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
     """A solver by name, or the intercept alone where its noise would lose more than any model could gain; by public facts, where noise is not low.
 
-    Of residuals of one target it may be `held` up by the intercept for a share of the budget; where weights have another bound than 1 or records share a unit, and where that is not worth a hundredth, it stands alone.
+    Of residuals of one target it may be held up by the intercept for a share of the budget; where weights have another bound than 1 or records share a unit, and where that is not worth a hundredth, it stands alone.
     """
     assert one.plan is not None
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
-        unit, (noisy, plain) = noise(problem, prices, allowance, 1), loud(problem, prices, allowance)
-        if noisy and isinstance(problem.loss, Loss) and (staged := _staged(problem, prices, allowance, [one], 1)):
-            (tried,), small, menu = staged
-            for level in _constant(problem, prices, allowance, [], staged):
-                best = exact(small, menu.in_memory)
-                hopeless = held and plain and unit > HOPELESS and one.name != HARDY
-                if level.plan and tried.plan and (hopeless or drowned(tried, level, small, best, perform, kept)):
+        unit, (noisy, plain) = noise(*context.facts, 1), loud(*context.facts)
+        if noisy and isinstance(context.problem.loss, Loss) and (tables := staged(context, [one], 1)):
+            (tried,), small, rehearsals = tables
+            for level in _constant(context, [], small):
+                hopeless = context.held and plain and unit > HOPELESS and one.name != HARDY
+                if level.plan and tried.plan and (hopeless or drowned(tried, level, rehearsals)):
                     what = "and of what could hold it up is likely to" if hopeless else "alone would"
                     why = f"the noise of {one.name!r} {what} lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
-    return _floored(problem, prices, allowance, one.solver, one.plan) if held else (one.solver, one.plan)
+    return _floored(context, one.solver, one.plan) if context.held else (one.solver, one.plan)
 
 
-def _floored(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, solver: Solver, plan: Plan, *, brief: bool = False
-) -> tuple[Solver, Plan]:
+def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
     """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less."""
     with suppress(CapabilityError, CalibrationError):
-        unit, careful = noise(problem, prices, allowance, 1), solver.name in CHOOSING
+        unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
         faint = QUIET if brief or careful else FAINT
-        if solver.name not in (SPARSE, *FLOORED) and not enough and loud(problem, prices, allowance, faint)[1]:
+        if solver.name not in (SPARSE, *FLOORED) and not enough and loud(*context.facts, faint)[1]:
             share = share_for(unit, brief, LESS if careful else 1.0)
             floored = FlooredSolver(solver.name, solver, share, brief)
-            return floored, floored.plan(problem, prices, allowance)
+            return floored, floored.plan(*context.facts)
     return solver, plan
 
 
@@ -219,108 +190,89 @@ def exact(problem: Problem, prices: QueryPrices) -> tuple[Solver, Plan]:
     raise CapabilityError(refusals[-1])
 
 
-def forecasts(
-    problem: Problem,
-    prices: QueryPrices,
-    allowance: Allowance,
-    perform: Perform | None,
-    *,
-    fewest: int = 2,
-    kept: Kept | None = None,
-    held: bool = False,
-) -> list[Forecast]:
+def forecasts(context: PlanContext, *, fewest: int = 2) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
-    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison. `held`: `moments` as by name in a fit.
+    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
     """
-    found = _proposed(problem, prices, allowance, held)
-    if perform is not None and (staged := _staged(problem, prices, allowance, found, fewest)):
-        found, small, menu = staged
-        about = small, exact(small, menu.in_memory), perform, kept
-        found = rehearsed(found, *about)
-        found += rehearsed(_constant(problem, prices, allowance, found, staged), *about)
+    found = _proposed(context)
+    if tables := staged(context, found, fewest):
+        found, small, rehearsals = tables
+        found = rehearsed(found, rehearsals)
+        found += rehearsed(_constant(context, found, small), rehearsals)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
-def _proposed(problem: Problem, prices: QueryPrices, allowance: Allowance, held: bool) -> list[Forecast]:
-    able = solvers_for(problem)
-    if held and "moments" in able:
+def _proposed(context: PlanContext) -> list[Forecast]:
+    problem, able = context.problem, solvers_for(context.problem)
+    if context.held and "moments" in able:
         able["moments"] = _for_targets(problem, MomentsSolver(above_mean=True))
     if problem.dimension > WIDEST:
         able.pop("moments", None)
     if can_rehearse(problem):
         able.pop(WIDE_ALONE, None)
-    return _consistent(problem, prices, allowance, propose(problem, prices, allowance, able))
+    return _consistent(context, propose(context, able))
 
 
-def _beside(
-    one: Forecast, inference: WithInference | None, problem: Problem, prices: QueryPrices, allowance: Allowance
-) -> Forecast:
+def _beside(one: Forecast, inference: WithInference | None, context: PlanContext) -> Forecast:
     """A proposal with what inference buys beside it."""
     if inference is None or one.plan is None:
         return one
     solver = inference.of(one.solver)
     if not isinstance(solver, WithInference):
-        return propose(problem, prices, allowance, {solver.name: solver})[0]
-    return replace(one, solver=solver, plan=solver.composed(problem, prices, one.plan, allowance))
-
-
-Staged = tuple[list[Forecast], Problem, QueryPrices]
-"""Proposals, and the problem and prices of the synthetic tables on which they are tried out."""
-
-
-def _staged(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast], fewest: int
-) -> Staged | None:
-    """What is tried out, and where; None where the formulas decide."""
-    if sum(one.plan is not None for one in found) < fewest:
-        return None
-    if can_rehearse(problem):
-        return found, problem, prices
-    less = narrowed(problem, prices)
-    return None if less is None else ([narrow(one, problem, *less, allowance) for one in found], *less)
-
-
-def narrow(one: Forecast, problem: Problem, small: Problem, menu: QueryPrices, allowance: Allowance) -> Forecast:
-    """With the plan of the narrowed problem."""
-    if one.plan is None:
-        return one
-    spend = allowance.scaled(share(one.name, problem, small))
-    (found,) = propose(small, menu, spend, {one.name: one.solver})
-    columns = problem.dimension if found.plan else 0
+        return propose(context, {solver.name: solver})[0]
     return replace(
-        one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan, columns=columns
+        one, solver=solver, plan=solver.composed(context.problem, context.prices, one.plan, context.allowance)
     )
 
 
+def staged(
+    context: PlanContext, found: list[Forecast], fewest: int
+) -> tuple[list[Forecast], PlanContext, Rehearsals] | None:
+    """Proposals, the problem and prices of the synthetic tables on which they are tried out, and these; None where the formulas decide."""
+    if context.perform is None or sum(one.plan is not None for one in found) < fewest:
+        return None
+    small, wide = context, 0
+    if not can_rehearse(context.problem):
+        if (less := narrowed(context.problem, context.prices)) is None:
+            return None
+        small, wide = replace(context, problem=less[0], prices=less[1]), context.problem.dimension
+    ideal = exact(small.problem, small.prices.in_memory)
+    found = [_narrow(one, context, small) for one in found] if wide else found
+    return found, small, Rehearsals(small.problem, ideal, context.perform, context.kept, wide)
+
+
+def _narrow(one: Forecast, context: PlanContext, small: PlanContext) -> Forecast:
+    """With the plan of the narrowed problem."""
+    if one.plan is None:
+        return one
+    spend = context.allowance.scaled(share(one.name, context.problem, small.problem))
+    (found,) = propose(replace(small, allowance=spend), {one.name: one.solver})
+    return replace(one, plan=one.plan if found.plan else None, refusal=found.refusal, narrow=found.plan)
+
+
 def _constant(
-    problem: Problem,
-    prices: QueryPrices,
-    allowance: Allowance,
-    found: list[Forecast],
-    staged: Staged,
-    inference: WithInference | None = None,
+    context: PlanContext, found: list[Forecast], small: PlanContext, inference: WithInference | None = None
 ) -> list[Forecast]:
     """The intercept alone, where there is one and no other promises much; not where weights have another bound than 1.
 
     Rehearsals take weights to be 1: where some are less, or records without a target count for nothing, a model is noisier than in them, and hopeless where it is in them.
     """
-    times = weights(problem, prices, allowance) if found else {}
+    times = weights(*context.facts) if found else {}
     hopeful = any(
         one.plan is not None and one.expected <= HOPEFUL * min(times.get(one.name, 1.0), 1.0) for one in found
     )
-    one = SOLVERS.get(CONSTANT)
-    if one is None or not allowance.is_private or hopeful or problem.max_weight != 1.0:
+    one, problem = SOLVERS.get(CONSTANT), context.problem
+    if one is None or not context.allowance.is_private or hopeful or problem.max_weight != 1.0:
         return []
-    spend = inference.inner_allowance(allowance) if inference else allowance
-    proposed = propose(problem, prices, spend, {CONSTANT: _for_targets(problem, one)})
-    proposed = [_beside(one, inference, problem, prices, allowance) for one in proposed]
-    if staged[1] is not problem:
-        proposed = [narrow(one, problem, *staged[1:], allowance) for one in proposed]
+    proposed = propose(context.beside(inference), {CONSTANT: _for_targets(problem, one)})
+    proposed = [_beside(one, inference, context) for one in proposed]
+    if small is not context:
+        proposed = [_narrow(one, context, small) for one in proposed]
     return [one for one in proposed if one.plan is not None]
 
 
-def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, found: list[Forecast]) -> list[Forecast]:
+def _consistent(context: PlanContext, found: list[Forecast]) -> list[Forecast]:
     """Without those that would end short of the optimum however large the budget is, where the preconditioned gradient does not.
 
     Nor is a walk of `MOST_STEPS` steps or more offered beside it. Plain steps do end short where as many do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`).
@@ -328,7 +280,8 @@ def _consistent(problem: Problem, prices: QueryPrices, allowance: Allowance, fou
     """
     if not any(one.plan is not None and one.name == LABORIOUS for one in found):
         return found
-    code, quiet = problem.loss.kernel_code, noise(problem, prices, allowance) <= QUIET
+    problem, quiet = context.problem, noise(*context.facts) <= QUIET
+    code = problem.loss.kernel_code
     stiff = STIFF if problem.free and quiet else math.inf
 
     def short(one: Forecast) -> bool:

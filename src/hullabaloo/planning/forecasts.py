@@ -10,7 +10,7 @@ import hashlib
 import heapq
 import json
 import math
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -21,16 +21,10 @@ from hullabaloo.foreign import foreign
 from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
 from hullabaloo.lazy import recalled
 from hullabaloo.losses import VectorLoss
+from hullabaloo.planning.context import Kept, Perform, PlanContext
 from hullabaloo.planning.narrowed import JUDGES, wide_rows
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
-from hullabaloo.privacy import Allowance
-from hullabaloo.solvers import Array, Plan, Problem, QueryPrices, Solution, Solver, WithInference
-
-Perform = Callable[[Problem, Solver, Plan, SyntheticTable, int], Solution]
-"""Carry a plan out on a synthetic table; the last argument numbers the draw of noise."""
-
-Kept = MutableMapping[str, float]
-"""What was measured of one problem, by a digest of plan, scenario and draw: `Rehearsals` looks there first."""
+from hullabaloo.solvers import Array, Plan, Problem, Solver, WithInference
 
 CELLS = 100_000
 FEWEST_ROWS = 400
@@ -232,7 +226,6 @@ class Forecast:
         predicted: its own formula of the expected excess risk.
         rehearsed: measured on synthetic tables, one for each scenario with a signal; empty where nothing was rehearsed.
         narrow: the plan that is carried out in its place, of a problem with fewer columns.
-        columns: how many columns `narrow` stands for; 0 where there is none.
         silent: measured where there is nothing to learn: what a plan loses there is harm.
     """
 
@@ -243,7 +236,6 @@ class Forecast:
     rehearsed: tuple[Rehearsed, ...] = ()
     silent: Rehearsed | None = None
     narrow: Plan | None = None
-    columns: int = 0
 
     @property
     def name(self) -> str:
@@ -296,22 +288,22 @@ class Forecast:
         return self.score if self.rehearsed else self.predicted
 
 
-def propose(
-    problem: Problem, prices: QueryPrices, allowance: Allowance, solvers: Mapping[str, Solver]
-) -> list[Forecast]:
+def propose(context: PlanContext, solvers: Mapping[str, Solver]) -> list[Forecast]:
     """Every solver's plan and formula, or its refusal; reads nothing."""
     found = []
     for solver in solvers.values():
         try:
-            plan = solver.plan(problem, prices, allowance)
-            within = allowance.takes(plan.event)  # the event of a choice refuses a lattice that would be too coarse
+            plan = solver.plan(*context.facts)
+            within = context.allowance.takes(
+                plan.event
+            )  # the event of a choice refuses a lattice that would be too coarse
         except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
             found.append(Forecast(solver, None, refused))
             continue
         if not within:
             found.append(Forecast(solver, None, CapabilityError("Its plan costs more than the budget allows.")))
             continue
-        found.append(Forecast(solver, plan, predicted=solver.predicted_risk(problem, plan)))
+        found.append(Forecast(solver, plan, predicted=solver.predicted_risk(context.problem, plan)))
     return found
 
 
@@ -322,29 +314,19 @@ def can_rehearse(problem: Problem) -> bool:
     return problem.dimension * problem.targets <= (WIDEST_OWN if own else WIDEST_REHEARSAL)
 
 
-def rehearsed(
-    proposals: list[Forecast], problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept | None = None
-) -> list[Forecast]:
+def rehearsed(proposals: list[Forecast], rehearsals: Rehearsals) -> list[Forecast]:
     """The proposals with what their plans did on the synthetic tables; of a solver with several options the best alone."""
-    rehearsals = Rehearsals(problem, exact, perform, {} if kept is None else kept, _narrow(proposals))
     return _best_by_name([one if one.plan is None else _completed(rehearsals, one) for one in proposals])
 
 
 def contested(
-    proposals: list[Forecast],
-    problem: Problem,
-    exact: tuple[Solver, Plan],
-    perform: Perform,
-    kept: Kept,
-    weights: Mapping[str, float],
-    within: float,
+    proposals: list[Forecast], rehearsals: Rehearsals, weights: Mapping[str, float], within: float
 ) -> list[Forecast]:
     """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`.
 
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
     far bounds its score from below. Always the plan of the lowest bound is carried out further.
     """
-    rehearsals = Rehearsals(problem, exact, perform, kept, _narrow(proposals))
     every = rehearsals.scenarios
     order = [(scenario, draw) for scenario in every for draw in range(1, DRAWS + 1)]
     scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in every[:-1]}
@@ -367,11 +349,8 @@ def contested(
     return found
 
 
-def drowned(
-    one: Forecast, level: Forecast, problem: Problem, exact: tuple[Solver, Plan], perform: Perform, kept: Kept
-) -> bool:
+def drowned(one: Forecast, level: Forecast, rehearsals: Rehearsals) -> bool:
     """Whether a proposal's noise alone, where there is nothing to learn, loses more than a level's and than any model of losses ≥ 0 could gain: the constant's own loss."""
-    rehearsals = Rehearsals(problem, exact, perform, kept, _narrow([one]))
     silence = rehearsals.scenarios[-1]
     floor = max(rehearsals.stage(silence).constant, rehearsals.rehearse(silence, level).risk)
     return 0.0 < floor < rehearsals.rehearse(silence, one).risk
@@ -390,7 +369,3 @@ def _best_by_name(found: list[Forecast]) -> list[Forecast]:
 def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:
     *tried, silent = (rehearsals.rehearse(scenario, one) for scenario in rehearsals.scenarios)
     return replace(one, rehearsed=tuple(tried), silent=silent)
-
-
-def _narrow(proposals: list[Forecast]) -> int:
-    return max((one.columns for one in proposals), default=0)

@@ -16,7 +16,6 @@ Where a row can be no longer than a small share of the cells allows (text, one-h
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -41,11 +40,7 @@ def narrowed(problem: Problem, prices: QueryPrices) -> tuple[Problem, QueryPrice
         return None
     if problem.dimension - problem.intercept <= count:
         return None
-    b, one = problem.norm_linf, float(problem.intercept)
-    norms: dict[str, Any] = {"norm_l1": min(problem.norm_l1, count * b + one)}
-    norms |= {"norm_l2": min(problem.norm_l2, float(np.sqrt(count * b**2 + one)))}
-    small = replace(problem, dimension=count + problem.intercept, public=None, **norms)
-    return small, prices.restricted(count)
+    return replace(problem.of_columns(count), public=None), prices.restricted(count)
 
 
 def share(name: str, problem: Problem, small: Problem) -> float:

@@ -1,7 +1,6 @@
 """A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -15,11 +14,11 @@ from hullabaloo.errors import CapabilityError, DomainError, InvalidParameter
 from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPenalty, Penalty, SubmodularPenalty
 from hullabaloo.lazy import recalled
 from hullabaloo.losses import AnyLoss, VectorLoss
-from hullabaloo.planning.choose import choose, exact, narrow
+from hullabaloo.planning.choose import choose, staged
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import CONSTANT, usual_share
-from hullabaloo.planning.forecasts import Forecast, Perform, Rehearsals, Rehearsed, can_rehearse
+from hullabaloo.planning.forecasts import Forecast, Rehearsed
 from hullabaloo.planning.named import SOLVERS, name_of
-from hullabaloo.planning.narrowed import narrowed
 from hullabaloo.planning.synthetic import PRICED
 from hullabaloo.privacy import Allowance, Calibration, compose
 from hullabaloo.queries import PricedQueries
@@ -30,7 +29,7 @@ from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
-from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.base import Answers, Array, Plan, Problem, Solution, Solver
 from hullabaloo.solvers.score.shares import refusal, refuse
 
 PAPERS = (
@@ -106,36 +105,13 @@ class PlannedFit:
         return Release.of(solution, statement, plan)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanContext:
-    """A task as solvers see it: the problem, what can be bought, what may be spent, and how plans are tried out."""
-
-    problem: Problem
-    prices: PricedQueries
-    allowance: Allowance
-    held: bool = False
-
-    @property
-    def perform(self) -> Perform:
-        """How plans are tried out."""
-        return rehearsal(self.prices.facts)
-
-    def remembered(self) -> AbstractContextManager[dict[str, float]]:
-        """What was measured before, and is kept."""
-        return remembered(self.problem, self.prices.facts, self.allowance)
-
-
 def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlannedFit:
     """Plan a fit from public facts; draws nothing, reads nothing, charges nothing. `parted`: of a table that is read in parts."""
-    if task.calibration is Calibration.PAPER and task.solver == "auto":
+    named = name_of(task.solver)
+    if task.calibration is Calibration.PAPER and named not in PAPERS:
+        what = "names no method" if named == "auto" else "follows no paper's formula for its noise"
         raise InvalidParameter(
-            "calibration='paper' reproduces the noise that one method's paper prints, and solver='auto' names no method. Name the "
-            "solver, such as solver='mirror_descent', or leave calibration='exact'."
-        )
-    if task.calibration is Calibration.PAPER and name_of(task.solver) not in PAPERS:
-        raise InvalidParameter(
-            f"calibration='paper' was asked of solver={name_of(task.solver)!r}, which follows no paper's formula for its noise. Leave "
-            f"calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
+            f"calibration='paper' was asked of solver={named!r}, which {what}. Leave calibration='exact', or name one of {', '.join(map(repr, PAPERS))}."
         )
     context = plan_context(task, encoding, rows, parted=parted)
     prices = PricedQueries(encoding.facts, task.neighbours, context.problem.records, parted)
@@ -164,7 +140,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     asked, wanted = task.solver, task.inference
     if wanted is False or isinstance(asked, WithInference):
         return asked, "" if wanted is not False else "Inference was not asked for."
-    errors, public = _errors(task, context), (context.problem, context.prices, context.allowance)
+    errors, public = _errors(task, context), context.facts
     if not context.allowance.is_private and errors in ("robust", "unit") and task.errors != "auto":
         raise CapabilityError(
             f"errors={task.errors!r} was asked of a fit without noise, whose release holds exact moments and tells homoskedastic errors alone. Nothing "
@@ -208,9 +184,8 @@ def _errors(task: Task, context: PlanContext) -> str:
 @lru_cache(maxsize=256)
 def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
     """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
-    with context.remembered() as kept:
-        about = context.problem, context.prices, context.allowance
-        return choose(*about, asked, context.perform, kept, held=context.held)
+    with remembered(context.problem, context.prices.facts, context.allowance) as kept:
+        return choose(replace(context, kept=kept), asked)
 
 
 def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlanContext:
@@ -218,7 +193,7 @@ def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bo
     check(task, encoding)
     problem = problem_of(task, encoding, task.number_of_records(rows))
     prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records, parted)
-    return PlanContext(problem, prices, allowance(task), task.held)
+    return PlanContext(problem, prices, allowance(task), rehearsal(prices.facts), held=task.held)
 
 
 def check(task: Task, encoding: Encoding) -> None:
@@ -327,17 +302,18 @@ def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -
 
     `known` is what is publicly known of the table, by the attribute of a scenario; wide tables are tried out without it.
     """
-    problem, facts, one = planned.problem, planned.encoding.facts, Forecast(planned.solver, planned.plan)
-    prices: QueryPrices = PricedQueries(facts, problem.neighbours, problem.records)
-    wide = not can_rehearse(problem)
-    if wide and (less := narrowed(problem, prices)) is not None:
-        (one,), problem, prices = [narrow(one, problem, *less, planned.allowance)], *less
-    if not planned.allowance.is_private or (wide and one.narrow is None):
+    if not planned.allowance.is_private:
         return ()
-    with remembered(planned.problem, facts, planned.allowance) as kept:
-        rehearsals = Rehearsals(problem, exact(problem, prices), rehearsal(facts), kept, one.columns)
+    problem, facts = planned.problem, planned.encoding.facts
+    prices = PricedQueries(facts, problem.neighbours, problem.records)
+    with remembered(problem, facts, planned.allowance) as kept:
+        context = PlanContext(problem, prices, planned.allowance, rehearsal(facts), kept)
+        found = staged(context, [Forecast(planned.solver, planned.plan)], 1)
+        if found is None or found[0][0].plan is None:
+            return ()
+        (one,), _, rehearsals = found
         priced = [replace(each, name=f"{each.name}, {known}", **known) for each in PRICED]  # type: ignore[arg-type]
-        scenarios = rehearsals.scenarios[:-1] if wide else priced
+        scenarios = rehearsals.scenarios[:-1] if rehearsals.wide else priced
         return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in scenarios)
 
 

@@ -10,6 +10,7 @@ from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import UNCONFIRMED, PlanRow, PlanTable, asks_public
@@ -17,8 +18,9 @@ from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import shown
-from hullabaloo.release.planned import PlanContext, Task, plan_context
+from hullabaloo.release.planned import Task, plan_context
 from hullabaloo.release.public_table import public_table
+from hullabaloo.release.remembered import remembered
 
 
 def plan(
@@ -136,14 +138,14 @@ def planned_task(
 
 def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
     """The table of a posed task."""
-    with posed.remembered() as kept:
-        about, public = (posed.problem, posed.prices, posed.allowance), posed.problem.public
-        found, weighed = forecasts(*about, posed.perform, fewest=1, kept=kept, held=posed.held), weights(*about)
-        if public is None:
+    with remembered(posed.problem, posed.prices.facts, posed.allowance) as kept:
+        posed = replace(posed, kept=kept)
+        found, weighed = forecasts(posed, fewest=1), weights(*posed.facts)
+        if posed.problem.public is None:
             taken = best_of(found, weighed)
             chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
         else:
-            chosen, plan = choose(*about, "auto", posed.perform, kept, held=posed.held)
+            chosen, plan = choose(posed, "auto")
             why = plan.reason + f". {UNCONFIRMED}" * any(map(asks_public, (one.plan for one in found)))
     stated = budget.kind == "dp" and budget.is_private
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6

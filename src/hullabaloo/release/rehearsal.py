@@ -7,7 +7,7 @@ import numpy as np
 from hullabaloo.curator import Curator
 from hullabaloo.data import RowFacts, Rows
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.forecasts import Perform
+from hullabaloo.planning.context import Perform
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.solvers import Plan, Problem, Solution, Solver
 

@@ -1,9 +1,8 @@
 # fmt: off
 # isort: off
 from hullabaloo.report.cards import Card, card, card_from_json, schema
-from hullabaloo.report.coefficients import CoefficientDisplay
+from hullabaloo.report.displays import CalibrationDisplay, CoefficientDisplay, ResidualDisplay
 from hullabaloo.report.entries import entry_from_json
-from hullabaloo.report.evaluations import CalibrationDisplay, ResidualDisplay
 from hullabaloo.report.plots import budget_plot, privacy_profile_plot, trade_off_plot
 
 __all__ = [

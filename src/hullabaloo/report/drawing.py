@@ -63,19 +63,6 @@ def note(axes: "Axes", text: str, at: Any, to: Any, *, colour: str, strong: bool
     axes.annotate(text, at, to, **{"textcoords": "offset points", "color": colour, **look, **given})
 
 
-class Display:
-    """A picture in the manner of scikit-learn's displays: after `plot` it has matplotlib's axes, figure and container of error bars."""
-
-    ax_: "Axes"
-    figure_: "Figure"
-    errorbar_: Any
-
-    def _errorbars(self, ax: "Axes", x: Any, y: Any, **given: Any) -> None:
-        self.errorbar_ = ax.errorbar(x, y, fmt="o", color=BLUE, ecolor=INK, ms=5, capsize=2, **given)
-        figure: Any = ax.get_figure(root=True)
-        self.ax_, self.figure_ = ax, figure
-
-
 def heading(axes: "Axes", text: str, below: str = "", *, colour: str = MUTED) -> None:
     """What the picture shows, flush left at the figure's edge, and lines of explanation under it."""
     figure: Any = axes.get_figure(root=True)

@@ -1,19 +1,33 @@
-"""What a paper claims, what was measured, and the verdict; and everything else that a reproduction of a paper shows."""
+"""What a paper claims, what was measured, and the verdict; and everything else that a reproduction of a paper shows, as files."""
 
+import csv
+import io
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from hullabaloo.codec import arguments, plain
+from hullabaloo.data.saving import write_whole
+from hullabaloo.errors import InvalidParameter
+from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, dots, frame, inline_svg, line, new_figure
+from hullabaloo.report.page import environment
 from hullabaloo.solvers.base import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told at this size"
 ERRORS = 2.0
 """Standard errors to either side of a measured number that a verdict allows for."""
+COLOURS = (BLUE, ORANGE, INK, MUTED)
+PLAIN = ("bound", "theory")
+"""Beginnings of the names of lines without points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +144,29 @@ class Reproduction:
         Raises:
             InvalidParameter: the folder is a file, or holds something: nothing is ever overwritten.
         """
-        from hullabaloo.reproduce.page import write
-
-        return write(self, Path(folder))
+        where = Path(folder)
+        check_folder(where)
+        where.mkdir(parents=True, exist_ok=True)
+        pictures, made = {}, {"claims.json": json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"}
+        for name, picture in self.pictures.items():
+            figure = draw(picture)
+            for end in ("svg", "png"):
+                image = io.BytesIO()
+                figure.savefig(image, format=end, dpi=160)
+                write_whole(where / f"{name}.{end}", image.getvalue())
+            pictures[name] = inline_svg(draw(picture), name, picture.title)
+        for name, rows in self.tables.items():
+            text = io.StringIO()
+            columns = list(dict.fromkeys(key for row in rows for key in row))
+            writer = csv.DictWriter(text, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+            made[f"{name}.csv"] = text.getvalue()
+        template = resources("hullabaloo.reproduce").joinpath("page.html.j2").read_text(encoding="utf-8")
+        made["index.html"] = environment().from_string(template).render(found=self, pictures=pictures)
+        for name, content in made.items():
+            write_whole(where / name, content)
+        return sorted(where.iterdir())
 
     def __str__(self) -> str:
         lines = [
@@ -167,3 +201,29 @@ def mean_error(values: Sequence[float]) -> tuple[float, float]:
     """Mean and standard error; NaN is the error of a single value."""
     spread = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     return float(np.mean(values)), spread
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place that is no empty folder."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidParameter(f"A reproduction is written into a folder, and {folder} is a file. Name another place.")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InvalidParameter(
+            f"A reproduction was to be written into {folder}, which holds files already, and nothing is overwritten. Name another folder, or empty this one."
+        )
+
+
+def draw(picture: Picture) -> "Figure":
+    """One picture, with its legend below."""
+    figure, axes = new_figure(4.2, 6.4)
+    for at, (name, (x, y)) in enumerate(picture.lines.items()):
+        colour = COLOURS[at % len(COLOURS)]
+        plain = name.startswith(PLAIN)
+        line(axes, x, y, MUTED if plain else colour, 1.4, label=name, linestyle="--" if plain else "-")
+        if not plain:
+            dots(axes, x, y, colour, 4.0, 3)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    frame(axes, picture.title, picture.below, x=picture.x, y=picture.y)
+    figure.legend(loc="outside lower center", ncols=min(3, len(picture.lines)), frameon=False, fontsize=9)
+    return figure

@@ -4,9 +4,10 @@ A solver sees public facts (`Problem`), buys answers by a list of prices (`Query
 then works on the private answers of a curator (`Answers`). It never holds a row and never draws noise.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -85,6 +86,12 @@ class Problem:
     def change(self) -> float:
         """The most that a unit of privacy changes the sum of weights by: m W, twice that where its records are replaced."""
         return self.neighbours.copies * self.max_weight * self.records_per_unit
+
+    def of_columns(self, count: int) -> "Problem":
+        """The same with so many columns beside the intercept; rows of fewer cells reach less far."""
+        one, b = float(self.intercept), self.norm_linf
+        norm_l1, norm_l2 = min(self.norm_l1, count * b + one), min(self.norm_l2, math.sqrt(count * b**2 + one))
+        return replace(self, dimension=count + self.intercept, norm_l1=norm_l1, norm_l2=norm_l2)
 
     @property
     def feasible(self) -> ConvexSet | None:

@@ -13,6 +13,7 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole, library
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse
 from hullabaloo.privacy import Budget, Neighbours, Schedule
@@ -20,7 +21,7 @@ from hullabaloo.release import PlannedFit, Task, allowance, plan_context, whole
 from hullabaloo.release.planned import tried_out
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.price import span
-from hullabaloo.solvers import TARGET_SCALE, MomentsSolver, Plan, Problem, QueryPrices
+from hullabaloo.solvers import TARGET_SCALE, MomentsSolver, Plan
 from hullabaloo.streaming.planned_bounds import StreamBound, of_fits, of_sketch, of_sums
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.streaming.regression import SketchedRegression, as_fit, relative_width
@@ -258,7 +259,7 @@ def _sums(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]) 
     query = plan_moments(sums, encoding.facts)
     found = [(_tried(as_fit(sums, query, encoding, schedule.completed(position))), 1.0) for position in looks]
     reason = f"noise {query.sigma:.3g} on each encoded sum, mechanism {query.strategy.name}"
-    bounds = of_sums(SUMS, _posed(task, encoding, looks[-1])[0], query, schedule, looks)
+    bounds = of_sums(SUMS, _posed(task, encoding, looks[-1]).problem, query, schedule, looks)
     return found, _state(query), 1.0, reason, bounds
 
 
@@ -280,14 +281,14 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
     memory = 8.0 * horizon * (facts.width + len(facts.targets) + 4 * (task.domain.unit is not None))
-    bounds = of_fits(AGAIN, _posed(task, encoding, horizon)[0], refits, schedule, allowance(task).mu, looks)
+    bounds = of_fits(AGAIN, _posed(task, encoding, horizon).problem, refits, schedule, allowance(task).mu, looks)
     return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}", bounds
 
 
 def _fitted(fit: PlannedFit, encoding: Encoding) -> tuple[Forecast, float]:
     """A fit tried out, and the weight that `solver="auto"` gives it."""
-    problem, prices = _posed(fit.task, encoding, fit.problem.records)
-    weight = favours(problem, prices, fit.allowance) if fit.allowance.is_private else {}
+    posed = _posed(fit.task, encoding, fit.problem.records)
+    weight = favours(*posed.facts) if fit.allowance.is_private else {}
     return _tried(fit), weight.get(fit.plan.solver, 1.0)
 
 
@@ -303,21 +304,20 @@ def _sketch(task: Task, encoding: Encoding, schedule: Schedule, looks: list[int]
         )
     norms: dict[str, Any] = {name: getattr(facts, name) for name in ("norm_l1", "norm_l2", "norm_linf")}
     for position in looks:
-        small = replace(_posed(task, encoding, position)[0], dimension=facts.width, constraint=None, **norms)
+        small = replace(_posed(task, encoding, position).problem, dimension=facts.width, constraint=None, **norms)
         sums, noise = MomentsSolver(), query.sigma * query.error(schedule.completed(position))
         plan = Plan(sums.name, (), {"sigma": noise, "target_scale": TARGET_SCALE})
         found.append((Forecast(sums, plan, predicted=sums.predicted_risk(small, plan)), 1.0))
     assert task.constraint is not None  # as `plan` saw to it
     width = relative_width(encoding.facts, task.constraint, stream.sketch_)
-    bounds = of_sketch(SKETCH, _posed(task, encoding, looks[-1])[0], query, width, schedule, looks)
+    bounds = of_sketch(SKETCH, _posed(task, encoding, looks[-1]).problem, query, width, schedule, looks)
     return found, _state(query), 1.0, f"{facts.width} coordinates of {encoding.facts.width}", bounds
 
 
-def _posed(task: Task, encoding: Encoding, position: int) -> tuple[Problem, QueryPrices]:
+def _posed(task: Task, encoding: Encoding, position: int) -> PlanContext:
     """The problem of the records so far."""
     alone = replace(task, domain=Domain.from_dict({**task.domain.to_dict(), "records": position}))
-    posed = plan_context(alone, encoding, position)
-    return posed.problem, posed.prices
+    return plan_context(alone, encoding, position)
 
 
 def _tried(fit: PlannedFit) -> Forecast:

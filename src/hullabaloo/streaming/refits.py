@@ -12,11 +12,12 @@ from hullabaloo.data import Domain, Encoding
 from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.lazy import recalled
 from hullabaloo.planning.choose import best_of, forecasts
+from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import CONSTANT, FAVOUR, weights
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose, paper_pair
 from hullabaloo.release import PlannedFit
-from hullabaloo.release.planned import PlanContext, Task, allowance, check, plan_context, prepare, problem_of
+from hullabaloo.release.planned import Task, allowance, check, plan_context, prepare, problem_of
 from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import Problem, QueryPrices, Solver
 from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
@@ -204,8 +205,7 @@ def favours(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
 
 @lru_cache(maxsize=256)
 def _best(posed: PlanContext) -> str:
-    facts = posed.problem, posed.prices, posed.allowance
-    return best_of(forecasts(*facts, posed.perform), favours(*facts)).solver.name
+    return best_of(forecasts(posed), favours(*posed.facts)).solver.name
 
 
 def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:

@@ -14,6 +14,7 @@ from hullabaloo.curation.sketch import Sketch
 from hullabaloo.data import Domain, Encoding, RowFacts
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Projectable, require, require_within
+from hullabaloo.linear_model.own import refuse_missing
 from hullabaloo.linear_model.shared import NumberTargets, PlainScore, chosen
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PlannedFit, RegressorMixin, Release, label_of, one_of, prepare, terms_of, whole
@@ -24,7 +25,6 @@ from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.noisy_projected_gradient import check_bounded, noisy_projected_gradient
 from hullabaloo.streaming.planned_bounds import of_sums
 from hullabaloo.streaming.sketched_solve import solve_sketched
-from hullabaloo.structure.structure import refuse_unknown
 
 RESOLVED = 4.0
 """Coordinates for each unit of W². Half as many lose signal, more gained little on simulated streams: `python -m benchmarks sketch`."""
@@ -48,7 +48,7 @@ class StreamRegressor(PlainScore, NumberTargets, RegressorMixin, PrivateStream, 
 
     def _task(self, encoding: Encoding) -> StreamTask:
         constraint, penalty = chosen(self, encoding)
-        refuse_unknown(constraint, penalty)
+        refuse_missing(constraint, penalty)
         if constraint is not None:
             require(constraint, [Projectable], type(self).__name__)
             slopes = encoding.facts.width - encoding.facts.intercept

@@ -274,15 +274,3 @@ class NotInFile(Written, geometry.SetFunction):
         )
 
     value = gains = gaussian_width = refuse
-
-
-def refuse_unknown(*shapes: object) -> None:
-    """Refuse to fit with a set or penalty of a function that is not known any more.
-
-    Raises:
-        InvalidParameter: one is of a function that a file could not hold.
-    """
-    for shape in shapes:
-        function = getattr(shape, "function", None)
-        if isinstance(function, NotInFile):
-            function.refuse()

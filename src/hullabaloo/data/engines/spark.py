@@ -124,7 +124,7 @@ class SparkEngine:
     """Asks the parts; encoded ones stay with the executors from the second question on, where all of them need no more than `keep` bytes. PRIVATE."""
 
     def __init__(self, frame: Any, shape: cluster.Shape, reading: Reading, keep: int) -> None:
-        self._frame, self._shape, self._reading, self._keep = frame, shape, reading, keep
+        self._frame, self._reading, self._keep = frame, reading, keep
         self._sent, self._fits = cluster.sent(reading), False
         self._parts: Parts = partial(_read, self._sent, shape)
         self._units = reading.encoding.domain.unit is not None
@@ -193,10 +193,11 @@ def _forget(frame: Any) -> None:
 # ---- on an executor: functions of record batches, pickled with what they are given ------------------------------------
 
 
-def _cells(cells: list[bytes], name: str = "said") -> Any:
+def _batch(**columns: list[Any]) -> Any:
     import pyarrow as pa
 
-    return pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], [name])
+    kinds = {name: pa.int64() if name == "bucket" else pa.binary() for name in columns}
+    return pa.RecordBatch.from_pydict(columns, pa.schema(kinds))
 
 
 def _named(shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Any]:
@@ -216,7 +217,7 @@ def _mapped(work: bytes, shape: cluster.Shape, keep: list[str], batches: Iterato
 
 def _version(batches: Iterator[Any]) -> Iterator[Any]:
     for _ in batches:
-        yield _cells([cluster.version().encode()])
+        yield _batch(said=[cluster.version().encode()])
 
 
 def _as_file(shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Any]:
@@ -226,7 +227,7 @@ def _as_file(shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Any]:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as out:
             out.write_batch(batch)
-        yield _cells([sink.getvalue().to_pybytes()])
+        yield _batch(said=[sink.getvalue().to_pybytes()])
 
 
 def _read(reading: bytes, shape: cluster.Shape, batches: Iterator[Any]) -> Iterator[Part]:
@@ -254,8 +255,9 @@ def _kept(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
 def _deal(reading: bytes, shape: cluster.Shape, buckets: int, batches: Iterator[Any]) -> Iterator[Any]:
     """What may count of a table with units, a piece for each bucket that has any. PRIVATE."""
     for batch in _named(shape, batches):
-        dealt = enumerate(cluster.deal(reading, batch, shape, buckets))
-        yield _pieces([(bucket, piece) for bucket, piece in dealt if not bucket or len(piece) > units.EMPTY])
+        dealt = cluster.deal(reading, batch, shape, buckets)
+        filled = [bucket for bucket, piece in enumerate(dealt) if not bucket or len(piece) > units.EMPTY]
+        yield _batch(bucket=filled, piece=[dealt[bucket] for bucket in filled])
 
 
 def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
@@ -265,20 +267,11 @@ def _bring(reading: bytes, batches: Iterator[Any]) -> Iterator[Part]:
 
 def _gather(reading: bytes, batches: Iterator[Any]) -> Iterator[Any]:
     """The same as one piece. PRIVATE."""
-    yield _pieces([(0, cluster.gather(reading, _found(batches)))])
+    yield _batch(bucket=[0], piece=[cluster.gather(reading, _found(batches))])
 
 
 def _found(batches: Iterator[Any]) -> Iterator[bytes]:
     return (piece for batch in batches for piece in batch.column("piece").to_pylist())
-
-
-def _pieces(found: list[tuple[int, bytes]]) -> Any:
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_arrays(
-        [pa.array([bucket for bucket, _ in found], pa.int64()), pa.array([piece for _, piece in found], pa.binary())],
-        ["bucket", "piece"],
-    )
 
 
 def _encode(parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
@@ -286,24 +279,24 @@ def _encode(parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
     found = parts(batches)
     while (part := cluster.said(lambda: next(found, None))) is not None:
         if isinstance(part, bytes):
-            yield _cells([part], "row")
+            yield _batch(row=[part])
             return
         rows = part.rows
         extra = [one[:, None] for one in (rows.weight, rows.offset) if one is not None]
         words = np.hstack([rows.X, rows.Y, *extra])
         cells = words.view(f"V{8 * words.shape[1]}").ravel()
-        yield _cells([cell.tobytes() for cell in cells], "row")
+        yield _batch(row=[cell.tobytes() for cell in cells])
 
 
 def _ask(task: bytes, parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
     """What the parts on this executor add up to: one cell, or none where there is no part. PRIVATE."""
     word = cluster.total(task, lambda: parts(batches))
     if word:
-        yield _cells([word])
+        yield _batch(said=[word])
 
 
 def _add(task: bytes, batches: Iterator[Any]) -> Iterator[Any]:
     """What several of them add up to. PRIVATE."""
     words = [cell for batch in batches for cell in batch.column(0).to_pylist()]
     if words:
-        yield _cells([cluster.add(task, words)])
+        yield _batch(said=[cluster.add(task, words)])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hullabaloo.codec import Written, settle
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, first_missing, vector, whole_number
+from hullabaloo.geometry.checks import Vector, column_groups, dimension_number, require_all, vector, whole_number
 from hullabaloo.geometry.submodular.base import HasProximalForm, SetFunction
 from hullabaloo.geometry.submodular.tree_cover import Forest, Lists, TreeCover, cover_width, group_weights, signed_prox
 from hullabaloo.geometry.width import Width
@@ -80,12 +80,7 @@ class GroupCover(Written, SetFunction, HasProximalForm):
     def __post_init__(self) -> None:
         groups = _groups(self.groups)
         weights = group_weights(self.weights, len(groups))
-        missing = first_missing(chain.from_iterable(groups))
-        if missing is not None:
-            raise InvalidParameter(
-                f"Column {missing} is in no group, though the groups go up to column {max(map(max, groups))}; a column outside of all "
-                f"groups would cost nothing: add it to a group, or give it one of its own, [{missing}]."
-            )
+        require_all(groups, "a column outside of all groups would cost nothing")
         lists = Lists.of(np.fromiter(map(len, groups), np.int64), np.fromiter(chain.from_iterable(groups), np.int64))
         p = int(lists.entry.max()) + 1
         settle(self, groups=groups, weights=weights, lists=lists, dimension=p)

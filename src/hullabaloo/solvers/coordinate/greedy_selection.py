@@ -113,14 +113,7 @@ def restricted(problem: Problem, columns: int | list[int]) -> Problem:
     """The problem on these slopes (or any so many) and the intercept: bounds as `RowFacts.restricted` has them, set and penalty cut down."""
     places = None if isinstance(columns, int) else np.array(columns, dtype=np.int64)
     count = columns if isinstance(columns, int) else len(columns)
-    largest, constant = problem.norm_linf, float(problem.intercept)
-    return replace(
-        problem,
-        dimension=count + problem.intercept,
-        norm_l1=min(problem.norm_l1, count * largest + constant),
-        norm_l2=min(problem.norm_l2, math.sqrt(count * largest**2 + constant)),
-        constraint=cut_down(problem.constraint, places),
-    )
+    return replace(problem.of_columns(count), constraint=cut_down(problem.constraint, places))
 
 
 def cut_down(body: geometry.ConvexSet | None, columns: npt.NDArray[np.int64] | None) -> geometry.ConvexSet | None:

@@ -19,6 +19,7 @@ from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.travel import ProjectedSchedule, projected_schedule, smooth_and_steep
 from hullabaloo.solvers.loop import Averaging, iterate, proximal, require_proximal
+from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.reference import Reference
 
 
@@ -100,11 +101,7 @@ class GradientSolver(Solver):
         return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
 
     def _check(self, problem: Problem) -> None:
-        if problem.targets != 1:
-            raise CapabilityError(
-                f"The gradient solver fits one target, but {problem.targets} are declared. Use solver='moments', whose "
-                "one release serves them all, or fit one target at a time."
-            )
+        one_prediction(problem, "The gradient solver", "solver='moments', whose one release serves them all")
         require_proximal(problem, "The gradient solver")
 
 

@@ -33,7 +33,7 @@ from hullabaloo.solvers.gradient.schedule import (
     schedule,
 )
 from hullabaloo.solvers.loop import require_proximal
-from hullabaloo.solvers.options import YES_OR_NO, check_options
+from hullabaloo.solvers.options import YES_OR_NO, check_options, one_prediction
 from hullabaloo.solvers.reference import Reference
 
 USUAL_LINK = 2.0
@@ -266,9 +266,6 @@ def checked(problem: Problem, allowance: Allowance, who: str) -> Loss:
             f"Without noise the {who} has nothing to adapt to, and its steps end short of the optimum. Use "
             "solver='auto' or 'output_perturbation', which give the exact optimum, or a finite budget."
         )
-    if problem.targets != 1 or not isinstance(problem.loss, Loss):
-        raise CapabilityError(
-            f"The {who} fits one target, but the loss {problem.loss.name!r} has {problem.targets}. Fit one target at a time, or use solver='gradient'."
-        )
+    loss = one_prediction(problem, f"The {who}", "solver='gradient'")
     require_proximal(problem, f"The {who} solver")
-    return problem.loss
+    return loss
