@@ -49,7 +49,7 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     """
     scale = moments.scale_x
     facts = normalised(moments, target, intercept)
-    facts.gram[np.diag_indices(len(theta))] += squares / scale**2
+    facts.gram[np.diag_indices(len(theta))] += squares / scale**2 / moments.heaviest
     path = RidgePath(facts, free_intercept=intercept)
     inverse = path.inverse(path.floor)
     unshrunk = inverse @ facts.cross
@@ -64,9 +64,9 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
 
 
 def residual_variance(moments: NoisyMoments, target: int, theta: Array) -> float:
-    """Mean of (y − ⟨x, θ⟩)² by the released moments, kept inside what targets in [−1, 1] allow."""
+    """Weighted mean of (y − ⟨x, θ⟩)² by the released moments, kept inside what targets in [−1, 1] allow."""
     value = moments.square[target, target] - 2.0 * theta @ moments.cross[:, target] + theta @ moments.gram @ theta
-    return float(min(max(value, 1e-6), 1.0))
+    return float(min(max(value, 1e-6), moments.heaviest))
 
 
 def _noise_covariance(facts: Normalised, theta: Array) -> Array:
@@ -131,5 +131,5 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
     noise = (by_square * moments.square_noise) ** 2 + crossed + s2 * (size / variance + by_share) ** 2
     r2 = 1.0 - residual / variance
     part = min(max(r2, 0.0), 1.0)
-    sampling = 4.0 * part * (1.0 - part) ** 2 / (share * moments.records)
+    sampling = 4.0 * part * (1.0 - part) ** 2 * moments.heaviest / (share * moments.records)
     return Explained(r2, math.sqrt(noise + sampling), residual, variance)
