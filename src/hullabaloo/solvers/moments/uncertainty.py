@@ -56,7 +56,9 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     shift = unshrunk - theta * scale
     spread = min(unshrunk, theta * scale, key=lambda a: float(a @ a))  # noise inflates what is not shrunk
     noise = _noise_covariance(facts, spread)
-    residual = residual_variance(moments, target, theta)
+    # over the mean weight: of w in [0, W] E w² is at most W E w
+    share = float(facts.gram[-1, -1]) * scale**2 if intercept and not facts.noiseless else 1.0
+    residual = residual_variance(moments, target, theta) / (share * moments.heaviest)
     return Errors(
         privacy=(inverse @ noise @ inverse + np.outer(shift, shift)) / scale**2,
         sampling=residual / moments.records * inverse / scale**2,
