@@ -14,7 +14,7 @@ from hullabaloo import linear_model, streaming
 from hullabaloo.cli import options
 from hullabaloo.cli.fit import candidates
 from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, ModelOptions
-from hullabaloo.cli.stream import OWN, SHARED, StreamOptions
+from hullabaloo.cli.stream import OWN, StreamOptions
 from tests.cli.conftest import Run
 from tests.laws.text_doors import commands
 
@@ -65,8 +65,13 @@ def test_every_option_of_a_stream_is_a_parameter_of_one() -> None:
         *streaming.SketchedRegression().get_params(),
     }
     of_streams |= {"rule"}
-    assert {PARAMETERS.get(name, name) for name in (*OWN, *SHARED, "horizon", "every")} <= of_streams
-    assert {*OWN, *SHARED, "horizon", "every", "method", "estimator"} == set(StreamOptions._fields)
+    assert {PARAMETERS.get(name, name) for name in (*OWN, "horizon", "every")} <= of_streams
+    assert {*OWN, "horizon", "every", "method"} == set(StreamOptions._fields)
+    assert (
+        {one.name for one in COMMANDS["fit"].params}
+        >= set(ModelOptions._fields)
+        <= {one.name for one in COMMANDS["stream"].params}
+    )
 
 
 def test_a_grid_says_one_vs_rest_as_fit_does(tmp_path: Path) -> None:
