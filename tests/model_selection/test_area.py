@@ -12,7 +12,6 @@ import hullabaloo as hb
 from hullabaloo.curation.scoring import Noise
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.ranks import FARTHEST, LEVELS, Ranks, waves
-from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.area import Area
 from hullabaloo.model_selection.metrics import ScoreAnswer
 from hullabaloo.noise import TestKey
@@ -26,6 +25,7 @@ from tests.model_selection.test_evaluation import (
     Array,
     coverage,
     labels,
+    least_errors,
     table,
     without_noise,
 )
@@ -180,7 +180,7 @@ def test_other_models_are_refused_before_the_charge(tmp_path: Path) -> None:
 def test_the_price_says_what_noise_is_to_be_expected(share: float) -> None:
     """For classes of equal size the error itself, for a rarer class about 1/(3s) times as much."""
     model, n = fitted(), 20_000
-    priced = price_evaluation(model, n, budget=ONE, metrics="roc_auc")["roc_auc"]
+    priced = least_errors(model, n, budget=ONE, metrics="roc_auc")["roc_auc"]
     sigma = 1.0 / next(one for one in (ONE.mu, 0.21) if one)
     noise = Noise(sigma, n, 0.0, 1.0)
     told = AREA.measure(heard(lumps((n * (1.0 - share), n * share), 1.19), noise), 1.96).privacy_error

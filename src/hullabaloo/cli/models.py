@@ -173,7 +173,7 @@ def evaluate(
         bins M: calibration, residuals: rows of the table; else 10.
         out FILE: Save the evaluation there (JSON).
         price: Say what it would cost and which errors to expect; reads and spends nothing.
-        known NUMBER: For --price: the target's standard deviation where it is publicly known, of two classes √(s(1 − s)) of the rarer one's share s.
+        known NUMBER: The same, and narrower: the target's standard deviation where it is publicly known, of two classes √(s(1 − s)) of the rarer one's share s.
 
     Privacy options:
         neighbours: What is hidden, as for fit; else as the model was fitted.
@@ -185,23 +185,15 @@ def evaluate(
     metrics = [name.replace("-", "_") for name in metric] if metric else None
     if bins is not None and not {"calibration", "residuals"}.intersection(metrics or ()):
         raise InvalidParameter(
-            "--bins was given without a table that it is the rows of. Pass --metric calibration or --metric residuals too, or leave it out. Nothing was read or spent."
+            "--bins was given without --metric calibration or residuals, whose rows it numbers. Nothing was read or spent."
         )
-    limits: dict[str, Any] = {
-        "largest_error": largest_error,
-        "probability_floor": probability_floor,
-        "bins": 10 if bins is None else bins,
-    }
-    limits |= {"metrics": metrics, "neighbours": neighbours}
+    limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor}
+    limits |= {"metrics": metrics, "neighbours": neighbours, "bins": 10 if bins is None else bins}
     output = Output("evaluate", json_)
-    if price:
+    if price or known is not None:
         priced = hb.model_selection.price_evaluation(fitted, records, known=known, **terms, **limits)
         output.result({"price": priced.to_dict()}, str(priced), NOTHING)
         return
-    if known is not None:
-        raise InvalidParameter(
-            "--known was given without --price, whose forecasts it narrows. Pass both, or neither. Nothing was read or spent."
-        )
     rows = build.table(source, fitted.encoding_.domain, parts, cache=cache)
     with output.working(ORDER):
         found = hb.evaluate(fitted, rows, asked, records=records, confidence=confidence, **terms, **limits)

@@ -1,15 +1,7 @@
 """How good a model is, privately: evaluation on sensitive records, and search whose cost is counted."""
 
-from hullabaloo.model_selection.evaluation import Evaluation, EvaluationPrice, evaluate, price_evaluation
+from hullabaloo.model_selection.evaluation import Evaluation, evaluate, price_evaluation
 from hullabaloo.model_selection.metrics import Measured
 from hullabaloo.model_selection.search import PrivateSearchCV, SearchPrice
 
-__all__ = [
-    "Evaluation",
-    "EvaluationPrice",
-    "Measured",
-    "PrivateSearchCV",
-    "SearchPrice",
-    "evaluate",
-    "price_evaluation",
-]
+__all__ = ["Evaluation", "Measured", "PrivateSearchCV", "SearchPrice", "evaluate", "price_evaluation"]

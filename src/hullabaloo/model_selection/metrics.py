@@ -17,9 +17,9 @@ SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
 SEEN = 3.0
 """Standard errors of its noise that a count is above where it shows records. Of ten bins without records some are seen by chance in 3 of 100 tables."""
-SPREADS = (0.29, 0.15, 0.07)
+SPREADS = (12.0**-0.5, 0.15, 0.07)
 """Deviations of targets over their range: the most, a usual one and the least that are reckoned with where none is known."""
-Expected = tuple[float, float, float]
+Expected = tuple[float, ...]
 """The least, what is likely and the most."""
 Quadratic = tuple[float, float, float]
 """q0 + q1 x + q2 x², a variance as a function of the quotient."""
@@ -241,8 +241,7 @@ class RSquared(Metric):
         variance = (16.0 * self.error.reach**4 + 4.0 * ratio**2) * noise.sigma**2
         variance += (2.0 * self.error.reach**2 - ratio) ** 2 * noise.number_variance
         spreads = SPREADS if known is None else (known / self.error.span,) * 3
-        least, likely, most = (math.sqrt(variance) / (noise.records * 4.0 * one**2) for one in spreads)
-        return least, likely, most
+        return tuple(math.sqrt(variance) / (noise.records * 4.0 * one**2) for one in spreads)
 
 
 @dataclass(frozen=True, slots=True)
