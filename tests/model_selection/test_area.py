@@ -12,6 +12,7 @@ import hullabaloo as hb
 from hullabaloo.curation.scoring import Noise
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses.ranks import FARTHEST, LEVELS, Ranks, waves
+from hullabaloo.model_selection import price_evaluation
 from hullabaloo.model_selection.area import Area
 from hullabaloo.model_selection.metrics import ScoreAnswer
 from hullabaloo.noise import TestKey
@@ -198,3 +199,15 @@ def test_a_search_compares_by_it() -> None:
     ).fit(X, y)
     assert search.metric_ == "roc_auc"
     assert abs(search.best_score_ - roc_auc_score(y == "yes", search.predict_proba(X)[:, 1])) < 0.1
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.05])
+def test_a_known_share_of_the_rarer_class_narrows_the_price(share: float) -> None:
+    about: dict[str, Any] = {"budget": ONE, "metrics": "roc_auc"}
+    found = price_evaluation(fitted(), 20_000, **about).errors["roc_auc"]
+    known = price_evaluation(fitted(), 20_000, known=math.sqrt(share * (1.0 - share)), **about).errors["roc_auc"]
+    assert (
+        known.low == known.high == pytest.approx({0.5: found.low, 0.2: found.likely, 0.05: found.high}[share], rel=1e-6)
+    )
+    with pytest.raises(InvalidParameter, match=r"below 0\.5"):
+        price_evaluation(fitted(), 20_000, known=0.6, **about)

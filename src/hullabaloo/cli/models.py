@@ -184,14 +184,12 @@ def evaluate(
     terms = build.terms(budget, ledger)
     metrics = [name.replace("-", "_") for name in metric] if metric else None
     if bins is not None and not {"calibration", "residuals"}.intersection(metrics or ()):
-        raise InvalidParameter(
-            "--bins was given without --metric calibration or residuals, whose rows it numbers. Nothing was read or spent."
-        )
+        raise InvalidParameter("--bins goes with --metric calibration or residuals: name one, or leave --bins out.")
     limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor}
     limits |= {"metrics": metrics, "neighbours": neighbours, "bins": 10 if bins is None else bins}
     output = Output("evaluate", json_)
     if price or known is not None:
-        priced = hb.model_selection.price_evaluation(fitted, records, known=known, **terms, **limits)
+        priced = hb.model_selection.price_evaluation(fitted, records, known=known, **terms, **limits)  # type: ignore[arg-type]  # None is refused
         output.result({"price": priced.to_dict()}, str(priced), NOTHING)
         return
     rows = build.table(source, fitted.encoding_.domain, parts, cache=cache)

@@ -262,7 +262,10 @@ def made_stream(
 ) -> Any:
     """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
     cls, periodic = getattr(hb.streaming, CLASSES[asked.method]), asked.method == "periodic"
-    own = {name: value for name in OWN if (value := getattr(asked, name)) is not None}
+    rule = asked.rule and asked.rule.replace("-", "_")
+    own = {
+        name: value for name, value in {**asked._asdict(), "rule": rule}.items() if name in OWN and value is not None
+    }
     of_fit = (
         {} if periodic else {name: one for name, one in model._asdict().items() if one != model._field_defaults[name]}
     )
@@ -272,8 +275,6 @@ def made_stream(
             f"{foreign[0]} was given, and the method {asked.method} has no such setting. Leave it out, or choose another --method; "
             "`hullabaloo stream --help` says whose option it is."
         )
-    if asked.rule is not None:
-        own["rule"] = asked.rule.replace("-", "_")
     own |= {"horizon": asked.horizon, "every": every(asked.every)}
     if periodic:
         return cls(build.estimator(model, domain, **terms), **files, **own)

@@ -111,8 +111,7 @@ def _range(
     """A value with the ends of its range, in two digits of its half; at most 1, in three or four."""
     if not half <= widest:
         return "not told: noise hides it at this budget"
-    digits = max(1 - math.floor(math.log10(max(half, 1e-9))), 0)
-    digits = min(max(digits, 3), 4) if highest == 1.0 else digits
+    digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-3 if highest == 1.0 else 1e-9))), 0)
     low, high = ends or (max(value - half, 0.0), max(min(value + half, highest), 0.0))
     return f"{min(max(value, low), high):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 

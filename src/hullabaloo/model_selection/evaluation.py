@@ -294,7 +294,7 @@ def price_evaluation(
     about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
     chosen, buy = _chosen(public, terms, n, probability_floor, **about)
     if known is not None:
-        most = 0.5 if chosen.reading.reads.classes else max(chosen.reading.span)
+        most = (0.5 if chosen.reading.reads.classes else max(chosen.reading.span)) * (1.0 + 1e-9)
         positive("known", known, "the target's standard deviation, of a class of share s √(s(1 − s))", most)
     asked = buy_queries(terms, public.encoding, buy, n)
     noise = score_noise(asked.queries[0])

@@ -133,7 +133,7 @@ class Metric(ABC):
         """The number with its interval at z standard errors, whatever the answer is."""
 
     @abstractmethod
-    def foreseen(self, noise: Noise, known: float | None) -> Expected:
+    def foreseen(self, noise: Noise, known: float | None = None) -> Expected:
         """The privacy error to be expected before any record is read, between its least and its most; `known` is the target's standard deviation, where it decides."""
 
 

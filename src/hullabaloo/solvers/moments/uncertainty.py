@@ -56,19 +56,14 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     shift = unshrunk - theta * scale
     spread = min(unshrunk, theta * scale, key=lambda a: float(a @ a))  # noise inflates what is not shrunk
     noise = _noise_covariance(facts, spread)
-    # over the mean weight: of w in [0, W] E w² is at most W E w
-    share = float(facts.gram[-1, -1]) * scale**2 if intercept and not facts.noiseless else 1.0
-    residual = residual_variance(moments, target, theta) / (share * moments.heaviest)
+    # Kept inside what targets in [−1, 1] allow; over the mean weight, as of w in [0, W] E w² is at most W E w.
+    value = moments.square[target, target] - 2.0 * theta @ moments.cross[:, target] + theta @ moments.gram @ theta
+    share = facts.gram[-1, -1] * scale**2 if intercept and not facts.noiseless else 1.0
+    residual = float(min(max(value, 1e-6), moments.heaviest) / (share * moments.heaviest))
     return Errors(
         privacy=(inverse @ noise @ inverse + np.outer(shift, shift)) / scale**2,
         sampling=residual / moments.records * inverse / scale**2,
     )
-
-
-def residual_variance(moments: NoisyMoments, target: int, theta: Array) -> float:
-    """Weighted mean of (y − ⟨x, θ⟩)² by the released moments, kept inside what targets in [−1, 1] allow."""
-    value = moments.square[target, target] - 2.0 * theta @ moments.cross[:, target] + theta @ moments.gram @ theta
-    return float(min(max(value, 1e-6), moments.heaviest))
 
 
 def _noise_covariance(facts: Normalised, theta: Array) -> Array:
