@@ -26,8 +26,9 @@ from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
 from hullabaloo.losses.ranks import LEVELS, waves
 from hullabaloo.model_selection import price_evaluation
+from hullabaloo.model_selection.area import window
 from hullabaloo.model_selection.catalogue import choose, reading_of
-from hullabaloo.model_selection.evaluation import _window, released
+from hullabaloo.model_selection.evaluation import released
 from hullabaloo.model_selection.metrics import Bin, ScoreAnswer, _units
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Neighbours
@@ -41,6 +42,11 @@ AREAS = ("adult", "bank", "covertype", "electricity", "law_school", "noaa", "ski
 LARGE, DRAWN, KEYS = 40_000, (5000, 20_000), 200
 Z = 1.959963984540054
 Array = np.ndarray
+
+
+def least_errors(*asked: Any, **given: Any) -> dict[str, float]:
+    """The privacy errors that `price_evaluation` expects, of targets spread evenly over their bounds and of classes of one size."""
+    return {name: one.low for name, one in price_evaluation(*asked, **given).errors.items()}
 
 
 def fingerprint() -> dict[str, Any]:
@@ -57,7 +63,7 @@ def fingerprint() -> dict[str, Any]:
             about: dict[str, Any] = {"budget": small.BUDGET, "metrics": list(asked), "neighbours": str(neighbours)}
             public = {} if neighbours is Neighbours.REPLACE_ONE else {"records": len(X)}
             heard = hb.evaluate(model, X, target, test_key=small.KEY, **public, **about)
-            prices = price_evaluation(model, len(X), **about)
+            prices = least_errors(model, len(X), **about)
             found[f"{asked[0]}, {neighbours}"] = {
                 name: [one.value, one.low, one.high, prices[name]] for name, one in heard.values.items()
             }
@@ -92,10 +98,10 @@ def measure(name: str, draws: int) -> dict[str, Any]:
     lines = []
     for epsilon in EPSILONS:
         budget = hb.Budget(epsilon, 1.0 / n**2)
-        together = price_evaluation(model, n, budget=budget, metrics=asked)
+        together = least_errors(model, n, budget=budget, metrics=asked)
         for metric in asked:
             one = exact.values[metric]
-            privacy = price_evaluation(model, n, budget=budget, metrics=metric)[metric]
+            privacy = least_errors(model, n, budget=budget, metrics=metric)[metric]
             lines.append(
                 {
                     "epsilon": epsilon,
@@ -162,7 +168,7 @@ def areas(name: str, keys: int) -> list[dict[str, Any]]:
     half = len(table) // 2
     model = hb.LogisticRegression(budget=hb.Budget(1.0, 1.0 / half**2), domain=declared.domain(half))
     public = released(model.fit(table.slice(0, half)), None)[0]
-    chosen = choose(reading_of(public.encoding, public.loss), public.loss, "roc_auc", window=_window(public))
+    chosen = choose(reading_of(public.encoding, public.loss), public.loss, "roc_auc", window=window(public))
     (metric,), (tally,) = chosen.metrics, chosen.tallies
     rows, places = public.encoding.encode(table.slice(half)), waves(np.arange(1 << LEVELS))
     z = np.asarray(rows.X @ public.release.theta)
@@ -192,7 +198,7 @@ def areas(name: str, keys: int) -> list[dict[str, Any]]:
             at: float(np.median([getattr(one, at) for one in told or found]))
             for at in ("privacy_error", "sampling_error")
         }
-        price = price_evaluation(model, n, budget=hb.Budget(epsilon, 1.0 / n**2), metrics="roc_auc")["roc_auc"]
+        price = least_errors(model, n, budget=hb.Budget(epsilon, 1.0 / n**2), metrics="roc_auc")["roc_auc"]
         lines.append(
             about
             | {

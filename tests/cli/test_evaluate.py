@@ -80,3 +80,29 @@ def test_help_says_what_there_is(run: Run) -> None:
     assert done.code == 0
     for word in ("--metric", "calibration", "--epsilon", "--ledger", "--records"):
         assert word in done.out
+
+
+def test_a_price_reads_and_spends_nothing(run: Run, ledger: str, model: Path) -> None:
+    """What is expected of each metric; what is known of the target narrows that of R²."""
+    asked = ("evaluate", model, "nowhere.csv", *BUDGET, "--metric", "r2", "--metric", "squared-error")
+    done = run(*asked, "--price", "--records", 400, "--ledger", URL, "--dataset", "clinic")
+    assert done.code == 0, done.err
+    for words in ("epsilon = 1", "r2", "squared_error", "about", "--known", "Nothing was read or spent"):
+        assert words in done.out
+    assert run("ledger", "log", URL, "clinic", "--json").json["charges"] == []
+    errors = run(*asked, "--known", 6, "--records", 400, "--json").json["price"]["errors"]
+    assert errors["r2"]["low"] == errors["r2"]["high"]
+    assert "n=None" in run(*asked, "--price").err
+    assert "below 30" in run(*asked, "--known", 31, "--records", 400).err
+
+
+def test_bins_of_no_table_are_refused(run: Run, model: Path, table: Path) -> None:
+    """They were ignored."""
+    done = run("evaluate", model, table, *BUDGET, "--metric", "r2", "--bins", 4)
+    assert done.code == 1
+    assert "--bins goes with --metric calibration or residuals" in done.err
+
+
+def test_an_evaluation_in_place_of_a_model_is_told_where_it_goes(run: Run, model: Path, table: Path) -> None:
+    assert run("evaluate", model, table, *BUDGET, "--out", "evaluation.json").code == 0
+    assert "hullabaloo card MODEL --entry FILE" in run("card", "evaluation.json").err

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+import hullabaloo as hb
 import hullabaloo.cli
 from hullabaloo import linear_model, streaming
 from hullabaloo.cli import options
 from hullabaloo.cli.fit import candidates
 from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, ModelOptions
-from hullabaloo.cli.stream import OWN, SHARED, StreamOptions
+from hullabaloo.cli.stream import OWN, StreamOptions, made_stream
+from hullabaloo.errors import InvalidParameter
 from tests.cli.conftest import Run
 from tests.laws.text_doors import commands
 
@@ -65,8 +67,13 @@ def test_every_option_of_a_stream_is_a_parameter_of_one() -> None:
         *streaming.SketchedRegression().get_params(),
     }
     of_streams |= {"rule"}
-    assert {PARAMETERS.get(name, name) for name in (*OWN, *SHARED, "horizon", "every")} <= of_streams
-    assert {*OWN, *SHARED, "horizon", "every", "method", "estimator"} == set(StreamOptions._fields)
+    assert {PARAMETERS.get(name, name) for name in (*OWN, "horizon", "every")} <= of_streams
+    assert {*OWN, "horizon", "every", "method"} == set(StreamOptions._fields)
+    assert (
+        {one.name for one in COMMANDS["fit"].params}
+        >= set(ModelOptions._fields)
+        <= {one.name for one in COMMANDS["stream"].params}
+    )
 
 
 def test_a_grid_says_one_vs_rest_as_fit_does(tmp_path: Path) -> None:
@@ -87,3 +94,19 @@ def test_options_need_no_docstrings() -> None:
     code = "from hullabaloo.cli.app import app; import typer; print(len(typer.main.get_command(app).commands['fit'].params))"
     done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) == len(COMMANDS["fit"].params)
+
+
+def test_a_periodic_stream_takes_the_options_of_fit() -> None:
+    domain = hb.Domain(features={"a": (0, 1), "years": (0.1, 5)}, target={"y": (0, 9)}, indicators=False)
+    asked, files = StreamOptions(horizon=100, every="50", method="periodic"), {"state": None, "key_file": None}
+    about: dict[str, Any] = {"domain": domain, "budget": hb.Budget(1.0, 1e-6)}
+    for given, name, value in (
+        ({"estimator": "poisson", "exposure": "years"}, "exposure", "years"),
+        ({"estimator": "quantile", "quantile": 0.9}, "quantile", 0.9),
+        ({"estimator": "group-lasso", "group": ["a, years"]}, "groups", [["a", "years"]]),
+        ({"estimator": "structured-sparse-regression", "structure": "intervals"}, "structure", "intervals"),
+    ):
+        made = made_stream(asked, ModelOptions(**given), files, **about)
+        assert getattr(made.estimator, name) == value
+        with pytest.raises(InvalidParameter, match="the method incremental has no such setting"):
+            made_stream(asked._replace(method="incremental"), ModelOptions(**given), files, **about)

@@ -126,7 +126,7 @@ def evaluation_priced(g: Garbage) -> None:
     g = calmer(g)
     given = arguments(g, model_selection.price_evaluation, QUESTION)
     found = model_selection.price_evaluation(**{**given, "ledger": None, "dataset": None})
-    assert all(error >= 0.0 for error in found.values())
+    assert all(error.low >= 0.0 for error in found.errors.values())
 
 
 def bounded(g: Garbage) -> None:

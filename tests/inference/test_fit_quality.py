@@ -336,3 +336,8 @@ def test_amounts_of_which_most_are_0_have_what_shortening_takes_in_their_range()
         assert "not told" in told or float(ends[-1].replace(",", "")) >= deviation, (seed, told, deviation)
         found = total(made._fitted(), 0)
         assert found is None or abs(found[0] - predicted.sum() / amount.sum()) < 3.0 * found[1]
+
+
+def test_a_range_of_nothing_has_four_digits() -> None:
+    """Of a constant it was 0.0000000000 (0.0000000000 to 0.0000000000)."""
+    assert fit_quality._range(0.0, 0.0, 0.25, 1.0) == "0.0000 (0.0000 to 0.0000)"

@@ -26,6 +26,7 @@ from tests.model_selection.test_evaluation import (
     Array,
     coverage,
     labels,
+    least_errors,
     table,
     without_noise,
 )
@@ -180,7 +181,7 @@ def test_other_models_are_refused_before_the_charge(tmp_path: Path) -> None:
 def test_the_price_says_what_noise_is_to_be_expected(share: float) -> None:
     """For classes of equal size the error itself, for a rarer class about 1/(3s) times as much."""
     model, n = fitted(), 20_000
-    priced = price_evaluation(model, n, budget=ONE, metrics="roc_auc")["roc_auc"]
+    priced = least_errors(model, n, budget=ONE, metrics="roc_auc")["roc_auc"]
     sigma = 1.0 / next(one for one in (ONE.mu, 0.21) if one)
     noise = Noise(sigma, n, 0.0, 1.0)
     told = AREA.measure(heard(lumps((n * (1.0 - share), n * share), 1.19), noise), 1.96).privacy_error
@@ -198,3 +199,15 @@ def test_a_search_compares_by_it() -> None:
     ).fit(X, y)
     assert search.metric_ == "roc_auc"
     assert abs(search.best_score_ - roc_auc_score(y == "yes", search.predict_proba(X)[:, 1])) < 0.1
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.05])
+def test_a_known_share_of_the_rarer_class_narrows_the_price(share: float) -> None:
+    about: dict[str, Any] = {"budget": ONE, "metrics": "roc_auc"}
+    found = price_evaluation(fitted(), 20_000, **about).errors["roc_auc"]
+    known = price_evaluation(fitted(), 20_000, known=math.sqrt(share * (1.0 - share)), **about).errors["roc_auc"]
+    assert (
+        known.low == known.high == pytest.approx({0.5: found.low, 0.2: found.likely, 0.05: found.high}[share], rel=1e-6)
+    )
+    with pytest.raises(InvalidParameter, match=r"below 0\.5"):
+        price_evaluation(fitted(), 20_000, known=0.6, **about)

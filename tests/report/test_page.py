@@ -160,3 +160,19 @@ def test_a_missing_library_is_a_sentence_with_the_command(
         card.to_html()
     assert caught.value.name == module
     assert what in str(caught.value).lower()
+
+
+def test_pictures_have_plain_colours_which_a_dark_screen_changes() -> None:
+    """Programs that print know no variables: with them alone lines and words were black."""
+    from hullabaloo.report.plots import draw_coefficients
+
+    row = {"name": "a", "coefficient": 1.0, "privacy_std": 0.1, "low": 0.5, "high": 1.5, "span": 1.0}
+    picture = drawing.inline_svg(draw_coefficients([row], "y", 0.95), "p", "effects")
+    rules = re.findall(r"<style>(.*?)</style>", picture)
+    dark = [one for one in rules if "prefers-color-scheme: dark" in one]
+    assert len(dark) == 1
+    assert "var(" not in picture.replace(dark[0], "")
+    for colour, name in drawing.VARIABLES.items():
+        for part in ("fill", "stroke"):
+            assert f'[style*="{part}: {colour}"]{{{part}:var(--{name})!important}}' in dark[0]
+    assert f"stroke: {drawing.INK}" in picture

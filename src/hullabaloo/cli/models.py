@@ -11,7 +11,7 @@ import hullabaloo as hb
 from hullabaloo.cli import build
 from hullabaloo.cli.fit import coefficients
 from hullabaloo.cli.options import BudgetOptions, LedgerOptions, PartsOptions, Relation, command
-from hullabaloo.cli.output import ORDER, Output, guarantee, left, save, table, visible
+from hullabaloo.cli.output import NOTHING, ORDER, Output, guarantee, left, save, table, visible
 from hullabaloo.errors import InvalidParameter
 
 NOTE = "The model is private with respect to the records it was fitted on. Predictions say something about the records in this table: they are as confidential as the table."
@@ -147,10 +147,12 @@ def evaluate(
     confidence: float = 0.95,
     largest_error: float | None = None,
     probability_floor: float | None = None,
-    bins: int = 10,
+    bins: int | None = None,
     parts: PartsOptions,
     cache: Path | None = None,
     out: Path | None = None,
+    price: bool = False,
+    known: float | None = None,
     overwrite: bool = False,
     json_: bool = False,
 ) -> None:
@@ -164,12 +166,14 @@ def evaluate(
         metric NAME: Once for each: squared_error, absolute_error, r2 (numbers); pinball_loss (quantiles); poisson_deviance (counts);
             log_loss, accuracy, brier_score (classes), roc_auc (of two); calibration, residuals (tables). Else the one that the model was fitted to be good at. J of
             them take √J times the noise.
-        records N: About how many records there are, where their number is hidden: a public guess.
+        records N: About how many records there are, where their number is hidden, and for --price: a public guess.
         confidence LEVEL: Level of the intervals.
         largest_error NUMBER: Errors and residuals beyond it count as it: known without looking, it takes much noise off.
         probability_floor CHANCE: log_loss: chances are held within this and one less it; poisson_deviance: predictions above so much of their bound. Else it takes no more than the noise.
-        bins M: calibration, residuals: rows of the table.
+        bins M: calibration, residuals: rows of the table; else 10.
         out FILE: Save the evaluation there (JSON).
+        price: Say what it would cost and which errors to expect; reads and spends nothing.
+        known NUMBER: The same, and narrower: the target's standard deviation where it is publicly known, of two classes √(s(1 − s)) of the rarer one's share s.
 
     Privacy options:
         neighbours: What is hidden, as for fit; else as the model was fitted.
@@ -177,13 +181,20 @@ def evaluate(
     build.output(out, overwrite, lost="a release that was paid for")
     fitted = build.model(model)
     asked = build.target(fitted.encoding_.domain, target)
-    terms = build.terms(budget, ledger) | {"records": records, "neighbours": neighbours, "confidence": confidence}
-    limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor, "bins": bins}
+    terms = build.terms(budget, ledger)
     metrics = [name.replace("-", "_") for name in metric] if metric else None
-    rows = build.table(source, fitted.encoding_.domain, parts, cache=cache)
+    if bins is not None and not {"calibration", "residuals"}.intersection(metrics or ()):
+        raise InvalidParameter("--bins goes with --metric calibration or residuals: name one, or leave --bins out.")
+    limits: dict[str, Any] = {"largest_error": largest_error, "probability_floor": probability_floor}
+    limits |= {"metrics": metrics, "neighbours": neighbours, "bins": 10 if bins is None else bins}
     output = Output("evaluate", json_)
+    if price or known is not None:
+        priced = hb.model_selection.price_evaluation(fitted, records, known=known, **terms, **limits)  # type: ignore[arg-type]  # None is refused
+        output.result({"price": priced.to_dict()}, str(priced), NOTHING)
+        return
+    rows = build.table(source, fitted.encoding_.domain, parts, cache=cache)
     with output.working(ORDER):
-        found = hb.evaluate(fitted, rows, asked, metrics=metrics, **terms, **limits)
+        found = hb.evaluate(fitted, rows, asked, records=records, confidence=confidence, **terms, **limits)
     save(out, found.save, "The evaluation was made", "evaluating")
     remaining, sentence = left(terms)
     told = {"evaluation": found.to_dict(), "guarantee": found.statement.lines(), "out": out, "remaining": remaining}

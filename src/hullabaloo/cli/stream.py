@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import hullabaloo as hb
 from hullabaloo.cli import build, options
 from hullabaloo.cli.boundary import Stopped
-from hullabaloo.cli.options import Relation
 from hullabaloo.cli.output import NOTHING, Output, facts, guarantee
 from hullabaloo.cli.plan import expected, spend
 from hullabaloo.errors import InvalidParameter
@@ -24,8 +23,7 @@ SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 SCHEMES = ("redis://", "rediss://", "unix://")
-SHARED = ("set_", "penalty", "intercept")
-OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule", "calibration")
+OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule")
 """Options of one method or another, named as the parameters that they set."""
 
 
@@ -41,25 +39,18 @@ class StreamOptions(NamedTuple):
 
     Model options:
         method: incremental: least squares from running sums; sketched: for very many columns, with a --set; periodic: any --estimator fitted
-            again now and then.
-        estimator: periodic: what is fitted again, as in `fit`, with its usual settings (no --exposure, --quantile and so on).
+            again now and then, with its options, as in `fit`.
         rule: periodic: how often it is fitted where --every is auto.
         sketch_size M: sketched: the numbers that a record is kept as.
         max_nonzeros S: sketched: records with more nonzero columns count for nothing.
-        calibration: incremental, sketched: paper: the noise that the method's paper prints, with what it really guarantees; else the least.
     """
 
     horizon: int | None = None
     every: str = "auto"
     method: Literal["incremental", "sketched", "periodic"] = "incremental"
-    estimator: str | None = None
     rule: Literal["convex", "strongly-convex", "width"] | None = None
     sketch_size: int | None = None
     max_nonzeros: int | None = None
-    calibration: Literal["exact", "paper"] | None = None
-    set_: str | None = None
-    penalty: str | None = None
-    intercept: bool = True
     mechanism: str | None = None
     window: int | None = None
     half_life: float | None = None
@@ -73,8 +64,8 @@ def stream(
     target: str | None = None,
     files: options.FileOptions,
     budget: options.BudgetOptions,
-    neighbours: Relation = "replace-one",
     asked: StreamOptions,
+    model: options.ModelOptions,
     ledger: options.LedgerOptions,
     price: bool = False,
     columns: int | None = None,
@@ -106,7 +97,7 @@ def stream(
             "stream may take (noise is then least), or --every K alone where no end is in sight."
         )
     terms, kept = build.terms(budget, ledger), {"state": files.state, "key_file": files.key_file}
-    made = made_stream(asked, kept, domain=declared, neighbours=neighbours, **terms)
+    made = made_stream(asked, model, kept, domain=declared, **terms)
     output = Output("stream", json_)
     if price:
         _price(output, made, columns)
@@ -262,25 +253,30 @@ def every(text: str) -> int | tuple[int, ...] | str:
 
 
 def made_stream(
-    asked: StreamOptions, files: Mapping[str, Path | None], *, domain: "hb.Domain", neighbours: Relation, **terms: Any
+    asked: StreamOptions,
+    model: options.ModelOptions,
+    files: Mapping[str, Path | None],
+    *,
+    domain: "hb.Domain",
+    **terms: Any,
 ) -> Any:
     """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
     cls, periodic = getattr(hb.streaming, CLASSES[asked.method]), asked.method == "periodic"
-    given = {name: value for name in OWN if (value := getattr(asked, name)) is not None}
-    known = inspect.signature(cls).parameters
-    foreign = ["--estimator"] if asked.estimator is not None and not periodic else []
-    if foreign := foreign or [options.flag(name) for name in given if name not in known]:
+    rule = asked.rule and asked.rule.replace("-", "_")
+    own = {
+        name: value for name, value in {**asked._asdict(), "rule": rule}.items() if name in OWN and value is not None
+    }
+    of_fit = (
+        {} if periodic else {name: one for name, one in model._asdict().items() if one != model._field_defaults[name]}
+    )
+    known, names = inspect.signature(cls).parameters, options.PARAMETERS
+    if foreign := [options.flag(name) for name in (*of_fit, *own) if names.get(name, name) not in known]:
         raise InvalidParameter(
             f"{foreign[0]} was given, and the method {asked.method} has no such setting. Leave it out, or choose another --method; "
             "`hullabaloo stream --help` says whose option it is."
         )
-    if asked.rule is not None:
-        given["rule"] = asked.rule.replace("-", "_")
-    given |= {"horizon": asked.horizon, "every": every(asked.every)}
-    shared = {name: getattr(asked, name) for name in SHARED}
+    own |= {"horizon": asked.horizon, "every": every(asked.every)}
     if periodic:
-        model = options.ModelOptions(neighbours, asked.estimator)._replace(**shared)
-        return cls(build.estimator(model, domain, **terms), **files, **given)
-    names = options.PARAMETERS
-    settings = {names.get(name, name): build.setting(name, value, domain) for name, value in shared.items()}
-    return cls(domain=domain, neighbours=neighbours, **settings, **terms, **files, **given)
+        return cls(build.estimator(model, domain, **terms), **files, **own)
+    settings = {names.get(name, name): build.setting(name, value, domain) for name, value in of_fit.items()}
+    return cls(domain=domain, **settings, **terms, **files, **own)

@@ -22,6 +22,8 @@ READERS = {
     "hullabaloo privacy card": "hb.report.card_from_json",
 }
 """Every kind of document, and what reads it."""
+ENTRIES = ("hb.Evaluation.load", "hb.PrivateBounds.load")
+"""Of what stands on a card beside a model."""
 
 
 def _no_number(name: str) -> float:
@@ -92,7 +94,8 @@ class Format:
         if name != self.name:
             reader = READERS.get(str(name))
             if reader is not None:
-                raise InvalidParameter(f"{where} is a {name} file, no {self.noun}. Read it with {reader}(path).")
+                card = ", or show it on a card beside one: hullabaloo card MODEL --entry FILE" * (reader in ENTRIES)
+                raise InvalidParameter(f"{where} is a {name} file, no {self.noun}. Read it with {reader}(path){card}.")
             raise InvalidParameter(f"{where} is JSON, but no {self.noun}; {self.writer} writes one. Check the path.")
         if data.get("format_version") != self.version:
             wrote = data.get("library_version")

@@ -108,10 +108,10 @@ def _least(strength: float, told: float) -> float:
 def _range(
     value: float, half: float, widest: float, highest: float = math.inf, ends: tuple[float, float] | None = None
 ) -> str:
-    """A value with the ends of its range, in two digits of its half; at most 1, in three at least."""
+    """A value with the ends of its range, in two digits of its half; at most 1, in three or four."""
     if not half <= widest:
         return "not told: noise hides it at this budget"
-    digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-9))), 0)
+    digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-3 if highest == 1.0 else 1e-9))), 0)
     low, high = ends or (max(value - half, 0.0), max(min(value + half, highest), 0.0))
     return f"{min(max(value, low), high):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 

@@ -41,11 +41,11 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     optimism = float(np.sum(first.inverse * first.noise))
     freedom = max(n - basis.shape[1], 1.0)
     left = float(square - 2.0 * theta @ cross + theta @ gram @ theta) + optimism
-    variance = min(max(left, 0.0), 1.0) * n / freedom
-    least = max(min(LEAST_COUNT, HIDDEN * moments.gram_noise), 1e-12)
+    variance = min(max(left, 0.0), moments.heaviest) * n / freedom
+    least = max(min(LEAST_COUNT * moments.heaviest, HIDDEN * moments.gram_noise), 1e-12)
     share = max(float(gram[-1, -1]), least) if model.encoding.facts.intercept else 1.0
     pull = ridge * theta
-    copies = model.encoding.facts.records_per_unit  # records of a unit may be alike
+    copies = model.encoding.facts.records_per_unit * moments.heaviest  # records of a unit may be alike; E w² ≤ W E w
     values, vectors = np.linalg.eigh(gram)
     varied = (vectors * np.maximum(values, 0.0)) @ vectors.T  # no direction's errors vary by less than nothing
     found = solved(copies * (variance * varied / share + np.outer(pull, pull)) / n)

@@ -189,7 +189,7 @@ class SearchMetric:
 
     def error(self, noise: Noise) -> float:
         """The privacy error of such a number, as far as public facts tell it."""
-        errors = [metric.foreseen(noise) / self._unit(metric) for metric in self.chosen.metrics]
+        errors = [metric.foreseen(noise)[1] / self._unit(metric) for metric in self.chosen.metrics]
         return float(np.hypot.reduce(errors)) / len(errors)
 
 

@@ -8,8 +8,6 @@ from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding, Format, Saved
@@ -20,10 +18,14 @@ from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
 from hullabaloo.linear_model import PrivateLinearModel, PrivatePipeline
 from hullabaloo.model_selection import catalogue
+from hullabaloo.model_selection.area import window
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, terms_of
+from hullabaloo.release.expected_errors import ExpectedError
+from hullabaloo.release.parameters import positive
+from hullabaloo.release.price import spent
 from hullabaloo.release.run import buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
@@ -148,6 +150,8 @@ LEAST = "Predictions below {:.4g} count as that in {}; a lower probability_floor
 WIDER = "Sampling noise in a bin of the calibration table is bounded by what any mean in its range can have"
 TIED = "Records that are predicted nearly alike count as tied in roc_auc; what that may have taken from it is part of its sampling error"
 UNLIKE = "Records that do not count alike (weights, missing targets, several records of one person) are allowed for by the most that they can add to the sampling noise"
+NARROWER = "the error of r2 goes by how far targets spread within their bounds, that of roc_auc by how rare the rarer class is; where it is publicly known, known=… (in a shell --known) narrows it: the target's standard deviation, of a class of share s √(s(1 − s))"
+IN_BIN = "errors of tables are those of a bin that holds one in {} records; of fewer they are as many times larger"
 MOST = 2**53 - 1
 """Records up to which a float counts them."""
 
@@ -232,23 +236,53 @@ def evaluate(
     )
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class EvaluationPrice(Printed):
+    """What an evaluation costs, and the privacy errors that it can be expected to have; prints as text.
+
+    Attributes:
+        epsilon, delta, mu: what it costs, as of a fit's price.
+        records: how many there are.
+        errors: of each metric and table by its name, standard errors in the user's units: a range where they depend on the target's spread or on the share of a class.
+        notes: what they are of.
+    """
+
+    epsilon: float
+    delta: float
+    mu: float | None
+    records: int
+    errors: Mapping[str, ExpectedError]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        spend = f"spend: epsilon = {self.epsilon:.4g} at delta = {self.delta:.3g}, for {self.records} records"
+        lines = text_table([(name, one.range) for name, one in self.errors.items()], marks=["  "] * len(self.errors))
+        return "\n".join([spend, "expected privacy errors:", *lines, *(f"note:  {one}" for one in self.notes)])
+
+    to_dict = arguments
+
+
 def price_evaluation(
     model: Any,
     n: int,
     *,
     budget: Budget,
     metrics: str | Iterable[str] | None = None,
+    known: float | None = None,
     neighbours: str | Neighbours | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     largest_error: catalogue.LargestError = None,
     probability_floor: float | None = None,
     bins: int = catalogue.BINS,
-) -> dict[str, float]:
+) -> EvaluationPrice:
     """The privacy error (a standard error, in the user's units) to expect of each metric on n records; reads and charges nothing.
 
-    R²'s is for a target spread evenly over its bounds and R² = ½, that of "roc_auc" for classes of equal size and an area of 0.8 (a share s of the rarer one, at most 0.3, takes about 1/(3s) times as much), those of the tables of calibration and residuals for a bin that holds its share of
-    the records; all others hold whatever the records are.
+    Those of "r2" go by the target's standard deviation, those of "roc_auc" by the rarer class's share s: `known` is the deviation, of classes √(s(1 − s)), where it is publicly known.
+    Those of the tables of calibration and residuals are for a bin that holds its share of the records; all others hold whatever the records are. `evaluate` has the other parameters.
+
+    Raises:
+        InvalidParameter: as `evaluate` does; or `known` is no positive number, or above ½ of classes.
     """
     public, _ = released(model, None)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
@@ -259,11 +293,19 @@ def price_evaluation(
         )
     about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
     chosen, buy = _chosen(public, terms, n, probability_floor, **about)
-    noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
-    found = {metric.name: metric.foreseen(noise) for metric in chosen.metrics}
+    if known is not None:
+        most = (0.5 if chosen.reading.reads.classes else max(chosen.reading.span)) * (1.0 + 1e-9)
+        positive("known", known, "the target's standard deviation, of a class of share s √(s(1 − s))", most)
+    asked = buy_queries(terms, public.encoding, buy, n)
+    noise = score_noise(asked.queries[0])
+    found = {metric.name: metric.foreseen(noise, known) for metric in chosen.metrics}
     for table in chosen.tables:
-        found[table.name] = max(found.get(table.name, 0.0), table.foreseen(noise))
-    return found
+        found[table.name] = (max(found.get(table.name, (0.0,))[0], table.foreseen(noise)),) * 3
+    errors = {name: ExpectedError(name, "", *one) for name, one in found.items()}
+    notes = [NARROWER] * any(one.low < one.high for one in errors.values()) + [IN_BIN.format(bins)] * bool(
+        chosen.tables
+    )
+    return EvaluationPrice(**spent(budget, asked.event), records=n, errors=errors, notes=tuple(notes))
 
 
 def _chosen(
@@ -271,7 +313,7 @@ def _chosen(
 ) -> tuple[catalogue.Chosen, Any]:
     """What is measured, and how it is bought; where no floor is asked for, that of the noise, which no floor changes."""
     reading, least = catalogue.reading_of(public.encoding, public.loss), catalogue.FLOOR if floor is None else floor
-    chosen = catalogue.choose(reading, public.loss, floor=least, window=_window(public), **about)
+    chosen = catalogue.choose(reading, public.loss, floor=least, window=window(public), **about)
 
     def buy(prices: Any, allowance: Any) -> list[Any]:
         query = prices.price("score", mu=allowance.mu, **chosen.question)
@@ -282,14 +324,6 @@ def _chosen(
         return chosen, buy
     noise = score_noise(buy_queries(terms, public.encoding, buy, n).queries[0])
     return _chosen(public, terms, n, catalogue.floor_of(noise), **about)
-
-
-def _window(public: FittedModel) -> tuple[float, float]:
-    """The middle and the reach of all log-odds of two classes, from coefficients and declared bounds."""
-    facts, theta = public.encoding.facts, np.clip(np.asarray(public.release.theta, float).ravel(), -1e100, 1e100)
-    slopes = theta[: theta.size - facts.intercept]
-    reach = min(facts.norm_linf * np.abs(slopes).sum(), facts.norm_l2 * np.linalg.norm(slopes))
-    return float(theta[slopes.size :].sum()), float(reach)
 
 
 def _terms(public: FittedModel, neighbours: Any, records: Any, *, priced: bool = False, **given: Any) -> ReleaseRequest:

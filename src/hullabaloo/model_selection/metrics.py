@@ -17,6 +17,10 @@ SLACK = 0.5
 """Standard errors of noise that are added to a released variance, which may be too small: intervals then cover what they say."""
 SEEN = 3.0
 """Standard errors of its noise that a count is above where it shows records. Of ten bins without records some are seen by chance in 3 of 100 tables."""
+SPREADS = (12.0**-0.5, 0.15, 0.07)
+"""Deviations of targets over their range: the most, a usual one and the least that are reckoned with where none is known."""
+Expected = tuple[float, ...]
+"""The least, what is likely and the most."""
 Quadratic = tuple[float, float, float]
 """q0 + q1 x + q2 x², a variance as a function of the quotient."""
 
@@ -129,8 +133,8 @@ class Metric(ABC):
         """The number with its interval at z standard errors, whatever the answer is."""
 
     @abstractmethod
-    def foreseen(self, noise: Noise) -> float:
-        """The privacy error to be expected, before any record is read."""
+    def foreseen(self, noise: Noise, known: float | None = None) -> Expected:
+        """The privacy error to be expected before any record is read, between its least and its most; `known` is the target's standard deviation, where it decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +170,9 @@ class Mean(Metric):
         found = quotient(2.0 * float(sums[0]), number, private, sampling, z, -1.0, 1.0, 0.0)
         return found.scaled(self.score.bounds[0] + 0.5 * self.size, 0.5 * self.size)
 
-    def foreseen(self, noise: Noise) -> float:
+    def foreseen(self, noise: Noise, known: float | None = None) -> Expected:
         """At the end of the range, where a noisy number of records matters most."""
-        return 0.5 * self.size * math.sqrt(4.0 * noise.sigma**2 + noise.number_variance) / noise.records
+        return (0.5 * self.size * math.sqrt(4.0 * noise.sigma**2 + noise.number_variance) / noise.records,) * 3
 
 
 def _variance(first: float, second: float, number: float, sigma: float) -> float:
@@ -231,12 +235,13 @@ class RSquared(Metric):
         sampling = (4.0 * p * r2**2 * room, -4.0 * q * r2 * room, s * room)
         return quotient(top, bottom, private, sampling, z, 0.0, math.inf, 1.0).scaled(1.0, -1.0)
 
-    def foreseen(self, noise: Noise) -> float:
-        """For a target spread evenly over its bounds and R² = ½."""
-        spread, ratio = 1.0 / 3.0, 0.5
+    def foreseen(self, noise: Noise, known: float | None = None) -> Expected:
+        """For R² = ½ and a target of the `known` deviation, or of 0.07 to 0.29 (usually 0.15) of its range: 0.29 is one spread evenly over it."""
+        ratio = 0.5
         variance = (16.0 * self.error.reach**4 + 4.0 * ratio**2) * noise.sigma**2
         variance += (2.0 * self.error.reach**2 - ratio) ** 2 * noise.number_variance
-        return math.sqrt(variance) / (noise.records * spread)
+        spreads = SPREADS if known is None else (known / self.error.span,) * 3
+        return tuple(math.sqrt(variance) / (noise.records * 4.0 * one**2) for one in spreads)
 
 
 @dataclass(frozen=True, slots=True)

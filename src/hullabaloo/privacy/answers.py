@@ -50,6 +50,7 @@ class NoisyMoments(_Kept):
             that time has left them.
         counted: whether `records` is exactly the sum of weights, so that the mean of a constant column is known.
         level, corner: shares of the noise's variance that are left in the constant column's own entries of `cross` and of `gram`, where these were released once more.
+        heaviest: the bound W of a record's weight.
     """
 
     gram: Array
@@ -63,6 +64,7 @@ class NoisyMoments(_Kept):
     counted: bool = False
     level: float = 1.0
     corner: float = 1.0
+    heaviest: float = 1.0
 
     @property
     def gram_noise(self) -> float:

@@ -75,7 +75,7 @@ def heading(axes: "Axes", text: str, below: str = "", *, colour: str = MUTED) ->
 
 
 def inline_svg(figure: "Figure", name: str, label: str) -> str:
-    """A figure as SVG to put inside a page: the same bytes every time, text as text, colours as variables of the page.
+    """A figure as SVG to put inside a page: the same bytes every time, text as text, colours plain, as printers' programs know no other, but on a dark screen variables of the page.
 
     `name` must differ between the pictures of a page. The page's style defines the variables of `VARIABLES`
     (`--ink`, `--muted`, `--rule`, `--paper`, `--blue`, `--orange`, `--pale`).
@@ -95,8 +95,9 @@ def inline_svg(figure: "Figure", name: str, label: str) -> str:
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
     text = re.sub(r"font: ([^;\"]*?)'[^;\"]*", r"font: \1system-ui, sans-serif", text)
-    for colour, variable in VARIABLES.items():
-        text = text.replace(colour, f"var(--{variable})")
+    painted = ((part, colour, name) for colour, name in VARIABLES.items() for part in ("fill", "stroke"))
+    rules = "".join(f'[style*="{part}: {colour}"]{{{part}:var(--{name})!important}}' for part, colour, name in painted)
     box = re.findall(r'viewBox="([^"]+)"', text)[0]
     opening = f'<svg role="img" aria-label={quoteattr(label)} viewBox="{box}" preserveAspectRatio="xMinYMin meet">'
+    opening += f"<style>@media screen and (prefers-color-scheme: dark){{{rules}}}</style>"
     return re.sub(r"<svg [^>]*>", lambda _: opening, text, count=1)

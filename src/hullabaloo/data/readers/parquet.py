@@ -144,8 +144,10 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
         given = {"format": "parquet", "schema": arrow.schema([]), "filesystem": getattr(path, "filesystem", None)}
         found = [_opened(path, fragment) for fragment in dataset.dataset(str(path), **given).get_fragments()]
     if found is None:
-        where = f"A file of the folder {path}, each of which is," if path.is_dir() else f"The file {path}"
-        raise SchemaError(f"{where} cannot be read as Parquet. Check that it is a complete Parquet file.")
+        where = f"A file of the folder {path}, all of whose files are read," if path.is_dir() else f"The file {path}"
+        raise SchemaError(
+            f"{where} cannot be read as Parquet. Check that it is a complete Parquet file; others are given one by one."
+        )
     if not found:
         raise SchemaError(f"The folder {path} holds no file. Pass the path of a Parquet file, or of a folder of them.")
     if any(name in _ARROWS for file in found for name in file.schema.names):

@@ -83,7 +83,7 @@ class MomentsSolver(Solver):
         if not (self.above_mean and problem.intercept and problem.targets == 1 and 0.0 < mu < math.inf):
             return 0.0
         noise = level_plan(problem, prices, Allowance.gdp(mu)).settings.get("sums", (0.0,))
-        share = min((mean_noise(noise) / PRECISE) ** 2, LEVEL * MOST)
+        share = min((mean_noise(noise) / problem.max_weight / PRECISE) ** 2, LEVEL * MOST)
         return share if share >= LEAST else 0.0
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
@@ -153,16 +153,16 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_me
     """θ, its errors where they can be told, and what the trace says."""
     facts = normalised(moments, target, problem.intercept)
     ridge = choose_ridge(facts, above_mean=above_mean)
-    scale, cross = moments.scale_x, moments.cross[:, target]
+    size, cross = moments.scale_x**2 * moments.heaviest, moments.cross[:, target]
     squares = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
     own = np.zeros(problem.dimension) if squares is None else squares
-    intercept_weight = np.maximum(ridge.strength * scale**2 - own, 0.0)
+    intercept_weight = np.maximum(ridge.strength * size - own, 0.0)
     if ridge.free_intercept and problem.intercept:
-        intercept_weight[-1] = ridge.intercept * scale**2
+        intercept_weight[-1] = ridge.intercept * size
     added = np.diag(intercept_weight)
     if ridge.spared is not None:
-        added = ridge.strength * scale**2 * (np.eye(problem.dimension) - np.outer(ridge.spared, ridge.spared))
-    gram = moments.gram if facts.noiseless else facts.gram * scale**2 + added
+        added = ridge.strength * size * (np.eye(problem.dimension) - np.outer(ridge.spared, ridge.spared))
+    gram = moments.gram if facts.noiseless else facts.gram * size + added
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
         free = problem.feasible is None
@@ -172,7 +172,7 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_me
     errors = None
     if free and squares is not None:
         errors = least_squares_errors(moments, target, problem.intercept, theta, squares)
-    trace = {"target": target, "ridge": ridge.strength * scale**2}
+    trace = {"target": target, "ridge": ridge.strength * size}
     if not facts.noiseless:
         trace |= {"risk": ridge.risk, "risk_bound": ridge.bound}
     return theta, errors, trace

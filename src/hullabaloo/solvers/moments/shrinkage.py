@@ -37,7 +37,7 @@ did (12 new draws; mean 0.925 -> 0.900); the 58 useful models lose 0.029 less. N
 EDGE = 0.25
 """A noise matrix has spectral radius s√(2p); eigenvalues are lifted to this share of s√p, which keeps K stable."""
 COUNT_DOUBT = 0.2
-"""Prior standard deviation of (sum of weights)/(declared records)."""
+"""Prior standard deviation of (sum of weights)/(declared records), over the largest weight."""
 SLOPELESS = 1e6
 """A ridge that leaves nothing of a slope and all of the intercept: the constant model."""
 INFINITE = 1e8
@@ -94,22 +94,22 @@ class Ridge:
 
 
 def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalised:
-    """Divide by the bound of ‖x‖, and weigh what is known about the intercept's column against its noisy sum.
+    """Divide by the bounds of ‖x‖ and of weights, and weigh what is known about the intercept's column against its noisy sum.
 
-    That column is 1 in every record, so its own entry is (sum of weights)/records: 1, up to what the declared number
-    misses, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision. A sum of weights is
+    That column is 1 in every record, so its own entry is (sum of weights)/records, over the largest weight: 1, up to what the declared number
+    and lighter records miss, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision. A sum of weights is
     positive: where far fewer records came than were declared, what noise left of it is raised to its own deviation.
     """
-    scale = moments.scale_x
-    gram, noise, corner = moments.gram / scale**2, moments.gram_noise / scale**2, 1.0
+    scale, heaviest = moments.scale_x, moments.heaviest
+    gram, noise, corner = moments.gram / scale**2 / heaviest, moments.gram_noise / scale**2 / heaviest, 1.0
     if intercept and noise > 0.0:
         doubt, own = 0.0 if moments.counted else COUNT_DOUBT / scale**2, math.sqrt(moments.corner)
         corner = doubt**2 / (doubt**2 + (own * noise) ** 2)
         gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2
         corner *= own
         gram[-1, -1] = max(gram[-1, -1], corner * noise)
-    noises = noise, moments.cross_noise / scale
-    return Normalised(gram, moments.cross[:, target] / scale, *noises, intercept, corner, moments.level)
+    noises = noise, moments.cross_noise / scale / heaviest
+    return Normalised(gram, moments.cross[:, target] / scale / heaviest, *noises, intercept, corner, moments.level)
 
 
 def choose_ridge(facts: Normalised, *, above_mean: bool = False) -> Ridge:

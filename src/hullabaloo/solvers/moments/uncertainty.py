@@ -49,24 +49,21 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     """
     scale = moments.scale_x
     facts = normalised(moments, target, intercept)
-    facts.gram[np.diag_indices(len(theta))] += squares / scale**2
+    facts.gram[np.diag_indices(len(theta))] += squares / scale**2 / moments.heaviest
     path = RidgePath(facts, free_intercept=intercept)
     inverse = path.inverse(path.floor)
     unshrunk = inverse @ facts.cross
     shift = unshrunk - theta * scale
     spread = min(unshrunk, theta * scale, key=lambda a: float(a @ a))  # noise inflates what is not shrunk
     noise = _noise_covariance(facts, spread)
-    residual = residual_variance(moments, target, theta)
+    # Kept inside what targets in [−1, 1] allow; over the mean weight, as of w in [0, W] E w² is at most W E w.
+    value = moments.square[target, target] - 2.0 * theta @ moments.cross[:, target] + theta @ moments.gram @ theta
+    share = facts.gram[-1, -1] * scale**2 if intercept and not facts.noiseless else 1.0
+    residual = float(min(max(value, 1e-6), moments.heaviest) / (share * moments.heaviest))
     return Errors(
         privacy=(inverse @ noise @ inverse + np.outer(shift, shift)) / scale**2,
         sampling=residual / moments.records * inverse / scale**2,
     )
-
-
-def residual_variance(moments: NoisyMoments, target: int, theta: Array) -> float:
-    """Mean of (y − ⟨x, θ⟩)² by the released moments, kept inside what targets in [−1, 1] allow."""
-    value = moments.square[target, target] - 2.0 * theta @ moments.cross[:, target] + theta @ moments.gram @ theta
-    return float(min(max(value, 1e-6), 1.0))
 
 
 def _noise_covariance(facts: Normalised, theta: Array) -> Array:
@@ -131,5 +128,5 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
     noise = (by_square * moments.square_noise) ** 2 + crossed + s2 * (size / variance + by_share) ** 2
     r2 = 1.0 - residual / variance
     part = min(max(r2, 0.0), 1.0)
-    sampling = 4.0 * part * (1.0 - part) ** 2 / (share * moments.records)
+    sampling = 4.0 * part * (1.0 - part) ** 2 * moments.heaviest / (share * moments.records)
     return Explained(r2, math.sqrt(noise + sampling), residual, variance)
