@@ -44,6 +44,7 @@ WORDS |= {"nothing": ["nowhere"], "no option": ["price", "--nowhere"], "no model
 
 def ended(words: list[str]) -> int:
     """The exit code; every other way to end fails the test."""
+    Path("c.db").unlink(missing_ok=True)
     with pytest.raises(SystemExit) as caught:
         app([*words], prog_name="hullabaloo")
     assert isinstance(caught.value.code, int)
