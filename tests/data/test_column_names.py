@@ -1,5 +1,6 @@
 """The law of names (`column_names.py`) of whatever is read on this machine; of clusters in `engines/`."""
 
+import contextlib
 import csv
 import json
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pyarrow import parquet
 
 import hullabaloo as hb
 from hullabaloo.errors import SchemaError
-from tests.data.column_names import NAMES, broken, cases, table_of
+from tests.data.column_names import NAMES, Case, broken, cases, domain_of, table_of
 
 ARROWS = tuple(name for name in NAMES if name.startswith("__") and name != "__index_level_0__")
 """With one of them PyArrow reads no Parquet file: they would hide what happens to others."""
@@ -70,7 +71,7 @@ SOURCES: dict[str, Callable[[pa.Table, Path], Any]] = {
 OF_KEYS = {"JSON Lines", "DuckDB", "Polars, lazily"}
 UNREAD = {
     "CSV, scanned": {"a\nb", "a\rb", "\x00"},  # the line of names is one line, of text
-    "Polars, lazily": {"\x00"},  # Polars ends the process when it hands such a name on
+    "Polars, lazily": {"\x00"},  # refused below, which would hide what happens to others
 }
 
 
@@ -82,6 +83,34 @@ def test_a_column_may_have_any_name(kind: str, tmp_path: Path) -> None:
     for each in ARROWS:
         tried |= {f"{each}, {name}": cases([each, "other"])[name] for name in ("needed", "not needed")}
     assert not list(broken(lambda table: SOURCES[kind](table, tmp_path), tmp_path, tried))
+
+
+STREAMED: dict[str, Callable[[pa.Table], Any]] = {
+    "PyArrow": lambda table: table,
+    "PyArrow, from a function": lambda table: lambda: table,
+    "Polars": lambda table: pl.DataFrame(table.to_pydict()),
+    "Polars, lazily": lambda table: pl.DataFrame(table.to_pydict()).lazy(),
+    "Polars, from a function": lambda table: lambda: pl.DataFrame(table.to_pydict()),
+    "Polars, in batches": lambda table: lambda: iter([pl.DataFrame(table.to_pydict())]),
+}
+"""Who hands batches on through Arrow's C stream."""
+
+
+@pytest.mark.parametrize("kind", STREAMED)
+def test_no_name_is_cut_off_where_batches_are_handed_on(kind: str, tmp_path: Path) -> None:
+    """Texts of C end at a NUL: Polars ended the process, and a column of PyArrow was read as another one."""
+    tried = {
+        f"{name!r}, {role}": case for name in ("\x00", "plain\x00", "age\x00b") for role, case in cases([name]).items()
+    }
+    tried = {name: case for name, case in tried.items() if "twice" not in name}
+    cut = [Case(domain_of([name]), (f"{name}\x00more", "y")) for name in ("age", "")]
+    tried |= {f"cut {number}": case for number, case in enumerate(cut)}
+    assert not list(broken(lambda table: hb.scan(STREAMED[kind](table)), tmp_path, tried))
+    table = table_of(Case(domain_of(["plain"]), ("plain", "y")))
+    for cells in ([{"a\x00b": 1.0}] * len(table), [[{"a\x00b": 1.0}]] * len(table)):
+        with contextlib.suppress(SchemaError):
+            hb.scan(STREAMED[kind](table.append_column("field", pa.array(cells))))
+    assert hb.scan(STREAMED[kind](table)).n_rows == len(table)
 
 
 @pytest.mark.parametrize("name", ARROWS)

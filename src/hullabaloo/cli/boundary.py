@@ -5,12 +5,14 @@ is shown as it is. Anything else may have been provoked by a record and its text
 the user learns that the program failed, and how to see more on a machine where seeing records is allowed.
 """
 
+import errno
 import json
 import os
 import re
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import Any
@@ -66,8 +68,12 @@ class Boundary(TyperGroup):
     def _run(self, words: list[str], debug: bool, extra: dict[str, Any]) -> int:
         try:
             code = super().main(words, **extra | {"standalone_mode": False})
+            sys.stdout.flush()  # what nobody was told is known here, not when the interpreter ends
         except KeyboardInterrupt:
             code = ExitCode.INTERRUPTED
+        except SystemExit:  # Typer's word for a pipe whose reader is gone, which does not mean that nothing was spent
+            gone = f"The machine refused: {os.strerror(errno.EPIPE)}. {STAYS}"
+            return _say(ExitCode.MACHINE, "Machine", gone, words)
         except Exception as error:  # reason: no traceback may reach a user
             kind, status, sentence = described(error, words)
             if status is ExitCode.USAGE and not str(error.format_message()):  # type: ignore[attr-defined]
@@ -133,15 +139,17 @@ def repeatable(sentence: str, words: Sequence[str]) -> str:
 
 def _say(code: ExitCode, kind: str, sentence: str, words: list[str]) -> int:
     sentence = repeatable(sentence, words)
-    if "--json" in words:
-        print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))
-        return int(code)
-    from rich.text import Text
+    with suppress(OSError, ValueError):  # where nobody can be told either, the exit code says it
+        if "--json" in words:
+            told = {"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}
+            print(json.dumps(told), flush=True)
+            return int(code)
+        from rich.text import Text
 
-    from hullabaloo.cli.output import PlainConsole
+        from hullabaloo.cli.output import PlainConsole
 
-    console = PlainConsole(stderr=True)
-    headings = {ExitCode.USAGE: "Not understood: ", ExitCode.MACHINE: "Failed: ", ExitCode.INTERRUPTED: ""}
-    message = Text.assemble((headings.get(code, "Refused: "), "bold red"), sentence)
-    console.print(message, soft_wrap=not console.is_terminal)
+        console = PlainConsole(stderr=True)
+        headings = {ExitCode.USAGE: "Not understood: ", ExitCode.MACHINE: "Failed: ", ExitCode.INTERRUPTED: ""}
+        message = Text.assemble((headings.get(code, "Refused: "), "bold red"), sentence)
+        console.print(message, soft_wrap=not console.is_terminal)
     return int(code)

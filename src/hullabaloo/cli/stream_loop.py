@@ -129,6 +129,11 @@ class ModelFiles:
         self._first = True
         for path in (self._file(0), latest):
             build.output(path, overwrite=True)
+        if latest is not None and latest.is_file() and latest.stat().st_size and not _is_model(latest):
+            raise InvalidParameter(
+                f"--out {latest} exists and is no released model, so what it holds would be lost: it may be the records, the domain or the key. "
+                "Nothing was read or charged. Name another file, or move it away."
+            )
 
     def _file(self, position: int) -> Path | None:
         return None if self._pattern is None else Path(self._pattern.replace(POSITION, str(position)))
@@ -207,6 +212,13 @@ def _same(one: Path, other: Path) -> bool:
             for name in ("database", "head"):
                 _statement(newer).pop(name, None)
     return bool(first == second)
+
+
+def _is_model(path: Path) -> bool:
+    try:
+        return bool(_statement(json.loads(path.read_bytes())))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _statement(model: Any) -> dict[str, Any]:

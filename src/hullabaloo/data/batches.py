@@ -128,8 +128,20 @@ def _arrow(batch: Any) -> Any:
 
 
 def _declares(given: Any) -> bool:
-    """Whether it gives Arrow's C stream of types that it declares; those of pandas are taken from cells, so that one would decide whether a table is read."""
-    return hasattr(given, "__arrow_c_stream__") and not is_pandas_like_dataframe(given)
+    """Whether it gives Arrow's C stream of types that it declares; those of pandas are taken from cells, so that one would decide whether a table is read.
+
+    Raises:
+        SchemaError: it declares a name that the stream cannot hold. A name of C ends at a NUL: Arrow cuts it off there, and Polars ends the process.
+    """
+    if not hasattr(given, "__arrow_c_stream__") or is_pandas_like_dataframe(given):
+        return False
+    declared = repr(getattr(given, "schema", None))
+    if "\0" in declared or "\\x00" in declared:
+        raise SchemaError(
+            "A name that the dataframe or table declares, of a column, a field or a level, has a NUL character in it (or \\x00, which stands for one), and such names are "
+            "cut off when batches are handed over. Rename it, or leave the column out. Nothing is released; a charge that was made stays."
+        )
+    return True
 
 
 def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
