@@ -52,6 +52,7 @@ def lumps(sizes: tuple[float, float], apart: float) -> Array:
     return np.array([size * law / law.sum() for size, law in zip(sizes, laws, strict=True)])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("penalty", [1e-4, 0.01, 1.0, 1e4])
 def test_without_noise_it_is_scikit_learns_within_its_ties(penalty: float) -> None:
     """Also of predictions that hardly differ: the window is as narrow as coefficients and bounds make them."""
@@ -117,7 +118,7 @@ def test_the_variance_of_the_noise_is_the_formulas() -> None:
     assert 0.9 <= float(np.mean(np.square(told)) / square.mean()) <= 1.4  # to the safe side
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_intervals_cover_the_populations_value(relation: Neighbours, epsilon: float) -> None:

@@ -90,6 +90,7 @@ def test_where_noise_is_not_low_gradients_are_measured() -> None:
         assert Allowance.gdp(mu).takes(plan.event)
 
 
+@pytest.mark.slow
 def test_auto_takes_it_where_slopes_would_drown() -> None:
     poor, rich = (model(C, epsilon, "auto").price(N) for epsilon in (0.02, 3.0))
     assert (poor.solver, rich.solver != "constant") == ("constant", True)

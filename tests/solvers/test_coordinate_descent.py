@@ -276,6 +276,7 @@ def test_the_convex_bound_holds_in_simulation_and_says_something() -> None:
     assert bound <= posted
 
 
+@pytest.mark.slow
 def test_the_strongly_convex_bound_holds_in_simulation_and_says_something() -> None:
     """Tests: 004, Utility, strongly convex."""
     data, strong = made_for(Squared()), 0.5  # ψ alone: M = 1, μ_M = 0.5
