@@ -199,8 +199,8 @@ def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:
         assert read(maker, [cells[i] for i in order]) == [alone[i] for i in order]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.few(25)
 def test_a_number_is_that_of_its_cell(case: str) -> None:
     """What a column gives as numbers is what its cells are as numbers, to the last bit."""
     maker, cells = CASES[case]

@@ -18,6 +18,7 @@ def inside(name: str, lo: float) -> bool:
     return lo > transform.least if transform.open_end else lo >= transform.least
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("name", TRANSFORMS)
 @pytest.mark.parametrize(("lo", "hi"), INTERVALS)
 def test_image_is_exact(name: str, lo: float, hi: float) -> None:

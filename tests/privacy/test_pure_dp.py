@@ -42,6 +42,7 @@ def test_response_against_its_two_outcomes(strength: float) -> None:
     assert response_profile(strength, strength) == 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("strength", [0.05, 1.0, 6.0])
 def test_laplace_against_quadrature(strength: float) -> None:
     with mpmath.workdps(30):
@@ -61,6 +62,7 @@ def test_laplace_against_quadrature(strength: float) -> None:
             tight(laplace_renyi(strength, alpha), mpmath.log(moment) / (alpha - 1), 1e-8)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("strength", STRENGTHS)
 @pytest.mark.parametrize("alpha", ORDERS)
 def test_laplace_curve_is_below_randomised_response(strength: float, alpha: float) -> None:

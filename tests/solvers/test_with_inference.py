@@ -270,6 +270,7 @@ def test_a_refit_keeps_the_errors_of_the_release_or_says_which_it_has() -> None:
     assert "homoskedastic, from second moments: the robust ones" in part.summary().note
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", range(100))
 def test_steps_of_noise_alone_are_numbers(seed: int) -> None:
     """Of an empty table, say, whose curvature has any sign: what is reckoned of released numbers is finite, not an error after the charge."""
@@ -392,6 +393,7 @@ def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("level", [-6.0, -3.0, 0.5])
 @pytest.mark.parametrize("steep", [0.2, 2.0, 4.0])
 @pytest.mark.parametrize("farther", [0.3, -0.4])
