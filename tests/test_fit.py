@@ -85,6 +85,7 @@ def test_a_charge_that_is_refused_at_last_comes_before_anything_is_read(
     assert watched.read == 0
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rule", ["basic", "gdp", "renyi"])
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
 def test_one_default_fit_uses_a_dataset_up_under_every_filter(tmp_path: Path, rule: str, solver: str) -> None:
@@ -272,6 +273,7 @@ def test_a_sum_of_weights_is_not_taken_for_a_number_of_records(declared: dict[st
     assert fitted.intercept_ == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("solver", "weight"),
     [
