@@ -123,6 +123,7 @@ def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeyp
     assert audit(asked, runs=4, test_key=KEY).caught
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["means", "second_moments", "score", "norm_histogram", "moments", "covariance"])
 def test_less_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question(name, Neighbours.ADD_OR_REMOVE)

@@ -69,9 +69,9 @@ def squeezed(rows: Rows, loss: Any) -> Rows:
     return rows
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
-@pytest.mark.few(6)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, feasible: Any, penalty: Any) -> None:
     """Tests: 001, Equation (17)."""
     for loss, clip in LOSSES:
@@ -227,7 +227,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
 def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: float) -> None:

@@ -101,6 +101,7 @@ def test_the_distance_holds_against_sixty_digits(name: str, condition: float) ->
             assert float(np.linalg.norm(found - np.array([float(v) for v in exact]))) <= asked.distance * (1.0 + 1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", STRAIGHT)
 def test_pieces_give_the_gradient_in_all_of_their_ball_and_state_its_error(name: str) -> None:
     n = 3000

@@ -47,9 +47,9 @@ SHAPES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.few(8)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, name: str) -> None:
     """Tables that differ in one record, half of them in an extreme one, under every loss."""
     feasible, penalty = SHAPES[name]

@@ -183,7 +183,7 @@ def read(maker: Maker, cells: list[Any]) -> list[tuple[bytes, bytes, object]]:
     return [(x.tobytes(), z.tobytes(), label_of(c)) for x, z, c in zip(numbers, levels, table.cells(0), strict=True)]
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("most", [40, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:

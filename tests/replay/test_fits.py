@@ -75,9 +75,9 @@ def test_every_third_cell_with_every_table(cell: tuple[str, str, str], show: Sho
     identical(show, cell, tmp_path, cases.others(cell[2]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
-@pytest.mark.few(2)
 def test_cells_of_any_type_leave_no_trace(relation: str, solver: str, show: Show, tmp_path: Path) -> None:
     model = cases.model("LinearRegression", solver, relation)
     clean, hostile = cases.objects(cases.base()), cases.hostile()
@@ -95,9 +95,9 @@ def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> N
         assert model.fit(table).release_.theta.shape == (5, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("relation", cases.RELATIONS)
-@pytest.mark.few(2)
 def test_prepared_matrices(sparse: bool, relation: str, show: Show, tmp_path: Path) -> None:
     import numpy as np
     from scipy.sparse import csr_array
