@@ -37,6 +37,7 @@ def deviation(share: float) -> float:
     return math.sqrt(share * (1.0 - share))
 
 
+@pytest.mark.slow
 def test_the_rarer_a_class_is_known_to_be_the_less_is_said_to_be_kept() -> None:
     model = classifier()
     found = [kept(model, y=deviation(share)) for share in (0.5, 0.2, 0.01)]

@@ -87,6 +87,7 @@ def test_auto_says_what_it_takes_from_a_public_table() -> None:
         assert known.reason == f"{plain.reason}; nothing is taken from the public table"
 
 
+@pytest.mark.slow
 def test_a_plan_and_a_price_take_the_same_and_say_whose_forecast_it_is() -> None:
     task = {"domain": DOMAIN, "budget": BUDGET, "public": PUBLIC}
     model = hb.LinearRegression(inference=False, **task)

@@ -173,8 +173,8 @@ def test_several_targets_under_noise(tmp_path: Path) -> None:
     assert single.coef_.shape == (4,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 4, 7])
-@pytest.mark.few(1)
 def test_the_planner_takes_any_number_of_columns_with_any_number_of_targets(columns: int) -> None:
     domain = hb.Domain(
         features={f"x{j}": (0, 1) for j in range(columns)}, target={"a": (0, 1), "b": (0, 1)}, indicators=False

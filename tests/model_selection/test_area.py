@@ -191,7 +191,7 @@ def test_the_price_says_what_noise_is_to_be_expected(share: float) -> None:
 def test_a_search_compares_by_it() -> None:
     X, y = labels(4000, ["no", "yes"])
     search = hb.PrivateSearchCV(
-        hb.LogisticRegression(domain=TWO),
+        hb.LogisticRegression(domain=TWO, solver="gradient"),
         {"penalty": [hb.SquaredL2Penalty(0.01), hb.SquaredL2Penalty(0.1)]},
         budget=hb.Budget(3.0, 1e-6),
         metric="roc_auc",

@@ -187,7 +187,7 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     assert regret / (count + 1) <= bound.risk * (1.0 + 1e-9) + 1e-12
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
     """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding).

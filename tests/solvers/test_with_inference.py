@@ -209,7 +209,7 @@ def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
     assert "no errors of coefficients" in price(most + 1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "records"), [(4, 500), (4, 3_000), (31, 1_000)])
 def test_so_many_times_the_records_are_enough_and_the_epsilon_no_less(columns: int, records: int) -> None:
     """Noise falls in proportion to the records, and more slowly in ε."""
