@@ -229,6 +229,7 @@ def _without(card: dict[str, Any], *, noisy: bool) -> dict[str, Any]:
     return card
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
 def test_under_add_or_remove_nothing_but_noisy_answers_depends_on_the_number_of_rows(solver: str) -> None:
     models = [fitted(rows=rows, neighbours="add-or-remove", solver=solver, test_key=KEY) for rows in (400, 401)]
