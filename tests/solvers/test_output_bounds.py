@@ -83,7 +83,7 @@ def test_the_loss_part_is_attained_by_both_of_its_halves() -> None:
     assert curved < 0.2 * straight
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
     rng, function, clip = np.random.default_rng(2), FUNCTIONS[name], 0.5

@@ -90,7 +90,7 @@ def test_slopes_that_are_noise_do_not_pass_for_better_than_the_mean() -> None:
     assert np.mean(lost[True]) < 0.7 * np.mean(lost[False])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [60.0, 120.0])
 def test_a_mean_that_noise_half_hides_is_kept_in_part(sigma: float) -> None:
     """Of 200 tables without signal, fixed seeds, whose means are spread over the range, what is lost is near the least that any rule can lose, V N/(V + N) in the mean for noise N: all or nothing loses 1.8 and 2.3 times that."""

@@ -103,7 +103,7 @@ def test_of_classes_where_noise_is_loud_one_step_is_taken(neighbours: Neighbours
                 view.answer("centred_gradient", np.zeros(width), clip_norm=1.0, **about)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("explained", "mu", "least"), [(0.9, 0.05, 0.05), (0.9, 0.014, -0.006), (0.5, 0.02, -0.006), (0.0, 0.05, -0.006)]
 )
@@ -119,7 +119,7 @@ def test_one_step_of_classes_gains_what_shows_and_harms_little(explained: float,
     assert np.mean(gained) > least, gained
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_without_a_signal_it_is_the_level_alone(kind: str) -> None:
     """Fixed keys. Noise alone is kept with probability 0.05 by the standard deviations asked for: 4 or more of 20 with probability 0.016."""
