@@ -127,6 +127,7 @@ def test_fresh_noise_has_the_same_law() -> None:
     assert hb.audit(model("gradient", "replace-one"), runs=40, canary=plain("replace-one")).passed
 
 
+@pytest.mark.slow
 def test_what_the_attacker_proves_comes_near_to_the_claim() -> None:
     found = hb.audit(model("moments", "replace-one"), runs=1000, canary=plain("replace-one"), test_key=KEY)
     assert found.passed

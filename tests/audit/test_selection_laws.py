@@ -112,7 +112,7 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(choice, name, hot)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vertex", "flip", "select"])
 @pytest.mark.parametrize("bug", [colder, hotter])
 def test_a_wrong_temperature_is_caught(kind: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def less_in_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perturbed_minimizer, "gaussian", lambda x, sigma, **rest: plain(x, 0.7 * sigma, **rest))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug"),
     [("frank_wolfe", colder), ("objective_perturbation", less_in_the_objective)],
@@ -199,6 +199,7 @@ def laplace_draws() -> np.ndarray:
     return np.concatenate([one.draws for log in logs for one in log if one.name == "second_moments_laplace"])
 
 
+@pytest.mark.slow
 def test_laplace_noise_has_the_stated_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = laplace_draws()
     low, high = chdtri(draws.size, [1.0 - ALARM / 2.0, ALARM / 2.0])
@@ -245,6 +246,7 @@ def test_bounds_of_columns_keep_to_their_law(relation: Neighbours) -> None:
     assert unlike(found) < 6.0
 
 
+@pytest.mark.slow
 def test_bounds_of_columns_chosen_too_coldly_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = quantiles.exponential_mechanism
     cold = lambda scores, size, *rest, **more: plain(scores, 0.3 * size, *rest, **more)  # noqa: E731

@@ -45,6 +45,7 @@ def test_every_estimator_and_every_solver_is_compared() -> None:
     assert {solver for _, solver, _ in QUICK} == set(cases.SOLVED)
 
 
+@pytest.mark.slow
 def test_the_solver_that_is_named_is_the_one_compared() -> None:
     """At a smaller budget names give way to the constant, and all cells would compare that."""
     for name, solver, relation in QUICK:
