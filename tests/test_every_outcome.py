@@ -22,7 +22,7 @@ SHAPES: dict[str, dict[str, ConvexSet | Penalty]] = {
 BUDGETS = [hb.Budget(1.0, 1e-6), hb.Budget(1e-4, 1e-9), hb.Budget.gdp(20.0), hb.Budget.zcdp(1e-6)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("solver", ["moments", "gradient", hb.GradientSolver()])
 @pytest.mark.parametrize("declared", [1, 1000, 100_000])

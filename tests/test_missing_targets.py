@@ -115,6 +115,7 @@ def test_a_price_says_that_it_counts_every_record() -> None:
         assert any("without a target" in note for note in notes) == said
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_their_number_declared_a_release_is_that_of_the_records_with_a_target(kind: str) -> None:
     """Under add-or-remove, where it may be: the same plan, queries and noise; what others add to every sum is 0. The planner sees nothing of the kind of targets that two of them do not show."""

@@ -107,7 +107,7 @@ def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: 
     assert share == 0.0 or share <= realised(asked) <= 1.0 + 1e-6
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @sampled(
     "name, relation",
     [(name, relation) for name, relation in CASES if MENU[name][2] > 0.5],

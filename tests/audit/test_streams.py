@@ -65,8 +65,8 @@ STREAMS: dict[str, tuple[Callable[[], Any], float]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", STREAMS)
-@pytest.mark.few(5)
 def test_a_sound_stream_passes(name: str) -> None:
     made, realised = STREAMS[name]
     found = hb.audit(made(), runs=40, n_features=12, test_key=KEY)

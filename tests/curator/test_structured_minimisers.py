@@ -117,6 +117,7 @@ def test_a_penalised_minimiser_is_as_near_as_stated(name: str, logistic: bool) -
         assert apart <= query.distance + 1e-11, (apart, query.distance)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_constrained_minimiser_is_as_near_as_stated(name: str) -> None:
     """`λ‖θ − θ*‖² ≤ ⟨∇F(θ), θ − θ*⟩ ≤ ⟨∇F(θ), θ⟩ + rΩ*(∇F(θ))`, and Ω* by all sets."""

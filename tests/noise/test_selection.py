@@ -44,7 +44,7 @@ def frequencies(select, scores, epsilon, runs, **options):
     return np.bincount(drawn, minlength=scores.size)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.1, 1.3, 6.0])
 @pytest.mark.parametrize(
     ("select", "law"), [(exponential_mechanism, exponential_law), (permute_and_flip, permute_and_flip_law)]

@@ -103,8 +103,8 @@ def test_a_split_shift_never_costs_more_than_one_coordinate() -> None:
                     assert split > 0.3 * laplace_profile(strength, epsilon)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("strength", [1e-8, 1e-3, 0.5, 3.0, 19.9, 20.1, 60.0, 700.0, 2e3])
-@pytest.mark.few(5)
 def test_pure_mu_is_certified(strength: float) -> None:
     mu = pure_mu(strength)
     with mpmath.workdps(700 if strength < 1e3 else 2300):

@@ -266,7 +266,7 @@ def told(show: Show, tmp_path: Path, relation: str = "replace-one") -> dict[str,
     return {name: value for one in found.values() for name, value in one.items()}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fault", SEEN)
 def test_a_planted_branch_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     plant, where = SEEN[fault]

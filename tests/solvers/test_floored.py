@@ -183,7 +183,7 @@ def test_the_point_lies_in_the_set() -> None:
         assert found.privacy_covariance is None
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_narrower_target_is_held_up_at_a_larger_budget(name: str) -> None:
     """Noise that a target which fills its range hardly feels drowns one that varies a fifth as much as above, at ten times the budget: a hundredth of it holds names up. At most 1.05 of the constant's loss, where they lose 1.5 to 40 times as much alone."""

@@ -53,7 +53,7 @@ def frame(parts: int = 3, *, shuffled: bool = False) -> Any:
     return dataframe.from_pandas(whole.reset_index(drop=True), npartitions=parts, sort=False)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in FITS if one not in QUICK)]
 )
