@@ -147,7 +147,8 @@ def test_estimators_and_plans_take_both_and_save_them(tmp_path: Any) -> None:
     data = data_of(Squared(), True)
     domain = hb.Domain(features=dict.fromkeys("abcd", (-1, 1)), target=(-1, 1), indicators=False)
     both: dict[str, Any] = {"constraint": L2Ball(0.4), "penalty": SquaredL2Penalty(0.1)}
-    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-6), test_key=TestKey(bytes(32)), **both)
+    asked = {"budget": hb.Budget(3.0, 1e-6), "solver": "gradient", "test_key": TestKey(bytes(32))}
+    model = hb.LinearRegression(domain=domain, **asked, **both)
     model.fit(data.X[:, :4], data.Y[:, 0])
     assert np.linalg.norm(model.coef_) <= 0.4 * (1.0 + 1e-9)
     model.save(tmp_path / "model.json")
