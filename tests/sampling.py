@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
+from tests.planted.bugs import BUGS
+
 PHI = (math.sqrt(5.0) - 1.0) / 2.0
 FAST = False
 """Whether slow tests are deselected, so that nobody has to make up what will not run; `conftest.py` says so."""
@@ -44,8 +46,10 @@ def sampled(
     return decorate
 
 
-def spread(cases: list[dict[str, int]], keep: int) -> set[int]:
+def spread(cases: list[dict[str, int]], keep: int, first: Iterable[int] = ()) -> set[int]:
     """The places of `keep` cases, each the values of its parameters by number: the next has most values that none has yet, then most pairs of values.
+
+    Those at `first` are kept before any other, and all of them.
 
     Of equals it is the first of the places ⌊c · frac(½ + iφ)⌋ of c cases, i = 0, 1, …, which lie apart: places alone may meet one value of a parameter over and over.
     """
@@ -59,8 +63,9 @@ def spread(cases: list[dict[str, int]], keep: int) -> set[int]:
     def new(place: int) -> tuple[int, int]:
         return len(cases[place].items() - values), len(pairs[place] - paired)
 
-    while len(kept) < min(keep, size):
-        place = max((place for place in order if place not in kept), key=new)
+    given = list(first)
+    while given or len(kept) < min(keep, size):
+        place = given.pop() if given else max((place for place in order if place not in kept), key=new)
         kept.add(place)
         values |= cases[place].items()
         paired |= pairs[place]
@@ -68,7 +73,11 @@ def spread(cases: list[dict[str, int]], keep: int) -> set[int]:
 
 
 def few(items: list[pytest.Item]) -> None:
-    """Mark the cases of tests with `@pytest.mark.few(n)` slow, but for n of them, `spread` over the values of each parameter and their pairs."""
+    """Mark the cases of tests with `@pytest.mark.few(n)` slow, but for n of them, `spread` over the values of each parameter and their pairs.
+
+    A case that catches a planted bug, first of all tests that are named for it, is among them.
+    """
+    named = {bug.caught_by[0] for bug in BUGS}
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
@@ -77,7 +86,7 @@ def few(items: list[pytest.Item]) -> None:
         marker = of_one[0].get_closest_marker("few")
         assert marker is not None
         indices = [dict(item.callspec.indices) if hasattr(item, "callspec") else {} for item in of_one]
-        kept = spread(indices, marker.args[0])
+        kept = spread(indices, marker.args[0], [place for place, item in enumerate(of_one) if item.nodeid in named])
         for place, item in enumerate(of_one):
             if place not in kept:
                 item.add_marker(pytest.mark.slow)

@@ -22,6 +22,7 @@ X = rng.uniform(-1.0, 1.0, (2000, 3))
 Y = np.clip(X @ [0.3, -0.2, 0.0] + 0.1 + 0.05 * rng.normal(size=2000), -1.0, 1.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("budget", [hb.Budget.zcdp(500.0), hb.Budget.gdp(100.0), hb.Budget(2000.0, 1e-6)], ids=repr)
 def test_constants_with_laplace_noise_stay_within_generous_budgets(budget: hb.Budget) -> None:
     """A large μ is more than its ε by far: ½ε² may exceed ½μ², and rounding of Φ made ε infinite, which is no privacy."""
@@ -65,6 +66,7 @@ def test_smoothing_that_no_update_takes_costs_nothing(solver: str, tmp_path: Pat
     unpaid(model, f"sqlite:///{tmp_path}/ledger.db", X[:, :1], (Y > 0.0).astype(int))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("solver", [hb.GreedySelectionSolver(selected=2), hb.GreedyCoordinateDescentSolver(steps=6)])
 @pytest.mark.parametrize("largest", [0.01, 1.0, 100.0])
 def test_greedy_steps_know_how_much_records_weigh(solver: Solver, largest: float) -> None:

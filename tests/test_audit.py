@@ -157,14 +157,14 @@ def audit(case: Case, monkeypatch: pytest.MonkeyPatch, runs: int, *, key: TestKe
 @pytest.mark.few(1)
 def test_nothing_is_learned_beyond_the_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests: 000, Definition 1.3; 001, Definition 1; 001, Definition 2; 002, Definition 2.1."""
-    found = audit(CASES[name], monkeypatch, 1000)
+    found = audit(CASES[name], monkeypatch, 500)
     assert not found.caught, found
     assert 0.999 * MU <= found.realised <= MU  # an audit with a weak canary would be weak, not passed
-    assert found.lower >= 0.7 * MU  # and it does see what there is to see
+    assert found.lower >= 0.6 * MU  # and it does see what there is to see
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["moments, replaced", "gradient, removed"])
-@pytest.mark.few(1)
 def test_fresh_noise_has_the_same_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not audit(CASES[name], monkeypatch, 400, key=None).caught
 
@@ -176,7 +176,7 @@ def half_the_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(query, "record_sensitivity", property(lambda q, p=plain, f=factor: p(q) / f))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [

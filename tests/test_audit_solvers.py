@@ -36,6 +36,7 @@ from hullabaloo.solvers import GreedyCoordinateDescentSolver, GreedySelectionSol
 from tests.audit.faults import Bug, halved, noise_reused, one_draw, quieter
 from tests.test_audit import KEY, MU, ONES, PLAIN, REMOVED, REPLACED
 
+pytestmark = pytest.mark.slow  # hundreds of fits each; `audit/` looks at every solver in the fast tests
 ALARM = 1e-8
 WATCHED = (
     "gradient", "means", "norm_histogram", "centred_gradient", "covariance", "second_moments", "select", "output_perturbation", "vertex", "objective_perturbation",
@@ -371,7 +372,6 @@ def audit(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Verdict:
     return Verdict(most(wrong, runs), realised, scale / runs / answers, shared / runs, runs, answers)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_answers_teach_no_more_than_is_stated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(GAUSSIAN[name], monkeypatch, GAUSSIAN[name].runs)
@@ -493,7 +493,6 @@ def audit_law(case: Fit, monkeypatch: pytest.MonkeyPatch, runs: int) -> Law:
 
 
 @pytest.mark.parametrize("name", PERTURBED)
-@pytest.mark.few(1)
 def test_a_perturbed_minimiser_has_the_law_that_its_event_allows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit_law(PERTURBED[name], monkeypatch, 400)
     assert not found.caught, found
@@ -541,7 +540,6 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
@@ -579,7 +577,6 @@ def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch
     assert audit_choices(CHOICES, monkeypatch, 400).caught
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PERTURBED)
 @pytest.mark.parametrize("bug", [quieter(perturbed_minimizer), halved(Family, "lipschitz")])
 def test_bugs_in_perturbed_minimisers_are_caught(name: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,7 @@ TABLES = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("name", TABLES)
 def test_whatever_the_values_bounds_are_inside_and_apart(name: str, relation: str) -> None:
@@ -306,6 +307,7 @@ def test_a_failing_reader_leaves_the_charge(tmp_path: Path) -> None:
     assert len(ledger.charges("d")) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("filter", ["basic", "gdp", "renyi"])
 def test_every_ledger_takes_them(filter: str, tmp_path: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/p.db")
@@ -314,6 +316,7 @@ def test_every_ledger_takes_them(filter: str, tmp_path: Path) -> None:
     assert found.statement.charge == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("budget", [hb.Budget(1.0, 0.0), hb.Budget.zcdp(0.05), hb.Budget.gdp(0.3)], ids=str)
 def test_every_kind_of_budget_buys_them(budget: hb.Budget) -> None:
     found = bought(budget=budget)

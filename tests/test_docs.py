@@ -78,6 +78,7 @@ def test_the_readme_example_runs_here_and_now() -> None:
         assert "Traceback" not in outcome["output"]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", PAGES)
 def test_links_between_pages_lead_somewhere(name: str) -> None:
     page = PAGES[name]

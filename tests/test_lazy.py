@@ -125,6 +125,7 @@ print(pandas.DataFrame({"a": [1]}).shape, scipy.stats.norm.cdf(0.0), is_numeric_
 """
 
 
+@pytest.mark.slow
 def test_a_price_imports_no_library_that_it_does_not_use(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("typer")

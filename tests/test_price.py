@@ -37,6 +37,7 @@ def deviation(share: float) -> float:
     return math.sqrt(share * (1.0 - share))
 
 
+@pytest.mark.slow
 def test_the_rarer_a_class_is_known_to_be_the_less_is_said_to_be_kept() -> None:
     model = classifier()
     found = [kept(model, y=deviation(share)) for share in (0.5, 0.2, 0.01)]
@@ -58,6 +59,7 @@ def test_what_is_not_known_of_a_class_is_spanned() -> None:
     assert high == kept(model, y=0.5)[2]
 
 
+@pytest.mark.slow
 def test_the_lower_a_mean_count_is_known_to_be_the_less_is_said_to_be_kept() -> None:
     domain = hb.Domain(FEATURES, target={"y": (0, 20)}, indicators=False, records=N)
     model = hb.PoissonRegressor(budget=hb.Budget(1.0, 1e-8), domain=domain, solver="preconditioned_gradient")
@@ -79,6 +81,7 @@ KINDS = {
 }
 
 
+@pytest.mark.few(3)
 @sampled("kind,epsilon", product(KINDS, [0.5, 0.05]), kind=lambda case: case[0])
 def test_a_gain_says_how_it_is_narrowed_just_where_it_is(kind: str, epsilon: float) -> None:
     """Of models that are expected to beat the constant and of those that are not: what is said changes with what is known of the target, or does not, as the sentence says."""
@@ -112,6 +115,7 @@ def test_a_constant_that_may_be_beaten_is_said_with_the_range(solver: Any) -> No
     assert highest[-1] > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kind", "most"), [("classes", 0.5), ("counts", math.sqrt(20.0))])
 def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
     estimator, domain = KINDS[kind]
@@ -130,6 +134,7 @@ def test_counts_have_each_their_own_bound() -> None:
             model.price(N, known=known)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["class", "count"])
 def test_a_tiny_deviation_is_priced_as_the_least_that_a_table_may_have(kind: str) -> None:
     if kind == "class":
@@ -166,6 +171,7 @@ def test_fits_keep_what_prices_said(share: float) -> None:
         assert low - 0.5 <= 100.0 * float(np.mean(came)) <= high + 0.5
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("epsilon", "said"), [(1.0, "by a step from it"), (0.2, "every slope 0")])
 def test_a_constant_with_errors_is_said_to_have_the_slopes_of_their_step(epsilon: float, said: str) -> None:
     rng, n = np.random.default_rng(0), 8_000

@@ -33,15 +33,14 @@ def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp
     about = terms | {"test_key": b"k" * 32}
     by_pair = (PUBLIC.drop(columns="y"), PUBLIC["y"].to_numpy())
     PUBLIC.to_csv(tmp_path / "public.csv", index=False)
-    fits = [
-        hb.LinearRegression(public=one, **about).fit(PRIVATE) for one in (PUBLIC, by_pair, str(tmp_path / "public.csv"))
-    ]
+    fits = [hb.LinearRegression(public=one, **about).fit(PRIVATE) for one in (by_pair, str(tmp_path / "public.csv"))]
     digests = {fit.statement_.public for fit in fits}
     assert len(digests) == 1
     assert all(np.array_equal(one.coef_, fits[0].coef_) for one in fits)
     said = hb.LinearRegression(public=PUBLIC, **terms).fit(PRIVATE)
     assert "declared public and nobody checked to be" in str(said.statement_)
     assert said.statement_.public in str(said.statement_)
+    assert said.statement_.public in digests
     said.save(tmp_path / "model.json")
     loaded = hb.load(tmp_path / "model.json")
     assert loaded.public is None
@@ -76,6 +75,7 @@ def test_another_table_is_refused_before_the_charge(tmp_path: Path, public: obje
     assert not ledger.charges("rows")
 
 
+@pytest.mark.slow
 def test_auto_says_what_it_takes_from_a_public_table() -> None:
     """From a right one its start; nothing for pure budgets, nor where noise would hide whether it is right: then the plan is the one without it."""
     taken = hb.LinearRegression(domain=DOMAIN, budget=BUDGET, public=PUBLIC).price(3_000)
@@ -87,6 +87,7 @@ def test_auto_says_what_it_takes_from_a_public_table() -> None:
         assert known.reason == f"{plain.reason}; nothing is taken from the public table"
 
 
+@pytest.mark.slow
 def test_a_plan_and_a_price_take_the_same_and_say_whose_forecast_it_is() -> None:
     task = {"domain": DOMAIN, "budget": BUDGET, "public": PUBLIC}
     model = hb.LinearRegression(inference=False, **task)

@@ -33,8 +33,8 @@ def idle(value: Any) -> Iterator[list[Any]]:
         yield from idle(one)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ACCURACY)
-@pytest.mark.few(3)
 def test_a_fingerprint_can_be_taken(name: str, record_property: Callable[[str, object], None]) -> None:
     """It holds answers, not zeros alone; whether they are the recorded ones is for the last line of the run to say."""
     now = record.fingerprint(name)

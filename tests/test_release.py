@@ -71,7 +71,8 @@ def test_running_out_of_memory_does_not_tell_how_many_rows_there_are(monkeypatch
         raise np._core._exceptions._ArrayMemoryError((60, 2), np.dtype(float))  # type: ignore[attr-defined]
 
     monkeypatch.setattr(Encoding, "encode", full)
-    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=DOMAIN, neighbours="add-or-remove")
+    terms = {"budget": hb.Budget(1.0, 1e-6), "neighbours": "add-or-remove", "solver": "moments"}
+    model = hb.LinearRegression(domain=DOMAIN, **terms)
     with pytest.raises(MemoryError) as caught:
         model.fit(X, Y)
     assert "60" not in str(caught.value)
@@ -86,7 +87,8 @@ def test_a_file_that_cannot_be_read_to_its_end_does_not_tell_what_is_in_it(tmp_p
     path.write_bytes(whole[:4] + bytes(200) + whole[204:])  # the first page is no page any more
     ledger.create("survey", hb.Budget(1.0, 1e-6))
     domain = hb.Domain(features={"a": (0, 1)}, target={"y": (0, 1)})
-    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, ledger=ledger, dataset="survey")
+    terms = {"budget": hb.Budget(1.0, 1e-6), "ledger": ledger, "dataset": "survey"}
+    model = hb.LinearRegression(domain=domain, solver="moments", **terms)
     with pytest.raises(OSError, match="a charge that was made stays") as caught:
         model.fit(str(path))
     assert caught.value.__context__ is None
@@ -111,6 +113,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_statement_tells_how_long_reading_took(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the time of its charge that of its end tells how many records there are, which may be private."""
@@ -185,6 +188,7 @@ def test_no_sentence_understates_the_loss(epsilon: float, delta: float) -> None:
     assert statement.delta_at(said) <= chance * (1.0 + 1e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("terms", TERMS)
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression"])
 def test_statements_say_which_tables_minimisers_are_proved_for(name: str, terms: str) -> None:

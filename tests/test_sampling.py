@@ -22,3 +22,12 @@ def test_pairs_of_values_come_next() -> None:
     kept = [cases[place] for place in spread(cases, 16)]
     assert {(case["a"], case["b"]) for case in kept} == set(product(range(4), range(3)))
     assert len(spread(cases, 100)) == len(cases)
+
+
+def test_cases_that_are_named_are_kept_before_any_other() -> None:
+    cases = [{"a": a, "b": b} for a, b in product(range(4), range(3))]
+    assert spread(cases, 1, [7]) == {7}
+    assert spread(cases, 2, [0, 1, 2]) == {0, 1, 2}
+    kept = spread(cases, 4, [11])
+    assert len(kept) == 4
+    assert {cases[place]["a"] for place in kept} == set(range(4))

@@ -134,6 +134,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "case", [*CASES, *(pytest.param(one, marks=pytest.mark.slow) for one in EVERY if one not in CASES)], ids="-".join
 )
@@ -142,6 +143,7 @@ def test_only_tier_1_runs_where_records_are(case: tuple[str, str, str], tmp_path
     check(model, solver, tables(tmp_path)[table])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["array", "sparse"])
 def test_only_tier_1_runs_on_matrices(kind: str) -> None:
     X = np.random.default_rng(2).uniform(-0.5, 0.5, (300, 3))
@@ -190,7 +192,7 @@ def test_nothing_outside_of_the_tiers_runs_while_any_query_is_answered(name: str
         assert not strangers(query, next(iter(pairs(query)))[0], ask)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_nor_while_minimisers_over_a_set_or_under_a_penalty_are(shape: tuple[Any, Any]) -> None:
     rows = random_rows(np.random.default_rng(4), 20, ABOUT)

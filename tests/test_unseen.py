@@ -27,7 +27,7 @@ def table():
     return frame
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("solver", "inference", "key"),
     [

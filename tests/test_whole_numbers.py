@@ -55,6 +55,7 @@ def test_a_whole_number_of_numpy_is_taken_as_the_same_of_python(door):
     assert [json.dumps(one) for one in given] == [json.dumps(given[0])] * 3
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("value", [True, np.True_, 3.0, np.float64(3.0), "3", Fraction(7, 2), -1], ids=repr)
 def test_what_is_none_is_refused(door, value):

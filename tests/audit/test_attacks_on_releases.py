@@ -100,8 +100,8 @@ def coarsest(coefficient: Array, size: float, scale: float) -> Array:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", [stepped, minimised, saved_moments])
-@pytest.mark.few(1)
 def test_low_bits_of_a_release_tell_nothing(
     release: Callable[[], list[Array]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,8 +95,8 @@ MADE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ESTIMATORS)
-@pytest.mark.few(5)
 def test_every_estimator_passes_on_a_canary_of_its_own(name: str) -> None:
     about = {"budget": GDP, "domain": NUMBERS, "neighbours": "add-or-remove", **MADE[name]}
     found = hb.audit(getattr(hb, name)(**about), runs=10, test_key=KEY)
@@ -127,6 +127,7 @@ def test_fresh_noise_has_the_same_law() -> None:
     assert hb.audit(model("gradient", "replace-one"), runs=40, canary=plain("replace-one")).passed
 
 
+@pytest.mark.slow
 def test_what_the_attacker_proves_comes_near_to_the_claim() -> None:
     found = hb.audit(model("moments", "replace-one"), runs=1000, canary=plain("replace-one"), test_key=KEY)
     assert found.passed
@@ -195,7 +196,7 @@ WEAKENED: list[tuple[str, str, Bug, int]] = [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("solver", "neighbours", "bug", "runs"), WEAKENED, ids=[f"{i}" for i in range(len(WEAKENED))])
 def test_a_weakened_library_is_caught(
     solver: str, neighbours: str, bug: Bug, runs: int, monkeypatch: pytest.MonkeyPatch

@@ -107,6 +107,7 @@ def test_an_answer_tells_what_its_event_allows_and_no_more(name: str, relation: 
     assert share == 0.0 or share <= realised(asked) <= 1.0 + 1e-6
 
 
+@pytest.mark.few(3)
 @sampled(
     "name, relation",
     [(name, relation) for name, relation in CASES if MENU[name][2] > 0.5],
@@ -123,6 +124,7 @@ def test_half_the_sensitivity_is_caught(name: str, relation: Neighbours, monkeyp
     assert audit(asked, runs=4, test_key=KEY).caught
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["means", "second_moments", "score", "norm_histogram", "moments", "covariance"])
 def test_less_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question(name, Neighbours.ADD_OR_REMOVE)
@@ -131,6 +133,7 @@ def test_less_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert audit(asked, runs=160, test_key=KEY).caught
 
 
+@pytest.mark.slow
 def test_a_temperature_that_is_too_low_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question("vertex", Neighbours.REPLACE_ONE)
     plain = choices.exponential_mechanism

@@ -153,6 +153,7 @@ def test_a_weak_canary_does_not_pass() -> None:
     assert "too weak" in found.verdict
 
 
+@pytest.mark.slow
 def test_a_black_box_of_few_runs_does_not_pass() -> None:
     found = hb.audit(model(), runs=8, method="released", test_key=KEY)
     assert not found.caught

@@ -90,6 +90,7 @@ def chance(kind: str) -> float:
     return misfit(counts, law(scores * EPSILON / (2.0 * sensitivity)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["vertex", "flip", "select"])
 def test_choices_have_the_stated_law(kind: str) -> None:
     assert chance(kind) > ALARM
@@ -111,9 +112,9 @@ def hotter(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(choice, name, hot)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vertex", "flip", "select"])
 @pytest.mark.parametrize("bug", [colder, hotter])
-@pytest.mark.few(2)
 def test_a_wrong_temperature_is_caught(kind: str, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug(monkeypatch)
     assert chance(kind) <= ALARM
@@ -161,9 +162,9 @@ def audited(name: str, runs: int, neighbours: str = "replace-one") -> AuditRepor
     return hb.audit(estimator, runs=runs, canary=canary, test_key=KEY)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("name", CHOOSING)
-@pytest.mark.few(2)
 def test_sound_fits_pass(name: str, neighbours: str) -> None:
     found = audited(name, 200, neighbours)
     assert not found.caught, str(found)
@@ -179,6 +180,7 @@ def less_in_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perturbed_minimizer, "gaussian", lambda x, sigma, **rest: plain(x, 0.7 * sigma, **rest))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug"),
     [("frank_wolfe", colder), ("objective_perturbation", less_in_the_objective)],
@@ -197,6 +199,7 @@ def laplace_draws() -> np.ndarray:
     return np.concatenate([one.draws for log in logs for one in log if one.name == "second_moments_laplace"])
 
 
+@pytest.mark.slow
 def test_laplace_noise_has_the_stated_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = laplace_draws()
     low, high = chdtri(draws.size, [1.0 - ALARM / 2.0, ALARM / 2.0])
@@ -234,6 +237,7 @@ def unlike(found: list[PrivacyLoss]) -> float:
     return abs(sum(one.choice_score[0] for one in found)) / math.sqrt(sum(one.choice_score[1] for one in found))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", list(Neighbours), ids=str)
 def test_bounds_of_columns_keep_to_their_law(relation: Neighbours) -> None:
     """Six standard errors: 2e-9 by the normal law."""
@@ -242,6 +246,7 @@ def test_bounds_of_columns_keep_to_their_law(relation: Neighbours) -> None:
     assert unlike(found) < 6.0
 
 
+@pytest.mark.slow
 def test_bounds_of_columns_chosen_too_coldly_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = quantiles.exponential_mechanism
     cold = lambda scores, size, *rest, **more: plain(scores, 0.3 * size, *rest, **more)  # noqa: E731

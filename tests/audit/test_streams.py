@@ -65,8 +65,8 @@ STREAMS: dict[str, tuple[Callable[[], Any], float]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", STREAMS)
-@pytest.mark.few(5)
 def test_a_sound_stream_passes(name: str) -> None:
     made, realised = STREAMS[name]
     found = hb.audit(made(), runs=40, n_features=12, test_key=KEY)
@@ -74,6 +74,7 @@ def test_a_sound_stream_passes(name: str) -> None:
     assert realised * MU <= found.mu_realised <= MU * (1.0 + 1e-6)  # a weak canary would be weak, not passed
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_an_audit_of_fits_writes_down_every_answer_that_was_bought(classes: int) -> None:
     """The one after the fit, about totals of several classes, too: what is not written down is not attacked."""
@@ -85,6 +86,7 @@ def test_an_audit_of_fits_writes_down_every_answer_that_was_bought(classes: int)
     assert len(of_stream(stream, 1).log(0, KEY)) == sum(bought)
 
 
+@pytest.mark.slow
 def test_the_attacker_sees_what_there_is_to_see() -> None:
     assert hb.audit(sums("replace-one", "auto"), runs=800, test_key=KEY).mu_lower >= 0.8 * MU
 
@@ -144,7 +146,7 @@ def all_records_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "counting", lambda rows, share: plain(rows, 2 * share))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "bug", "runs"),
     [

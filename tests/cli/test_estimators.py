@@ -51,8 +51,8 @@ def prepared(folder: Path, declared: str, features: str = FEATURES) -> None:
     (folder / "domain.toml").write_text(declared + "\n" + features, encoding="utf-8")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", TARGETS)
-@pytest.mark.few(4)
 def test_fit_card_and_predict(run: Run, tmp_path: Path, kind: str) -> None:
     declared, more = TARGETS[kind]
     prepared(tmp_path, declared)
@@ -271,7 +271,7 @@ STRUCTURES = [
 FOUR = FEATURES + 'job = ["clerk", "nurse", "cook"]\nyears = [0.5, 4]\n'
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_structures_of_features(run: Run, tmp_path: Path, structure: str) -> None:
     prepared(tmp_path, TARGETS["huber"][0], FOUR)
@@ -328,6 +328,7 @@ def test_a_plan_for_a_structure(run: Run, tmp_path: Path, words: list[str]) -> N
     assert done.json["plan"]["chosen"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kind", "loss"), [("logistic", "logistic"), ("svc", "logistic"), ("huber", "squared")])
 @pytest.mark.usefixtures("few")
 def test_a_plan_is_of_what_fit_takes_the_domain_to_mean(run: Run, tmp_path: Path, kind: str, loss: str) -> None:
@@ -337,6 +338,7 @@ def test_a_plan_is_of_what_fit_takes_the_domain_to_mean(run: Run, tmp_path: Path
     assert done.out.startswith(f"{loss} loss")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -25,6 +25,7 @@ COMMANDS = dict(commands())
 ELSEWHERE = {"budget", "domain", "ledger", "dataset", "test_key", "loss"}
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_help_page_of_80_columns_breaks_no_word(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Choices were listed beside the names, so that examples had no room: 'polytope:0,0;1,0;0,1' was cut in its middle."""

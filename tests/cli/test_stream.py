@@ -520,9 +520,9 @@ JUNK_JSON = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "junk"), [("events.csv", JUNK), ("events.jsonl", JUNK_JSON)], ids=["csv", "jsonl"])
 @pytest.mark.parametrize("format_", [(), ("--json",)], ids=["people", "scripts"])
-@pytest.mark.few(2)
 def test_no_value_of_a_record_changes_anything_but_released_numbers(
     run: Run, files: Path, keyed: None, name: str, junk: list[str], format_: tuple[str, ...]
 ) -> None:
@@ -587,9 +587,9 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("new", [False, True], ids=["in place", "replaced"])
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.few(2)
 def test_a_file_that_was_changed_before_the_place_is_refused_and_nothing_moves(
     run: Run, files: Path, change: str, new: bool
 ) -> None:

@@ -132,6 +132,7 @@ def test_the_range_of_a_score_difference_on_the_l1_ball_is_twice_the_sensitivity
     assert moved.max() - moved.min() >= 0.999999 * 2.0 * asked.sensitivity
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("runs", [2000, pytest.param(8000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["vertex", "select"])
 def test_the_law_of_the_choice_is_the_exponential_mechanism(kind: str, runs: int) -> None:

@@ -340,7 +340,7 @@ def test_a_query_for_another_number_of_records_has_the_same_noise_in_means() -> 
     assert query.to_dict()["loss"] == {"kind": "squared"}
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
 def test_derivatives_are_those_of_the_loss_and_zero_where_undefined(loss: Loss) -> None:
     code, residual = int(loss.kernel_code), int(loss.kernel_code) in kernels.RESIDUAL_CODES

@@ -51,6 +51,7 @@ def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(relation: Neigh
     assert largest > 0.3 * bound
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("of", KINDS[:3])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda one: one.name)

@@ -48,9 +48,9 @@ def by_hand(rows: Rows, loss: AnyLoss, theta: np.ndarray) -> np.ndarray:
     return rows.X.T @ (np.clip(loss.derivative(rows.X @ theta + offset, rows.Y[:, 0]), -CLIP, CLIP) * weight)
 
 
+@pytest.mark.few(10)
 @every
 @sparse
-@pytest.mark.few(26)
 def test_the_answer_is_the_clipped_gradient(loss: AnyLoss, sparse: bool) -> None:
     rng = np.random.default_rng(1)
     for about in (facts(9, width(loss)), facts(17, width(loss), max_weight=2.0, offset=1.5)):
@@ -97,10 +97,10 @@ def test_the_sensitivity_of_a_matrix_is_attained(loss: VectorLoss, relation: Nei
     assert moved >= 0.999999 * asked.sensitivity
 
 
+@pytest.mark.few(8)
 @every
 @sparse
 @pytest.mark.parametrize("size", [1e308, np.inf, np.nan, 5e-324])
-@pytest.mark.few(26)
 def test_overflowing_predictions_stay_bounded(loss: AnyLoss, sparse: bool, size: float) -> None:
     about = facts(3, width(loss), offset=2.0)
     rows = as_sparse(random_rows(np.random.default_rng(7), 10, about, extreme=True), sparse)
@@ -134,9 +134,9 @@ def test_a_record_contributes_the_same_bits_wherever_it_stands(loss: AnyLoss, p:
             assert whole.tobytes() == (np.sum(alone[first:], axis=0) + 0.0).tobytes()
 
 
+@pytest.mark.few(9)
 @every
 @sparse
-@pytest.mark.few(18)
 def test_bits_do_not_depend_on_order_blocks_or_threads(
     loss: AnyLoss, sparse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,9 +69,9 @@ def squeezed(rows: Rows, loss: Any) -> Rows:
     return rows
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
-@pytest.mark.few(6)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, feasible: Any, penalty: Any) -> None:
     """Tests: 001, Equation (17)."""
     for loss, clip in LOSSES:
@@ -131,9 +131,9 @@ def test_the_sensitivity_is_nearly_attained(relation: Neighbours) -> None:
     assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=1e-3)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
-@pytest.mark.few(12)
 def test_the_bijection_of_the_proof_gives_the_neighbour_the_same_minimiser(
     loss: Any, clip: float, feasible: Any, penalty: Any
 ) -> None:
@@ -191,6 +191,7 @@ def precise_minimiser(rows: Rows, clip: float, ridge: float, b: np.ndarray, logi
     return [theta[j] for j in range(p)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("logistic", [False, True])
 @pytest.mark.parametrize("condition", [1.0, 1e4, 1e8])
 def test_the_distance_holds_against_sixty_digits(logistic: bool, condition: float) -> None:
@@ -227,7 +228,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
 def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: float) -> None:

@@ -48,7 +48,7 @@ def test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity(
         assert moved <= second.sensitivity
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kappa", [0.05, 0.5, 1.0, 1.2, 1.5, 2.0, 4.0, 20.0])
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_the_replace_one_bound_is_never_exceeded_by_a_search_for_the_worst_pair(kappa: float, p: int) -> None:

@@ -67,6 +67,7 @@ def table(slope: float) -> tuple[np.ndarray, np.ndarray]:
     return X, slope * X[:, 0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("solver", ["output_perturbation", "objective_perturbation"])
 @pytest.mark.parametrize("shape", ["a set", "a penalty", "a structure"])
 def test_a_prox_that_raises_tells_nothing_of_a_noise_free_iterate(shape: str, solver: str, tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_what_questions_have_made_of_rows_changes_no_bit_of_later_answers(about:
                 np.testing.assert_array_equal(one.view(np.int64), other.view(np.int64))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("cells", [0, 59_999, 10**6])
 @pytest.mark.parametrize("about", [facts(3), facts(3, max_weight=0.2, unit=4), facts(3, offset=2.0)], ids=str)
 def test_rows_that_are_turned_for_each_question_have_the_bits_of_kept_ones(

@@ -14,8 +14,8 @@ from hullabaloo.geometry import ConvexSet, Penalty, Projectable
 from tests.laws import zoo
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("body", "p"), zoo.sets(Projectable, dimensions=(1, 2, 7, 100)), ids=str)
-@pytest.mark.few(40)
 def test_projections_are_as_precise_as_minimisers_assume(body: Any, p: int) -> None:
     assert isinstance(body, ConvexSet)
     rng = np.random.default_rng(p)
@@ -30,8 +30,8 @@ def test_projections_are_as_precise_as_minimisers_assume(body: Any, p: int) -> N
             assert np.linalg.norm(body.project(beyond) - c) <= 0.5 * PROJECTION * scale
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("penalty", "p"), zoo.penalties(2, 7, 100), ids=str)
-@pytest.mark.few(24)
 def test_proxes_are_as_precise_as_minimisers_assume(penalty: Penalty, p: int) -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):

@@ -114,11 +114,11 @@ def unit_of(rng, m: int) -> list[float]:
     return [record(rng) for _ in range(rng.integers(0, m + 1))]
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("shares", SHARES, ids=str)
 @pytest.mark.parametrize("unit", [1, 3])
-@pytest.mark.few(8)
 def test_no_neighbour_moves_a_score_further_than_stated(relation, shares, unit):
     """Tables that differ in one unit: crowded ones, in which most values share a cell, and spread ones."""
     rng, worst = np.random.default_rng(7), 0.0
@@ -188,9 +188,9 @@ def test_the_law_of_the_choices(relation, shares):
     assert all(low < high for low, high in drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
-@pytest.mark.few(1)
 def test_an_audit_finds_no_more_than_is_stated(relation):
     """The best test between two neighbours, by its exact law: bounded range is ε₀, and what frequencies prove is below it.
 
@@ -220,7 +220,7 @@ def test_an_audit_finds_no_more_than_is_stated(relation):
     assert 0.0 < math.log(surely / at_most) <= epsilon
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget.zcdp(0.1), Budget(0.5, 0.0)], ids=str)
 @pytest.mark.parametrize("columns", [1, 10])
 def test_together_is_quieter_than_apart(budget, columns):

@@ -61,7 +61,7 @@ def walk(steps: int, n: int, *, seed: int = 1) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_answers_are_those_of_a_search_of_its_own(name: str, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +83,7 @@ def test_answers_are_those_of_a_search_of_its_own(name: str, sparse: bool, monke
     assert not np.array_equal(alone[3], alone[4])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["squared, wide", "squared, clipped"])
 @pytest.mark.parametrize("condition", [1.0, 1e4])
 def test_the_distance_holds_against_sixty_digits(name: str, condition: float) -> None:
@@ -101,6 +102,7 @@ def test_the_distance_holds_against_sixty_digits(name: str, condition: float) ->
             assert float(np.linalg.norm(found - np.array([float(v) for v in exact]))) <= asked.distance * (1.0 + 1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", STRAIGHT)
 def test_pieces_give_the_gradient_in_all_of_their_ball_and_state_its_error(name: str) -> None:
     n = 3000

@@ -121,12 +121,12 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     assert largest <= asked.sensitivity
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "residuals", "two", "r2", "ranks"]
 )
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("weight", [1.0, 2.5])
-@pytest.mark.few(10)
 def test_the_sensitivity_is_nearly_attained(name: str, relation: Neighbours, weight: float) -> None:
     asked = query(name, relation, max_weight=weight)
     rng = np.random.default_rng(4)
@@ -179,6 +179,7 @@ def test_ranks_are_as_near_to_one_another_as_two_classes() -> None:
     assert inner == pytest.approx(np.diag(np.diag(inner)), abs=1e-12)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weight", [1.0, 1.0 / 3.0, 2.5])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_two_records_ranks_are_further_apart_than_is_stated(relation: Neighbours, weight: float) -> None:

@@ -129,8 +129,8 @@ def test_without_noise_the_moments_are_those_of_the_prefix(name: str) -> None:
         assert found.square == pytest.approx((Y.T * weight) @ Y / weight.sum(), rel=1e-10, abs=1e-11)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.few(3)
 def test_the_noise_has_the_stated_deviation(name: str) -> None:
     """χ² of the noise of one release over independent streams; false alarm 1e-6 for each strategy and step."""
     about = facts(2)

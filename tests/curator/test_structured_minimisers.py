@@ -47,9 +47,9 @@ SHAPES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.few(8)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, name: str) -> None:
     """Tables that differ in one record, half of them in an extreme one, under every loss."""
     feasible, penalty = SHAPES[name]
@@ -117,6 +117,7 @@ def test_a_penalised_minimiser_is_as_near_as_stated(name: str, logistic: bool) -
         assert apart <= query.distance + 1e-11, (apart, query.distance)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_constrained_minimiser_is_as_near_as_stated(name: str) -> None:
     """`λ‖θ − θ*‖² ≤ ⟨∇F(θ), θ − θ*⟩ ≤ ⟨∇F(θ), θ⟩ + rΩ*(∇F(θ))`, and Ω* by all sets."""

@@ -58,6 +58,7 @@ def test_an_entry_of_a_sparse_column_at_no_record_is_absent(place: int, fill: fl
     np.testing.assert_array_equal(found, [fill, 5.0, fill])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["integer", "block"])
 @pytest.mark.parametrize("dtype", ["float64", "int64", "bool", "uint8"])
 def test_a_sound_sparse_column_is_read_as_pandas_reads_it(kind: Any, dtype: str) -> None:

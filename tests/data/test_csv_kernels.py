@@ -28,6 +28,7 @@ def lines(text: bytes) -> list[bytes]:
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("read", [3, 17, 1 << 22])
 @pytest.mark.parametrize("header", [b"a,b,c\n", b"a\n"])
 def test_cells_of_any_bytes_are_those_of_the_grammar(

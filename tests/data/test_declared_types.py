@@ -183,7 +183,7 @@ def read(maker: Maker, cells: list[Any]) -> list[tuple[bytes, bytes, object]]:
     return [(x.tobytes(), z.tobytes(), label_of(c)) for x, z, c in zip(numbers, levels, table.cells(0), strict=True)]
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("most", [40, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:
@@ -199,8 +199,8 @@ def test_a_cell_is_what_it_is_alone(case: str, most: int) -> None:
         assert read(maker, [cells[i] for i in order]) == [alone[i] for i in order]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.few(25)
 def test_a_number_is_that_of_its_cell(case: str) -> None:
     """What a column gives as numbers is what its cells are as numbers, to the last bit."""
     maker, cells = CASES[case]

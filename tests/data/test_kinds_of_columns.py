@@ -126,7 +126,7 @@ def told(source: Any, roles: Iterable[str] = ROLES) -> Iterator[Any]:
         yield b"".join(part.X.tobytes() for part in parts), b"".join(part.Y.tobytes() for part in parts)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [*READ, *REFUSED])
 def test_a_column_of_any_kind_is_read_or_refused_alike_in_all_sources(kind: str, tmp_path: Path) -> None:
     table, place = made(kind, tmp_path)

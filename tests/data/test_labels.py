@@ -66,6 +66,7 @@ EXACT = {np.float32: 2**24, np.float16: 2**11}
 """From where floats that are shorter than most skip whole numbers."""
 
 
+@pytest.mark.few(4)
 @given(st.one_of(st.integers(-(2**64), 2**64), *(st.integers(one - 3, one + 3) for one in (2**53, *EXACT.values()))))
 @pytest.mark.parametrize(
     "kind", [int, float, np.float64, np.longdouble, np.float32, np.float16, Fraction, Decimal, str]

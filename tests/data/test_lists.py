@@ -82,6 +82,7 @@ def test_missing_cells_are_missing_and_surplus_ones_ignored() -> None:
     np.testing.assert_array_equal(rows([0.75, "0.5"]), rows([[0.75, None, None], [0.5, None, None]]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("targets", [1, 2])
 def test_a_target_is_what_it_is_alone(targets: int) -> None:
     bounds = dict.fromkeys("uv"[:targets], (-1, 1))

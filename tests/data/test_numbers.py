@@ -36,6 +36,7 @@ def test_numbers_are_read(text: str, value: float) -> None:
     assert parse_number(text) == value
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_everything_else_is_missing(text: str) -> None:
     assert math.isnan(parse_number(text))

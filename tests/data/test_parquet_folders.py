@@ -72,9 +72,9 @@ def read(path: Path) -> list[tuple[bytes, bytes]]:
     return [(x.tobytes(), y.tobytes()) for x, y in zip(rows.X, rows.Y, strict=True)]
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("second", COLUMNS)
 @pytest.mark.parametrize("first", COLUMNS)
-@pytest.mark.few(45)
 def test_a_cell_depends_on_its_own_file_or_its_column_is_refused(tmp_path: Path, first: str, second: str) -> None:
     """All pairs of types, as a table and as a stream."""
     path = folder(tmp_path / "both", COLUMNS[first], COLUMNS[second])

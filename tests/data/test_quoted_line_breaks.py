@@ -49,7 +49,7 @@ def test_every_reading_of_a_file_counts_the_same_records(path: Path, tmp_path: P
             sum(batch.count for batch in CsvSource(path, quoted_line_breaks=domain.quoted_line_breaks).batches())
             == count
         )
-        model = hb.Ridge(domain=domain, budget=BUDGET).fit(path)
+        model = hb.Ridge(domain=domain, budget=BUDGET, solver="moments").fit(path)
         assert model.statement_.records == count
         assert len(model.predict(path)) == count
         assert hb.evaluate(model, path, budget=BUDGET).statement.records == count
@@ -61,7 +61,7 @@ def test_every_reading_of_a_file_counts_the_same_records(path: Path, tmp_path: P
 
 
 def test_the_statement_says_that_records_are_as_parsed(path: Path) -> None:
-    lines, parsed = (hb.Ridge(domain=domain, budget=BUDGET).fit(path) for domain in (LINES, PARSED))
+    lines, parsed = (hb.Ridge(domain=domain, budget=BUDGET, solver="moments").fit(path) for domain in (LINES, PARSED))
     assert "parsed" not in str(lines.statement_)
     assert "quoted_line_breaks" not in lines.statement_.to_dict()
     assert "tables that differ in one record as parsed, replaced by any other" in str(parsed.statement_)
@@ -82,16 +82,16 @@ def test_a_table_with_other_records_than_declared_is_refused_before_the_charge(p
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
     ledger.create("people", hb.Budget(5.0, 1e-5), neighbours="replace-one")
     book: dict[str, Any] = {"ledger": ledger, "dataset": "people"}
-    fitted = hb.Ridge(domain=LINES, budget=BUDGET).fit(path)
+    fitted = hb.Ridge(domain=LINES, budget=BUDGET, solver="moments").fit(path)
     for domain, joined in ((LINES, True), (PARSED, False)):
         table = open_table(path, quoted_line_breaks=joined)
         given = np.zeros((table.n_rows, 2))
         for refused in (
-            lambda d=domain, t=table: hb.Ridge(domain=d, budget=BUDGET, **book).fit(t),
+            lambda d=domain, t=table: hb.Ridge(domain=d, budget=BUDGET, solver="moments", **book).fit(t),
             lambda d=domain, t=table: hb.private_bounds(t, outer=d, budget=BUDGET, **book),
             lambda d=domain, t=table: stream(d, **book).fit(t),
             lambda d=domain, j=joined: stream(d, **book).partial_fit(CsvSource(path, quoted_line_breaks=j).empty()),
-            lambda d=domain, t=table, g=given: hb.Ridge(domain=d, budget=BUDGET, **book).fit(g, t),
+            lambda d=domain, t=table, g=given: hb.Ridge(domain=d, budget=BUDGET, solver="moments", **book).fit(g, t),
         ):
             with pytest.raises(SchemaError, match="its records are others"):
                 refused()

@@ -99,6 +99,7 @@ LONG = ("huber", "weights", "quantile", "frank-wolfe", "mirror", "hinge", "auto,
 """What reads as another does: the queries of `gradient`, or those and the labels of `classes`."""
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])
 def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, folder: Path) -> None:
     """Without anything kept between questions; what is planned may differ from a table in memory under "auto" alone."""
@@ -134,6 +135,7 @@ def test_evaluation_takes_parts(table: pa.Table, folder: Path) -> None:
     assert len({str(one) for one in told}) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unit", [None, "unused"])
 def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Path, tmp_path: Path) -> None:
     """With missing cells, a target by its column's name, and units whose records lie in several parts."""
@@ -151,6 +153,7 @@ def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Pa
     assert len(found) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["adaptive", "classes"])
 def test_no_more_parts_are_held_than_there_are_threads(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
@@ -237,6 +240,7 @@ def test_other_records_the_second_time_release_nothing(kept: int, change: str, t
     assert len(ledger.charges("records")) == 1
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("when", range(5))
 def test_what_a_reader_says_when_it_fails_is_never_heard(
@@ -328,6 +332,7 @@ ODD: dict[str, tuple[Callable[[pa.Table], dict[str, Any]], str]] = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ODD)
 def test_a_folder_of_odd_files_is_refused_before_the_charge(name: str, table: pa.Table, tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()

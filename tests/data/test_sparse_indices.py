@@ -213,7 +213,8 @@ BROKEN: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_container_is_refused_before_the_charge(case: str, ledger: hb.Ledger) -> None:
     domain = Domain(row_norm=1.0, target=(0, 1))
-    model = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, ledger=ledger, dataset="ward")
+    terms = {"budget": hb.Budget(1.0, 1e-6), "ledger": ledger, "dataset": "ward"}
+    model = hb.LinearRegression(domain=domain, solver="moments", **terms)
     with pytest.raises(SchemaError, match="broken"):
         model.fit(BROKEN[case](), np.zeros(4))
     assert not ledger.charges("ward")

@@ -13,6 +13,7 @@ def shared_by(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "cores", lambda: workers)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 @pytest.mark.parametrize("rows", [0, 1, 2, 6, 1001])
 def test_every_row_is_done_once(workers, rows, monkeypatch) -> None:

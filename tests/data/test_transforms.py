@@ -18,6 +18,7 @@ def inside(name: str, lo: float) -> bool:
     return lo > transform.least if transform.open_end else lo >= transform.least
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("name", TRANSFORMS)
 @pytest.mark.parametrize(("lo", "hi"), INTERVALS)
 def test_image_is_exact(name: str, lo: float, hi: float) -> None:
@@ -60,6 +61,7 @@ def _scaled(code: int, v: float, lo: float, hi: float, mid: float, half: float, 
     return min(max(({one.code: one for one in TRANSFORMS.values()}[code].value(clipped) - mid) / half, -1.0), 1.0) + 0.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("codes", [(0, 0), (4, 5)], ids=["plain", "transformed"])
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_scaled_cell_has_the_bits_of_the_formula_wherever_it_stands(codes: tuple[int, int], alone: bool) -> None:

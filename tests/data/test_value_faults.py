@@ -93,6 +93,7 @@ def test_one_record_with_a_fault_changes_nothing_that_can_be_seen(tmp_path: Path
     np.testing.assert_array_equal(encoding.encode(tmp_path / "faulty.csv").X[others], same)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("column", CLEAN)
 def test_objects_of_any_kind(column: str) -> None:
     clean = pd.DataFrame([CLEAN] * 3, dtype=object)

@@ -21,7 +21,7 @@ from tests.laws.public import public
 
 DRAWS = st.randoms(use_true_random=False)
 FEW = settings(max_examples=17, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(FEW, max_examples=3)
+FEWER = settings(FEW, max_examples=1)
 UNASKED = {
     "Card": "made by card",
     "CoefficientDisplay": "made of a fitted model",

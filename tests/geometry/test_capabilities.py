@@ -91,6 +91,7 @@ def test_penalties_of_the_command_line(text, expected):
     assert penalty_from_text(text) == expected
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("text", ["", "l3:1", "l1", "l1:", "l1:a", "l1:1,2", "box:1", "l1:-1", "l1:nan", "box:2,1"])
 @pytest.mark.parametrize("more", ["", "0,"])
 def test_text_that_names_no_set_is_refused(text, more):

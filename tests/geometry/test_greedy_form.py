@@ -79,9 +79,9 @@ def along_the_gains(function: SetFunction, w: np.ndarray) -> np.ndarray:
     return np.where(w < 0.0, -s, s)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("p", SIZES)
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.few(20)
 def test_the_greedy_form_is_the_walk_along_the_gains(family: str, p: int) -> None:
     rng = np.random.default_rng(p)
     for _ in range(6):

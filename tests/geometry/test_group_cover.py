@@ -135,6 +135,7 @@ def test_the_prox_is_exact_in_thousands_of_covers() -> None:
         assert worst_distance(random_cover(int(rng.integers(1, 8)), rng), rng, 2) <= PRECISION
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("p", "kind"), [(40, "random"), (300, "random"), (300, "chain"), (2000, "random")])
 def test_minimum_cuts_and_heaps_agree_on_trees(p: int, kind: str) -> None:
     """The same solution by two algorithms that share only the sums of a block."""

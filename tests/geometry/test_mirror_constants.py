@@ -16,6 +16,7 @@ def curvature(mirror, theta, h, t=1e-4):
     return (values[0] - 2.0 * values[1] + values[2]) / size**2
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("radius", [0.2, 1.0, 30.0])
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 12])
 @pytest.mark.parametrize("kind", ["group", "nuclear"])

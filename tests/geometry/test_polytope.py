@@ -14,6 +14,7 @@ def cross(p, radius):
     return Polytope(np.concatenate([radius * np.eye(p), -radius * np.eye(p)]))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("p", [1, 2, 5, 40])
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6, 1e200])
 def test_projection_agrees_with_sets_known_by_formulas(p, size):

@@ -17,6 +17,7 @@ def by_sorting(v, radius):
     return np.maximum(v - sums[count - 1] / count, 0.0)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("p", [1, 2, 3, 10, 1000, 20_000])
 @pytest.mark.parametrize("radius", [1e-3, 1.0, 50.0])
 def test_threshold_agrees_with_sorting(p, radius):
@@ -84,6 +85,7 @@ def test_box_bounds():
             Box(wrong, 1.0)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", [L1Ball, L2Ball, Simplex])
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.inf, math.nan, "2", None, True])
 def test_radii_that_are_none_are_refused(kind, wrong):

@@ -78,6 +78,7 @@ def test_the_width_of_matrices_is_simulated_within_proved_bounds():
     assert measured_width(GroupBall([[0, 1], [2]], 2.0), 3, generator=np.random.default_rng(0)) == exact
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kind", [GroupBall, GroupPenalty])
 @pytest.mark.parametrize(
     ("groups", "sentence"),

@@ -111,6 +111,7 @@ def test_the_dual_norm_is_the_largest_ratio_over_all_sets(function):
     assert dual_omega(function, np.zeros(8)).value == 0.0
 
 
+@pytest.mark.few(12)
 @few
 @pytest.mark.parametrize("weight", [0.01, 0.2, 0.7, 5.0])
 def test_prox_is_that_of_the_decomposition_over_all_sets(function, weight):
@@ -133,6 +134,7 @@ def test_moreau_splits_a_vector_into_prox_and_projection(function):
         assert u @ s == pytest.approx(0.4 * omega(function, u), rel=1e-10, abs=1e-12)
 
 
+@pytest.mark.few(10)
 @few
 @pytest.mark.parametrize("radius", [1e-6, 0.3, 4.0])
 def test_projection_onto_the_ball_is_exact(function, radius):
@@ -150,6 +152,7 @@ def test_projection_onto_the_ball_is_exact(function, radius):
         assert body.gauge(u) == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.few(5)
 @some
 def test_vertices_are_indicators_of_closed_sets(function):
     body = SubmodularBall(function, 2.0)
@@ -164,6 +167,7 @@ def test_vertices_are_indicators_of_closed_sets(function):
         assert closure(function, a).tolist() == closed
 
 
+@pytest.mark.few(3)
 @some
 def test_gaussian_width_of_the_polyhedron_is_that_of_the_mean_over_sets(function):
     """Tests: 001, Section 2, Gaussian width."""
@@ -172,6 +176,7 @@ def test_gaussian_width_of_the_polyhedron_is_that_of_the_mean_over_sets(function
     assert width.value == pytest.approx(mean.value, rel=1e-9)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("function", functions(8), ids=zoo.short)
 def test_bounds_of_widths_and_norms_hold_where_exact_values_are_known(function, monkeypatch):
     """Tests: 001, Section 4.1, widths."""

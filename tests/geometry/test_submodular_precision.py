@@ -114,6 +114,7 @@ def test_a_projection_gives_its_multiplier():
     assert u @ gains == pytest.approx(3.0, rel=1e-15)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("p", [1, 2, 5, 40, 3000])
 def test_expected_sums_of_sorted_magnitudes(p):
     first = np.zeros(p)
@@ -122,6 +123,7 @@ def test_expected_sums_of_sorted_magnitudes(p):
     assert expected_sorted_sum(np.ones(p)) == pytest.approx(p * math.sqrt(2.0 / math.pi), rel=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("k", "p"), [(2, 3), (3, 8), (30, 40)])
 def test_expected_order_statistics_agree_with_forty_digits(k, p):
     steps = np.zeros(p)

@@ -42,6 +42,7 @@ PAIRS += [(L2Ball(0.7), penalty) for penalty in (GroupPenalty(GROUPS, 0.3), Nucl
 PAIRS += [(L2Ball(0.7), SubmodularPenalty(Intervals(), 0.2)), (Box(0.1, 0.6), Kinks(np.array([0.3, 0.0, 0.1, 0.9])))]
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize(("body", "penalty"), PAIRS, ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
 def test_it_is_the_prox_of_the_sum(body: Any, penalty: Any, intercept: bool) -> None:

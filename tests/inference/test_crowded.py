@@ -9,6 +9,7 @@ from hullabaloo.inference.crowded import LAST, SURE, crowded
 from hullabaloo.noise import TestKey
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", range(200))
 def test_where_the_mean_is_so_high_half_or_more_lie_in_the_last_part(seed: int) -> None:
     """Markov's inequality, of values of any law: of two points, which meet it, too."""

@@ -180,7 +180,7 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
     return made, float((x @ point).sum() / y.sum()), best, found
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [hb.PoissonRegressor, hb.LinearRegression, hb.LogisticRegression])
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 50.0])
 def test_a_total_is_told_or_said_to_be_hidden(kind: Any, epsilon: float) -> None:

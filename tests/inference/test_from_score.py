@@ -54,7 +54,7 @@ def scored(encoding: Any, constant: set[str], spread: float) -> NoisyScore:
     )
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Poisson()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("indicators", [False, True], ids=["", "indicators"])
 @pytest.mark.parametrize("category", CATEGORIES)

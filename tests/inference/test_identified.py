@@ -77,7 +77,7 @@ def test_a_combination_blames_no_column() -> None:
     assert [row.reason for row in found.rows] == [identified.UNKNOWN]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 @pytest.mark.parametrize(("some", "apart_by"), [(5, 0.005), (5, 0.02), (500, 0.02)])
 def test_what_five_records_decide_is_told_with_what_they_may_change_or_not_at_all(
@@ -105,7 +105,7 @@ def test_what_five_records_decide_is_told_with_what_they_may_change_or_not_at_al
         assert all(row.low <= true <= row.high for row, true in told if row.name in "ab")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 @pytest.mark.parametrize("slope", [0.0, 1.0, 2.0])
 def test_an_interval_holds_what_as_many_records_as_carry_it_may_make_of_it(epsilon: float, slope: float) -> None:

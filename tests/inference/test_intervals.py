@@ -163,7 +163,7 @@ def covered(models: list[Any], truth: np.ndarray) -> float:
     return float(np.mean((found[..., 0] <= truth) & (truth <= found[..., 1]) | np.isnan(found[..., 0])))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_coverage_from_moments(epsilon: float) -> None:
     """200 fits of 5 coefficients: at least 87 %, 95 less five standard errors of as many wholly dependent ones."""
@@ -472,6 +472,7 @@ def test_a_step_that_reckons_with_all_errors_is_shorter_and_knows_what_it_leaves
     assert (np.sqrt(np.diag(last.covariance)) > 0.9 * off).all()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("along", [0.0, 1.0, 6.0, -6.0])
 def test_what_goes_with_a_number_that_noise_hides_is_not_told_and_all_else_is(along: float) -> None:
     """`x3` has the variance of one deviation of noise; of `along` deviations of theirs is its covariance with `x0`, whose estimate then has the bias of an omitted variable."""
@@ -538,7 +539,7 @@ def test_what_a_column_takes_of_others_that_is_held_is_part_of_their_errors() ->
     assert blind <= 120
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor, hb.LogisticRegression, hb.PoissonRegressor])
 def test_whatever_noise_makes_of_a_curvature_what_is_told_are_numbers_or_a_reason(kind: Any, intercept: bool) -> None:

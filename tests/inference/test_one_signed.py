@@ -41,7 +41,7 @@ def released(
     return found, wide**2, (g * np.maximum(1.0 - cut / length, 0.0)[:, None]).mean(axis=0)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.015, 0.02, 0.03])
 @pytest.mark.parametrize("cut", [2.0, 3.0, 4.0])
 def test_what_a_cluster_of_the_other_class_loses_is_allowed_for(share: float, cut: float) -> None:

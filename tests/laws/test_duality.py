@@ -128,6 +128,7 @@ def dual(smooth: Smooth, function: SetFunction, b: np.ndarray) -> tuple[np.ndarr
     return s, smooth.minimiser(s + b, w)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("logistic", [False, True], ids=["squared", "logistic"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 def test_a_perturbed_objective_is_a_shifted_dual(function: SetFunction, logistic: bool) -> None:

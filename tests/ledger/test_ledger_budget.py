@@ -85,6 +85,7 @@ def test_equal_parts_of_a_budget_fill_it_exactly(sqlite_ledger: Ledger, parts: i
         charge(sqlite_ledger, default_fit(part, "basic"), part)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("filter", FILTERS)
 def test_many_small_gaussian_releases_cost_less_in_the_gaussian_filters(sqlite_ledger: Ledger, filter: str) -> None:
     part = Budget(0.1, 1e-7)

@@ -67,6 +67,7 @@ def every_statement(ledger: Ledger, name: str, *, whole: bool) -> Counter[str]:
     return found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_fault_at_every_statement_of_a_write(sqlite_ledger: Ledger, name: str) -> None:
     found = every_statement(prepare(sqlite_ledger), name, whole=False)
@@ -86,6 +87,7 @@ def test_every_fault_at_every_statement_of_a_write(ledger: Ledger, name: str) ->
     assert (found["returned"], found[AFTER_COMMIT], found[BEFORE_COMMIT]) == (0, len(FAULTS), len(FAULTS))
 
 
+@pytest.mark.few(1)
 def test_a_fault_at_every_statement_of_every_read(ledger: Ledger) -> None:
     prepare(ledger)
     kept, place = numbered(ledger), 0
@@ -102,8 +104,8 @@ def test_a_fault_at_every_statement_of_every_read(ledger: Ledger) -> None:
     assert numbered(ledger) == kept
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("when", [STATEMENT, BEFORE_COMMIT, AFTER_COMMIT])
-@pytest.mark.few(3)
 def test_every_fault_of_an_upgrade(ledger_url: str, when: str) -> None:
     from version_1 import write_version_1
 

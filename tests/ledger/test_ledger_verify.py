@@ -36,6 +36,7 @@ def test_a_sound_ledger(spent: Ledger) -> None:
 ONE = "WHERE dataset = 'clinic' AND number = 1"
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("damage", "says", "number"),
     [
@@ -81,7 +82,6 @@ ONE = "WHERE dataset = 'clinic' AND number = 1"
         ),
     ],
 )
-@pytest.mark.few(8)
 def test_damage_is_named_with_its_row(
     spent: Ledger, raw: Callable[[str], None], damage: str, says: str, number: int | None
 ) -> None:

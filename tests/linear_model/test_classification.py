@@ -59,6 +59,7 @@ def test_probabilities_are_calibrated() -> None:
     assert log_loss(new["ill"], chances) < constant - 0.05
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("declared", "classes"),
     [
@@ -83,6 +84,7 @@ def test_labels_are_of_the_declared_type_and_in_their_natural_order(declared: li
     assert model.predict([[-1.0], [1.0]]).tolist() == classes
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_declared_class_without_records_is_no_error(name: str) -> None:
     frame = table(3000)
@@ -131,6 +133,7 @@ def test_one_against_the_rest(name: str) -> None:
         assert model.predict_proba(new).sum(axis=1) == pytest.approx(np.ones(3000))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("classes", [3, 7, 40])
 @pytest.mark.parametrize("spread", [0.1, 1.0, 10.0, 1e4])
 @pytest.mark.parametrize("level", [-30.0, 0.0, 30.0])
@@ -184,7 +187,7 @@ def test_bounds_of_a_number_are_no_classes() -> None:
             hb.LinearSVC(budget=BUDGET, domain=domain_for("LinearSVC"), smoothing=wrong).price(n=100)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("domain", [domain_for("LogisticRegression"), THREE], ids=["two", "three"])
 def test_classifiers_survive_saving_and_leave_for_scikit_learn(tmp_path: Path, name: str, domain: hb.Domain) -> None:
@@ -205,6 +208,7 @@ def test_classifiers_survive_saving_and_leave_for_scikit_learn(tmp_path: Path, n
         assert plain.predict_proba(new) == pytest.approx(model.predict_proba(new))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_what_needs_moments_says_so(name: str) -> None:
     model = fitted(name, domain_for(name), table(2000))

@@ -58,6 +58,7 @@ def test_the_exposure_is_found_by_position_in_a_table_without_names() -> None:
     assert model.predict(np.array([[50.0, 2.0], [50.0, 1.0]]))[0] == pytest.approx(2 * model.predict([[50.0, 1.0]])[0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("exposure", ["years", None])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_model_survives_saving_and_leaves_for_scikit_learn(

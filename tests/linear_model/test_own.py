@@ -134,6 +134,7 @@ def fitted(**more: Any) -> Any:
     ).fit(*data())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_a_model_of_ones_own_class_loads_with_it_and_predicts_without_it(case: str, tmp_path: Any) -> None:
     kind, asked = CASES[case]

@@ -19,6 +19,7 @@ CLASSES = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_what_is_declared_is_taken_stored_and_cloned(kind: Any) -> None:
     parameters = inspect.signature(kind).parameters

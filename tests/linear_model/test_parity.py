@@ -46,6 +46,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("solver", ["auto", "moments"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", PAIRS)

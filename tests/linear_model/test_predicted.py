@@ -38,6 +38,7 @@ def close(found: Any, wanted: Any) -> bool:
     return bool(np.allclose(found.to_numpy(), wanted, rtol=1e-12, atol=1e-12, equal_nan=True))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["moments", "several", "classes", "hinge", "counts"])
 def test_predictions_in_parts_are_those_of_memory(name: str, tmp_path: Path) -> None:
     model, whole = model_of(name), keyed()
@@ -74,6 +75,7 @@ def test_nothing_is_sent_that_only_fits_need(tmp_path: Path, monkeypatch: pytest
     assert (sent[0].ledger, sent[0].dataset, model.ledger) == (None, None, ledger)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["moments", "classes", "several", "counts"])
 def test_a_model_from_a_file_can_be_sent_and_copied_as_a_fitted_one(name: str, tmp_path: Path) -> None:
     """Its plan could not, so that no worker of a cluster predicted by one."""

@@ -15,6 +15,7 @@ MADE = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
 def test_no_password_is_shown(made: object) -> None:
     ledger = clone(made).set_params(ledger=hb.Ledger(URL))

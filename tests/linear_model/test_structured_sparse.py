@@ -206,6 +206,7 @@ def numbers(n: int, seed: int = 0) -> tuple[Any, Any]:
     return X, np.clip(X @ [0, 0, 0.4, 0.3, 0, 0] + 0.05 * rng.normal(size=n), -1, 1)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("more", [{"radius": 0.2}, {"strength": 0.02}], ids=["ball", "penalty"])
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_without_noise_it_is_optimal(name: str, more: dict[str, float]) -> None:
@@ -233,7 +234,7 @@ def test_supports_have_the_structure() -> None:
     assert list(whole.selected_) == []
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @sampled("name,more", itertools.product(STRUCTURES, [{}, {"strength": 0.02}]), kind=lambda case: case[0])
 def test_every_structure_is_fitted_saved_described_and_loaded(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
     frame = table(2000)
@@ -319,7 +320,7 @@ class Doubled(hb.SetFunction):
         raise NotImplementedError
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("function", [*NAMED, Doubled()], ids=lambda one: type(one).__name__)
 def test_set_functions_are_structures_and_come_back(tmp_path: Path, function: hb.SetFunction) -> None:
     frame = table(2000)
@@ -452,6 +453,7 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize(("structure", "words"), WRONG)
 def test_what_is_no_structure_is_refused_before_anything_is_spent(tmp_path: Path, structure: Any, words: str) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")

@@ -53,6 +53,7 @@ def lumps(sizes: tuple[float, float], apart: float) -> Array:
     return np.array([size * law / law.sum() for size, law in zip(sizes, laws, strict=True)])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("penalty", [1e-4, 0.01, 1.0, 1e4])
 def test_without_noise_it_is_scikit_learns_within_its_ties(penalty: float) -> None:
     """Also of predictions that hardly differ: the window is as narrow as coefficients and bounds make them."""
@@ -118,7 +119,7 @@ def test_the_variance_of_the_noise_is_the_formulas() -> None:
     assert 0.9 <= float(np.mean(np.square(told)) / square.mean()) <= 1.4  # to the safe side
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_intervals_cover_the_populations_value(relation: Neighbours, epsilon: float) -> None:
@@ -191,7 +192,7 @@ def test_the_price_says_what_noise_is_to_be_expected(share: float) -> None:
 def test_a_search_compares_by_it() -> None:
     X, y = labels(4000, ["no", "yes"])
     search = hb.PrivateSearchCV(
-        hb.LogisticRegression(domain=TWO),
+        hb.LogisticRegression(domain=TWO, solver="gradient"),
         {"penalty": [hb.SquaredL2Penalty(0.01), hb.SquaredL2Penalty(0.1)]},
         budget=hb.Budget(3.0, 1e-6),
         metric="roc_auc",

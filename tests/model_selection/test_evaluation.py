@@ -358,7 +358,7 @@ def test_rows_of_large_numbers_are_read_as_numbers() -> None:
     assert "e+0" not in text
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sigma", [3.0, 15.0, 50.0])
 @pytest.mark.parametrize("shape", ["flat", "skewed", "empty", "scattered"])
 def test_rows_of_a_table_hold_records_and_their_intervals_what_is_true(shape: str, sigma: float) -> None:
@@ -643,6 +643,7 @@ def test_a_score_for_a_search_is_the_metric_with_larger_better() -> None:
         SearchMetric.of(encoding, loss, "calibration")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [1, 20, 60])
 def test_r2_of_a_few_records_is_drowned(n: int) -> None:
     """The square of the noise in the mean once passed for a spread of the target: R² of one record was 0.9, and surely so."""

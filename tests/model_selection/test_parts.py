@@ -63,6 +63,7 @@ def test_add_or_remove_throws_a_secret_coin_for_every_position():
     assert np.array_equal(held_out(asked, open_table(np.zeros((7999, 1))), 0.25, bytes(32)), first[:-1])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours), ids=str)
 def test_a_unit_is_in_one_part_whatever_the_others_are(neighbours):
     asked = terms(neighbours, unit="who", records_per_unit=3, records=900)

@@ -119,7 +119,7 @@ CANDIDATES: dict[str, dict[str, list[Any]]] = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_can_be_searched(name):
     target = target_of(name)
@@ -318,7 +318,7 @@ def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
     assert (search.best_index_, search.best_score_) == (1, 0.5)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "solver",
     ["moments", "gradient", "frank_wolfe", "output_perturbation", "mirror_descent"],

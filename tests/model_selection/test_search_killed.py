@@ -148,6 +148,7 @@ def test_kills_neither_charge_twice_nor_draw_twice(tmp_path, kills):
         number += 1
 
 
+@pytest.mark.slow
 def test_a_killed_search_ends_where_one_that_was_not_killed_does(tmp_path):
     """Of a private search a copy of its beginning says where it would have ended; under a test key everything is decided anyway."""
     for number in range(2):
@@ -223,6 +224,7 @@ def cut_short(monkeypatch: Any, failure: BaseException, after: int = 1) -> Itera
         yield calls
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 2000 rows"), KeyboardInterrupt()], ids=repr)
 def test_a_run_that_the_machine_cuts_short_is_drawn_again_under_the_same_charge(tmp_path, monkeypatch, failure):
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")
@@ -248,6 +250,7 @@ def test_a_run_that_the_machine_cuts_short_is_drawn_again_under_the_same_charge(
     assert told(search(tmp_path, **alone).fit(X, Y)) == told(whole)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("failure", [ZeroDivisionError(), InvalidParameter("a bug"), OSError("its file")], ids=repr)
 def test_a_run_that_fails_ends_the_search(tmp_path, monkeypatch, failure):
     """On another table it would be drawn again after its failure was seen, which is more than the best of K runs."""
@@ -266,7 +269,7 @@ def test_a_run_that_fails_ends_the_search(tmp_path, monkeypatch, failure):
     assert (len(calls), len(ledger.charges("clinic"))) == (3, 1)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["open_stream", "advance"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_ledger_that_is_not_reached_is_asked_again(tmp_path, monkeypatch, place, after):

@@ -60,9 +60,9 @@ def our_laplace(epsilon, x=0.0):
     return tuple(laplace(np.full(N, v), 1 / epsilon, bound=3.0, key=KEY.derive(f"laplace {v}")) for v in (x, x + 1))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("control", [numpy_laplace, numpy_normal, sum_of_four_normals, rounded_before_addition])
-@pytest.mark.few(4)
 def test_control_the_precision_attack_breaks_ordinary_noise(control, epsilon):
     y0, y1 = control(epsilon)
     proved = [attacks.sweep(y0, y1, leading) for leading in LEADING]
@@ -84,13 +84,13 @@ def test_control_the_textbook_test_passes_what_the_sweep_breaks():
     assert attacks.textbook(*numpy_normal(1.0)) > 3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(
     ("x", "octaves"),
     [(0.0, 1), (1 / 3, 1), (0.0, 25), (0.0, 35), (2.0**16, 25), (2.0**20 / 3, 20)],
     ids=["on the lattice", "off the lattice", "k = 35", "k = 25", "large and coarse", "beyond 2^53"],
 )
-@pytest.mark.few(6)
 def test_the_gaussian_release_withstands_the_precision_attack(epsilon, x, octaves):
     y0, y1 = our_gaussian(epsilon, x, octaves)
     proved = [attacks.sweep(y0, y1, leading) for leading in LEADING]

@@ -15,9 +15,9 @@ def drawn(found: Contest, runs: int, size: int) -> np.ndarray:
     return np.bincount([found.choose(KEY.derive(i)) for i in range(runs)], minlength=size)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bound", [3.0, 1e4, 1e10], ids=str)
 @pytest.mark.parametrize("epsilon", [0.1, 6.0])
-@pytest.mark.few(2)
 def test_law(epsilon: float, bound: float) -> None:
     """The public bound, from which octaves are counted, is near or far; scores came one by one from anywhere."""
     found, rng = Contest(np.zeros(SCORES.size), 1.0, epsilon, bound=bound), np.random.default_rng(1)
@@ -39,6 +39,7 @@ def test_law_of_those_that_are_not_excluded() -> None:
     assert alike.choose(KEY, np.array([True, False, True])) == 1
 
 
+@pytest.mark.slow
 def test_law_of_the_last_octave(monkeypatch: pytest.MonkeyPatch) -> None:
     """With two octaves instead of 200, most candidates share the last bucket."""
     monkeypatch.setattr(selection, "_LAST", 2)

@@ -44,11 +44,11 @@ def frequencies(select, scores, epsilon, runs, **options):
     return np.bincount(drawn, minlength=scores.size)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.1, 1.3, 6.0])
 @pytest.mark.parametrize(
     ("select", "law"), [(exponential_mechanism, exponential_law), (permute_and_flip, permute_and_flip_law)]
 )
-@pytest.mark.few(3)
 def test_law(select, law, epsilon):
     """The lattice's inflation D/(Δ/g) = 1 + 2^-40 is invisible at this sample size."""
     expected = law(SCORES, epsilon)
@@ -63,6 +63,7 @@ def test_the_law_of_permute_and_flip_is_the_textbooks():
     assert stats.chisquare(drawn, runs * permute_and_flip_law(SCORES, 1.3)).pvalue > ALARM
 
 
+@pytest.mark.slow
 def test_the_last_bucket_is_exact_too(monkeypatch):
     """With two octaves instead of 200, most candidates share the last bucket and are settled by the exact coin."""
     monkeypatch.setattr(selection, "_LAST", 2)

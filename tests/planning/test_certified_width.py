@@ -37,6 +37,7 @@ BODIES = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", BODIES)
 def test_the_upper_end_is_above_the_width_and_within_a_seventh_of_it(name: str) -> None:
     """Own draws' mean, six of its standard errors aside: a false alarm below 1e-8."""

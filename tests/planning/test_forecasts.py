@@ -35,6 +35,7 @@ def posed(loss: object, shape: tuple[object, object], n: int) -> tuple[Problem, 
     return asked, prices(data, asked), rehearsal(data.facts)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_given_up_could_not_have_been_taken(seed: int) -> None:
     """The same of made-up outcomes: risks over six orders of magnitude, favours, and ties about the margin."""

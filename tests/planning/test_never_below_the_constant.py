@@ -86,7 +86,7 @@ def constant(loss: Any, rows: Any) -> float:
     return objective(loss, rows, np.tile(mean, (len(rows.Y), 1)))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("table", "solver", "epsilon", "most"),
     [

@@ -48,6 +48,7 @@ CASES: dict[str, tuple[Any, Any, Any, Any]] = {
 LONG = ("mirror descent, ridge",)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in CASES])
 def test_runs_lose_less(name: str) -> None:
     """Mean of four runs; bounds are a multiple of what is lost here."""

@@ -35,6 +35,7 @@ OF_EACH_ROOM = {EARLY[place].name for place in chosen(EARLY, lambda bug: bug.mod
 TIERED = [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] * (bug.name not in OF_EACH_ROOM)) for bug in BUGS]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("bug", TIERED)
 def test_a_bug_is_caught(bug: Bug, nursery: Nursery) -> None:
     """By the first of its tests, which is the quickest."""
@@ -60,6 +61,24 @@ def test_there_are_many_bugs_and_each_is_written_in_full() -> None:
         assert bug.wrong.endswith(".")
         assert bug.caught_by
         assert all((ROOT / test.partition("::")[0]).exists() for test in bug.caught_by)
+
+
+def test_every_bug_is_caught_by_a_fast_test() -> None:
+    """One of its tests at least is not marked slow as a whole; of cases `sampling.few` keeps those that bugs name first."""
+    slow: dict[str, set[str]] = {}
+    for file in {test.partition("::")[0] for bug in BUGS for test in bug.caught_by}:
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        whole = "pytestmark = pytest.mark.slow" in map(ast.unparse, tree.body)
+        tests = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        slow[file] = {
+            test.name for test in tests if whole or "pytest.mark.slow" in map(ast.unparse, test.decorator_list)
+        }
+    late = [
+        bug.name
+        for bug in BUGS
+        if all(test.partition("[")[0].partition("::")[2] in slow[test.partition("::")[0]] for test in bug.caught_by)
+    ]
+    assert not late
 
 
 def test_a_refactoring_does_not_disarm_a_bug() -> None:

@@ -43,6 +43,7 @@ def test_profile_is_the_largest_over_pairs(eta: float) -> None:
     assert range_profile(eta, eta) == 0.0
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("eta", [1e-4, 0.1, 1.0, 4.0, 50.0])
 @pytest.mark.parametrize("alpha", [1.001, 1.5, 2.0, 9.0, 300.0])
 def test_renyi_is_the_largest_over_pairs_and_below_zcdp(eta: float, alpha: float) -> None:
@@ -62,6 +63,7 @@ def test_renyi_is_the_largest_over_pairs_and_below_zcdp(eta: float, alpha: float
         assert value <= best * (1 + mpmath.mpf(1e-3)) + mpmath.mpf(1e-13)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("eta", [1e-6, 0.01, 0.3, 2.0, 10.0, 30.0])
 def test_mu_is_the_largest_over_pairs_at_the_middle(eta: float) -> None:
     """The closed form of `range_mu` proved there: the maximum is at t = η/2."""
@@ -114,11 +116,11 @@ def test_one_release_of_the_programme_is_the_closed_form() -> None:
         assert adaptive_profile(0.5, 1, 64).delta(epsilon) >= range_profile(0.5, epsilon)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("epsilon", "count", "eta", "zcdp"),
     [(1.0, 10, 0.153, 0.140), (1.0, 30, 0.087, 0.081), (1.0, 100, 0.047, 0.044), (3.0, 30, 0.239, 0.222)],
 )
-@pytest.mark.few(2)
 def test_selection_epsilon_gains_over_zcdp(epsilon: float, count: int, eta: float, zcdp: float) -> None:
     budget = Budget(epsilon, 1e-6)
     found = selection_epsilon(budget, count)

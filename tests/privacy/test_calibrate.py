@@ -119,9 +119,9 @@ def test_counts_are_counts(count: int) -> None:
         selection_epsilon(budget, count)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("epsilon", [200.0, 1e3, 1e4, 1e6, 1e100])
 @pytest.mark.parametrize("count", [2, 23, 500, 1000])
-@pytest.mark.few(8)
 def test_selections_are_calibrated_to_budgets_of_any_size(epsilon: float, count: int) -> None:
     """Exponentials of a large ε are no doubles, and the δ at it is 0, whose logarithm is none."""
     budget = Budget(epsilon, 1e-6)
@@ -130,6 +130,7 @@ def test_selections_are_calibrated_to_budgets_of_any_size(epsilon: float, count:
     assert budget.admits(compose(SelectionEvent(chosen), count=count))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("rule", [None, "basic", "renyi"])
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
 def test_what_is_planned_beside_something_fits_beside_it_and_uses_the_rest(share: float, rule: str | None) -> None:

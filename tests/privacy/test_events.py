@@ -221,6 +221,7 @@ WEAK: dict[str, Callable[[float], Event]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", WEAK)
 def test_whatever_the_noise_its_profile_is_a_probability(kind: str) -> None:
     """Of next to no noise as well, where rounding up must not pass 1: what is bought is told once it has been charged."""

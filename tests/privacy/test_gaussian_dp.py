@@ -67,6 +67,7 @@ EXTREME = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("epsilon", "delta"), EXTREME)
 def test_mu_is_certified_and_the_largest(epsilon: float, delta: float) -> None:
     mu = gdp_mu(epsilon, delta)
@@ -76,6 +77,7 @@ def test_mu_is_certified_and_the_largest(epsilon: float, delta: float) -> None:
     assert exact(mu * (1.0 + 1e-10), epsilon) > delta
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("mu", [1e-8, 1e-3, 0.3, 1.0, 30.0, 1e3])
 @pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-5, 0.3])
 def test_epsilon_is_certified(mu: float, delta: float) -> None:

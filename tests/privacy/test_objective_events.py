@@ -72,9 +72,9 @@ def test_laws_of_events(event: Event, other: Event, count: int, epsilon: float) 
     assert group(group(event, 2), 3) == group(event, 6)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("records", [1, 3])
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
-@pytest.mark.few(4)
 def test_the_curve_is_the_integral_of_the_profile(epsilon: float, s: float, kappa: float, records: int) -> None:
     event = ObjectivePerturbationEvent(1 / s, kappa, REPLACE, records=records)
     grid = records * np.linspace(0, math.log1p(kappa) + 2 * s * (40 + s), 4001)
@@ -125,10 +125,10 @@ def test_a_split_with_a_little_noise_costs_little() -> None:
     assert compose(alone, count=2).profile(1.0) < 1e-2
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("filter", [None, "basic", "renyi"])
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.1, 1e-8), Budget(6.0, 1e-5)], ids=repr)
-@pytest.mark.few(6)
 def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | None, relation: Neighbours) -> None:
     allowance, kappa = Allowance(budget, filter), budget.epsilon / 3
     output = GaussianEvent(output_noise_multiplier(allowance), 100)
@@ -144,12 +144,12 @@ def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | 
     assert gaussian < noise < 1.4 * gaussian
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(
     ("epsilon", "ratio"),
     [(0.03, 0.03), (0.3, 0.5), (3.0, 0.1), (20.0, 0.02), pytest.param(46.0, 0.5, marks=pytest.mark.slow)],
 )
-@pytest.mark.few(4)
 def test_where_a_search_looks_first_changes_no_bit(
     epsilon: float, ratio: float, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,9 +172,9 @@ def test_where_a_search_looks_first_changes_no_bit(
     assert found() == at_once
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("epsilon", [0.1, 6.0, 33.0, 46.0, 84.0, 157.0])
-@pytest.mark.few(4)
 def test_of_what_is_calibrated_both_sides_were_looked_at_in_full(
     epsilon: float, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:

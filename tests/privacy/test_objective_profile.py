@@ -133,8 +133,8 @@ def test_every_angle_is_below_the_bound(epsilon: float, s: float, kappa: float) 
     assert max(values) >= 0.5 * bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES)
-@pytest.mark.few(3)
 def test_exact_mechanisms_of_one_coefficient_never_exceed_it(epsilon: float, s: float, kappa: float) -> None:
     """Their laws are known exactly: b is normal without the record, φ(t − γ)(1 − γ') with it."""
     add, replace = (objective_delta(1 / s, kappa, relation, epsilon) for relation in (ADD, REPLACE))
@@ -149,6 +149,7 @@ def test_exact_mechanisms_of_one_coefficient_never_exceed_it(epsilon: float, s: 
     assert 0.2 * replace <= max(divergence(laws[i], laws[j], epsilon) for i, j in pairs) <= replace
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("epsilon", "s", "kappa"), CASES[:3])
 def test_pairs_in_the_plane_never_exceed_it(epsilon: float, s: float, kappa: float) -> None:
     grid = np.linspace(-9, 9, 361)

@@ -42,6 +42,7 @@ def test_response_against_its_two_outcomes(strength: float) -> None:
     assert response_profile(strength, strength) == 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("strength", [0.05, 1.0, 6.0])
 def test_laplace_against_quadrature(strength: float) -> None:
     with mpmath.workdps(30):
@@ -61,6 +62,7 @@ def test_laplace_against_quadrature(strength: float) -> None:
             tight(laplace_renyi(strength, alpha), mpmath.log(moment) / (alpha - 1), 1e-8)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("strength", STRENGTHS)
 @pytest.mark.parametrize("alpha", ORDERS)
 def test_laplace_curve_is_below_randomised_response(strength: float, alpha: float) -> None:
@@ -101,8 +103,8 @@ def test_a_split_shift_never_costs_more_than_one_coordinate() -> None:
                     assert split > 0.3 * laplace_profile(strength, epsilon)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("strength", [1e-8, 1e-3, 0.5, 3.0, 19.9, 20.1, 60.0, 700.0, 2e3])
-@pytest.mark.few(5)
 def test_pure_mu_is_certified(strength: float) -> None:
     mu = pure_mu(strength)
     with mpmath.workdps(700 if strength < 1e3 else 2300):

@@ -70,9 +70,9 @@ def orders() -> list[np.ndarray]:
     return [POINTS, -POINTS, *cut]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("mu", "expected"), [(0.2, 10.0), (0.6, 4.0)])
-@pytest.mark.few(4)
 def test_the_price_is_above_every_order_and_close_to_the_worst(shape, mu, expected):
     event = TunedEvent(mu, expected, shape)
     mass = weights_of(event.repeats)
@@ -223,6 +223,7 @@ def test_what_names_no_law_is_refused():
         TunedEvent(math.inf, 10, "geometric")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("filter", [None, "basic", "renyi"])
 @pytest.mark.parametrize("shape", ["geometric", "poisson"])
 def test_calibration_fills_a_budget(filter, shape):

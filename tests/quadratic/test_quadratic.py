@@ -64,10 +64,10 @@ def objective(gram, cross, theta):
     return 0.5 * float(theta @ gram @ theta) - float(cross @ theta)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("condition", [1e1, 1e6, 1e10])
 @pytest.mark.parametrize("p", [1, 2, 8, 60])
-@pytest.mark.few(30)
 def test_constrained_minimisers_have_no_duality_gap(name, p, condition):
     gram, cross, theta = problem(p, condition)
     body = SETS[name](theta)

@@ -83,6 +83,7 @@ SUPPLIED: Mapping[str, Callable[[], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", [pytest.param("replace-one", marks=pytest.mark.slow), "add-or-remove"])
 @pytest.mark.parametrize("what", SUPPLIED)
 def test_what_users_supply_is_called_alike(what: str, relation: str, show: Show, tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ QUICK = [
     *((*pair, cases.RELATIONS[place % 2]) for place, pair in enumerate(SOLVER_OF.items())),
     *(("LinearRegression", solver, cases.RELATIONS[place % 2]) for place, solver in enumerate(LEFT)),
 ]
+FIRST = {cell[1]: cell for cell in reversed(QUICK)}
+FAST = [cell if cell in FIRST.values() else pytest.param(cell, marks=pytest.mark.slow) for cell in QUICK]
+"""Of the estimators of one solver the first; the others are of the long tests."""
 
 
 def test_every_estimator_and_every_solver_is_compared() -> None:
@@ -42,6 +45,7 @@ def test_every_estimator_and_every_solver_is_compared() -> None:
     assert {solver for _, solver, _ in QUICK} == set(cases.SOLVED)
 
 
+@pytest.mark.slow
 def test_the_solver_that_is_named_is_the_one_compared() -> None:
     """At a smaller budget names give way to the constant, and all cells would compare that."""
     for name, solver, relation in QUICK:
@@ -61,7 +65,7 @@ def identical(show: Show, cell: tuple[str, str, str], tmp_path: Path, among: Con
     assert told_apart(show, model, cases.base(), others, tmp_path / "run") == {}
 
 
-@pytest.mark.parametrize("cell", QUICK, ids="-".join)
+@pytest.mark.parametrize("cell", FAST, ids="-".join)
 def test_nothing_but_noisy_answers_tells_tables_apart(cell: tuple[str, str, str], show: Show, tmp_path: Path) -> None:
     identical(show, cell, tmp_path, ("all records",) if cell[2] == "replace-one" else ("none",))
 
@@ -72,18 +76,18 @@ def test_every_third_cell_with_every_table(cell: tuple[str, str, str], show: Sho
     identical(show, cell, tmp_path, cases.others(cell[2]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
-@pytest.mark.few(2)
 def test_cells_of_any_type_leave_no_trace(relation: str, solver: str, show: Show, tmp_path: Path) -> None:
     model = cases.model("LinearRegression", solver, relation)
     clean, hostile = cases.objects(cases.base()), cases.hostile()
     assert told_apart(show, model, clean, {"hostile": hostile}, tmp_path / "run") == {}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("solver", [solver for solver in cases.SOLVED if solver not in ("auto", "moments")])
-@pytest.mark.few(13)
 def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> None:
     """Without replay: whatever the curator answers, a fit ends in a release."""
     model = cases.model("LinearRegression", solver, relation)
@@ -92,9 +96,9 @@ def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> N
         assert model.fit(table).release_.theta.shape == (5, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("relation", cases.RELATIONS)
-@pytest.mark.few(2)
 def test_prepared_matrices(sparse: bool, relation: str, show: Show, tmp_path: Path) -> None:
     import numpy as np
     from scipy.sparse import csr_array

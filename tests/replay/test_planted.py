@@ -266,8 +266,8 @@ def told(show: Show, tmp_path: Path, relation: str = "replace-one") -> dict[str,
     return {name: value for one in found.values() for name, value in one.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fault", SEEN)
-@pytest.mark.few(5)
 def test_a_planted_branch_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     plant, where = SEEN[fault]
     plant(monkeypatch)
@@ -288,8 +288,8 @@ def test_a_file_left_behind_is_seen(show: Show, tmp_path: Path, monkeypatch: Pat
 ALIKE = ("a table of a database", "a page that a database left free", "the mode of a file")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fault", [pytest.param(one, marks=pytest.mark.slow) if one in ALIKE else one for one in LEFT])
-@pytest.mark.few(2)
 def test_a_planted_trace_is_seen(fault: str, show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     does, where = LEFT[fault]
     in_the_folder(monkeypatch, does)

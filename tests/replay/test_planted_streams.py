@@ -100,6 +100,7 @@ FAULTS: dict[str, tuple[Callable[[Patch], None], str]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_of_a_stream_is_seen(fault: str, tmp_path: Path, ledgers: Path, monkeypatch: Patch) -> None:
     plant, where = FAULTS[fault]

@@ -58,9 +58,9 @@ def test_private_bounds(relation: str, fresh: Any, tmp_path: Path) -> None:
     assert told_apart(show, outer, cases.base(), cases.others(relation), tmp_path / "run") == {}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "PoissonRegressor"])
-@pytest.mark.few(3)
 def test_evaluations(name: str, relation: str, fresh: Any, tmp_path: Path) -> None:
     model = cases.model(name, "gradient", relation).set_params(test_key=TestKey(bytes(32))).fit(cases.base())
     model.test_key = None

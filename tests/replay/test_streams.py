@@ -54,9 +54,9 @@ def shown(stream: Any) -> Mapping[str, Any]:
 NAMES = list(streams("replace-one"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
-@pytest.mark.few(5)
 def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_path: Path, ledgers: Path) -> None:
     """Under both relations the number of places is public: one record present or absent is a place that is filled or not."""
     assert told_of_a_stream(name, relation, tmp_path, ledgers, every=True) == {}

@@ -21,6 +21,7 @@ def test_the_schema_is_itself_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(hb.report.schema())
 
 
+@pytest.mark.few(3)
 def test_every_card_follows_the_schema_and_survives_json(model: Any, tmp_path: Path) -> None:
     card = hb.report.card(model)
     text = card.to_json(tmp_path / "card.json")
@@ -229,6 +230,7 @@ def _without(card: dict[str, Any], *, noisy: bool) -> dict[str, Any]:
     return card
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["moments", "gradient"])
 def test_under_add_or_remove_nothing_but_noisy_answers_depends_on_the_number_of_rows(solver: str) -> None:
     models = [fitted(rows=rows, neighbours="add-or-remove", solver=solver, test_key=KEY) for rows in (400, 401)]

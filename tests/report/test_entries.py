@@ -144,6 +144,7 @@ def test_an_entry_beside_a_model_without_privacy(bare: Any, bought: hb.PrivateBo
     assert card.check() == ()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("place", ["entry", "together", "releases", "counted"])
 def test_an_altered_number_is_found(plain: Any, bought: hb.PrivateBounds, tmp_path: Path, place: str) -> None:
     document = hb.report.card(plain, entries=[bought]).to_dict()

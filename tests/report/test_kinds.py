@@ -46,6 +46,7 @@ MODELS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in MODELS])
 def test_every_kind_has_a_card_that_reads_well(name: str) -> None:
     model, form, measures = MODELS[name]

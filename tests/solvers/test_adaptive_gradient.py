@@ -38,6 +38,7 @@ def test_with_little_noise_it_comes_near_the_optimum(intercept: bool) -> None:
     assert excess < 5e-3 * np.mean(data.Y**2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("constraint", SETS, ids=str)
 def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
     data = table(intercept=True)
@@ -75,6 +76,7 @@ def test_predictions_fall_as_the_budget_grows() -> None:
     assert risks[0] > risks[1] > risks[2] > 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("usual", [-0.7, 0.1])
 def test_a_skewed_target_keeps_its_mean_though_its_gradients_are_cut(usual: float) -> None:
     rng = np.random.default_rng(46)

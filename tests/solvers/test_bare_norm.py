@@ -29,6 +29,7 @@ def target(y: np.ndarray) -> dict[str, Any]:
     return {"target": (-1, 1)} if y is Y else {"classes": [0, 1]}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("y", [Y, C], ids=["numbers", "classes"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_declared_columns_are_worth_little(solver: str, y: np.ndarray) -> None:
@@ -46,6 +47,7 @@ def test_declared_columns_are_worth_little(solver: str, y: np.ndarray) -> None:
     assert (none - lost(bare)) / (none - best) >= 0.9
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_unit_of_rows_does_not_matter(solver: str) -> None:
     one = fit(solver, BALL, Y, hb.Domain(row_norm=1.0, **target(Y)))

@@ -58,6 +58,7 @@ def test_the_constant_of_rare_counts_is_their_rate() -> None:
     assert fitted.predict(frame).sum() == pytest.approx(y.sum(), rel=0.15)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("over", [0.5, 1.0, 1.7])
@@ -90,6 +91,7 @@ def test_where_noise_is_not_low_gradients_are_measured() -> None:
         assert Allowance.gdp(mu).takes(plan.event)
 
 
+@pytest.mark.slow
 def test_auto_takes_it_where_slopes_would_drown() -> None:
     poor, rich = (model(C, epsilon, "auto").price(N) for epsilon in (0.02, 3.0))
     assert (poor.solver, rich.solver != "constant") == ("constant", True)
@@ -129,6 +131,7 @@ def test_it_refuses_what_has_no_noise(loss: Any) -> None:
         ConstantSolver().plan(asked, prices(data, asked), Allowance(Budget(math.inf)))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("reach", [0.0, 3.0, 15.5, 16.0, 16.5, 30.0])
 @pytest.mark.parametrize("events", [0.0, 0.25, 1.0])
 def test_no_derivative_of_counts_that_it_asks_for_is_cut(reach: float, events: float) -> None:
@@ -147,6 +150,7 @@ def test_no_derivative_of_counts_that_it_asks_for_is_cut(reach: float, events: f
     assert found == pytest.approx(np.clip(best, *loss.intercept_bounds), abs=1e-6)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("over", [0.5, 1.0, 1.7])

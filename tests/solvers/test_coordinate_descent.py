@@ -60,10 +60,10 @@ def objective(data: Table, asked: Any, theta: Array) -> float:
     return float(np.mean(asked.loss.value(data.X @ theta, data.Y[:, 0]))) + asked.regulariser.value(theta)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("restraint", PENALTIES, ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(16)
 def test_without_noise_it_is_at_the_optimum(loss: Loss, restraint: Any, intercept: bool) -> None:
     """A point from which no step of proximal gradient leads away, which for a convex objective is a minimiser."""
     data = made_for(loss, intercept=intercept)
@@ -104,6 +104,7 @@ def test_without_noise_it_crosses_a_narrow_valley() -> None:
     assert theta == pytest.approx(np.linalg.lstsq(data.X, Y, rcond=None)[0], abs=1e-8)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("constants", ["gaussian", "laplace", "declared"])
 @pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])
@@ -276,6 +277,7 @@ def test_the_convex_bound_holds_in_simulation_and_says_something() -> None:
     assert bound <= posted
 
 
+@pytest.mark.slow
 def test_the_strongly_convex_bound_holds_in_simulation_and_says_something() -> None:
     """Tests: 004, Utility, strongly convex."""
     data, strong = made_for(Squared()), 0.5  # ψ alone: M = 1, μ_M = 0.5

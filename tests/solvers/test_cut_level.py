@@ -23,7 +23,7 @@ def chance(z: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-z))
 
 
-@pytest.mark.few(40)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(200))
 def test_what_is_cut_is_made_whole_again(seed: int) -> None:
     """Whatever the level, the spread and the cut: from the mean cut derivative at a level farther out, by a sum of its own, the level of the classes."""

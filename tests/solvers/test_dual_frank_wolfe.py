@@ -121,7 +121,7 @@ def optimum(data: Table, asked: Problem, ridge: float) -> float:
     return objective(data, asked, ridge, theta)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("function", "loss"),
     [*((function, Squared()) for function in FUNCTIONS[:-1]), (FUNCTIONS[0], Logistic()), (FUNCTIONS[4], Logistic())],
@@ -148,6 +148,7 @@ def test_without_noise_the_optimum_is_within_the_gap_and_the_gap_within_the_boun
     assert excess < 0.03 * (objective(data, asked, 0.1, np.zeros(P + 1)) - best)
 
 
+@pytest.mark.slow
 def test_the_default_without_noise_is_near_the_penalised_optimum() -> None:
     """Tests: 001, Equation (1)."""
     data = table(300, P, intercept=True, seed=2)

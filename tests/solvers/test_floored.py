@@ -100,7 +100,7 @@ def test_a_plan_costs_the_budget(name: str, neighbours: Neighbours) -> None:
             assert looks == [("norm_histogram", count), ("centred_gradient", count)]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_where_a_target_hardly_varies_no_name_is_much_worse_than_the_constant(name: str) -> None:
     """By at most 0.07 of its loss, 0.06 as measured, where the solvers alone lose up to 6.4 times as much: targets of a spread of 0.1, without a signal, at ε = 0.1."""
@@ -184,6 +184,7 @@ def test_the_point_lies_in_the_set() -> None:
         assert found.privacy_covariance is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_narrower_target_is_held_up_at_a_larger_budget(name: str) -> None:
     """Noise that a target which fills its range hardly feels drowns one that varies a fifth as much as above, at ten times the budget: a hundredth of it holds names up. At most 1.05 of the constant's loss, where they lose 1.5 to 40 times as much alone."""
@@ -215,6 +216,7 @@ def test_it_is_bought_where_noise_may_drown_a_narrow_target() -> None:
         assert not isinstance(taken(some, name, allowance)[1], FlooredSolver)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MIXED)
 def test_costs_that_do_not_add_up_as_squares_use_a_budget_up_too(name: str) -> None:
     """Within it, and no longer within 0.999 of its ε: at once, as the solver plans beside the look's own cost."""
@@ -244,6 +246,7 @@ def drawn(n: int = 4_000) -> tuple[Any, Any]:
     return rng.uniform(-1, 1, (n, 3)), np.clip(0.1 * rng.normal(size=n), -1, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["gradient", "output_perturbation"])
 def test_who_asked_for_a_name_reads_that_it_was_held_up_by_how_much_and_how_to_have_it_alone(name: str) -> None:
     model = hb.LinearRegression(budget=SMALL, domain=DOMAIN, solver=name, test_key=TestKey(bytes(32)))

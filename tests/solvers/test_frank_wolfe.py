@@ -75,7 +75,7 @@ def test_the_steps_are_the_papers() -> None:
     assert len(asked) == steps
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("form", ["auto", "general"])
@@ -102,7 +102,7 @@ def test_a_sparse_truth_is_recovered_exactly_where_it_is_a_vertex() -> None:
     assert theta == pytest.approx(0.5 * np.eye(30)[7], abs=1e-4)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loss", [Huber(0.5), Logistic(), SmoothedHinge(0.5), Poisson(), Squared()], ids=str)
 @pytest.mark.parametrize("form", ["auto", "general"])
 def test_smooth_losses_all(loss: Loss, form: str) -> None:
@@ -219,8 +219,8 @@ def test_more_budget_and_more_records_promise_less_risk() -> None:
         assert np.all(np.isfinite(risks))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "epsilon"), [(20_000, 0.1), (2000, 1.0), (20_000, 1.0)])
-@pytest.mark.few(1)
 def test_the_predicted_risk_is_what_a_usual_table_shows(n: int, epsilon: float) -> None:
     """Even features, a sparse truth: mean of 3 runs within a factor of 4.
 
@@ -260,6 +260,7 @@ def test_questions_follow_the_plan_alone() -> None:
         assert run(data, asked, PRIVATE)[1].theta.shape == (4, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("body", [L2Ball(1.0), L1Ball(2.0), NuclearBall(1.2, 2)], ids=str)
 def test_several_targets_and_losses_of_several_predictions(body: ConvexSet) -> None:
     data = table(5000, 4, targets=2, intercept=True)

@@ -149,10 +149,10 @@ def test_without_noise_greedy_descent_reaches_the_optimum_of_a_penalty() -> None
     assert value(solution.theta[:, 0]) - value(theta) < 1e-7
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("classes", [False, True])
 @pytest.mark.parametrize("solver", [SELECT, DESCEND], ids=lambda solver: solver.name)
-@pytest.mark.few(4)
 def test_the_support_of_an_easy_table_is_found(solver: Solver, classes: bool, intercept: bool) -> None:
     """At ε = 8 the right scores are more than 25 temperatures above every other: a miss has a probability below 1e-9."""
     rows = table(intercept=intercept, classes=classes)
@@ -169,6 +169,7 @@ def test_the_support_of_an_easy_table_is_found(solver: Solver, classes: bool, in
         assert set(np.argsort(-np.abs(slopes))[:3]) == set(SUPPORT)
 
 
+@pytest.mark.slow
 def test_greedy_selection_leaves_next_to_nothing_of_a_sparse_signal_among_many_columns() -> None:
     """n = 5000, p = 600, ε = 1, add-or-remove: six draws leave 0.02 or less; a quarter would be far beyond what noise does."""
     rng = np.random.default_rng(5)
@@ -249,7 +250,7 @@ def test_questions_are_the_same_whatever_the_data(solver: Solver) -> None:
         assert counts == paid
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "loss", [Squared(), Logistic(), Huber(0.3), SmoothedHinge(0.5), Poisson()], ids=lambda x: x.name
 )
@@ -293,7 +294,7 @@ def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
     assert fitted < constant - 0.6 * (constant - best)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("options", "inside"),
     [

@@ -48,7 +48,7 @@ def test_quantiles_of_gradients_follow_the_histogram_and_where_noise_drowns_it_t
     assert drowned == pytest.approx(0.15, rel=0.1)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["exponential", "half_normal", "lognormal"])
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 def test_where_to_cut_is_told_better_by_shares_that_a_law_holds_up(shape: str, noise: float) -> None:

@@ -25,7 +25,7 @@ def body(law: str, rng: np.random.Generator) -> np.ndarray:
     return laws[law]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("noise", [0.0005, 0.002])
 @pytest.mark.parametrize("law", ["records", "products", "exponential", "pareto", "log-normal"])
 def test_a_tail_has_no_second_hump(law: str, noise: float) -> None:
@@ -43,7 +43,7 @@ def cluster(share: float, far: float) -> tuple[np.ndarray, np.ndarray]:
     return usual, np.where(rng.random(N) < share, far * np.exp(0.1 * rng.normal(size=N)), usual)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("far", [20.0, 24.0, 40.0])
 @pytest.mark.parametrize("noise", [0.0002, 0.0005, 0.002])
 def test_what_a_cluster_loses_is_told(noise: float, far: float) -> None:
@@ -67,7 +67,7 @@ def cost(found: Lengths, lengths: np.ndarray, unit: float, size: int) -> float:
     return float(np.maximum(lengths - c, 0.0).mean() ** 2 + (unit * c) ** 2)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("far", [20.0, 24.0, 40.0])
 @pytest.mark.parametrize("noise", [0.0005, 0.001])
 def test_the_cut_reaches_a_cluster_where_that_costs_less_noise_than_it_saves_bias(noise: float, far: float) -> None:

@@ -187,7 +187,7 @@ def test_regret_against_any_gradients_is_within_the_bound(body, mirror, count):
     assert regret / (count + 1) <= bound.risk * (1.0 + 1e-9) + 1e-12
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
 def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
     """A linear loss: excess of the mean point over 200 runs, in [0, range of the loss]; false alarm 1e-6 (Hoeffding).
@@ -209,7 +209,7 @@ def test_with_noise_the_expected_risk_is_within_the_bound(body, mirror):
         assert np.mean(excess) <= bound.risk + FALSE_ALARM * span
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("body", SETS, ids=str)
 def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
@@ -225,7 +225,7 @@ def test_without_noise_the_gap_closes_as_the_bound_says(loss, body):
     assert excess < 0.02
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loss", [MultinomialLogistic(), SquaredTargets()], ids=str)
 @pytest.mark.parametrize("body", SETS[:3], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
@@ -303,9 +303,9 @@ def test_a_plan_costs_at_most_the_budget_and_nearly_all_of_it(neighbours, mu, bo
     assert json.loads(json.dumps(plan.to_dict()))["settings"]["steps"] == plan.queries[0].count
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("mu", [1e-3, 0.2, 3.0])
-@pytest.mark.few(3)
 def test_private_models_are_feasible_and_within_the_bound(body, mu):
     """Three fits by the curator; their mean excess is an eighth of the bound or less, so chance has no part in this.
 
@@ -412,7 +412,7 @@ def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
     assert slope < -0.7
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
 def test_composite_steps_are_within_their_bound_over_every_potential(body, mirror):
     """⟨g, θ⟩ + ΔΨ with noise: mean excess of 200 runs, each in [0, span]; false alarm 1e-6 (Hoeffding).

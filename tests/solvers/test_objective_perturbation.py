@@ -79,9 +79,9 @@ def test_without_signal_it_harms_little(neighbours: Neighbours) -> None:
         assert np.mean(harm) < 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("constraint", [L1Ball(0.3), L2Ball(0.2), Box(-0.1, 0.3), Simplex(0.5)], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.few(4)
 def test_the_result_is_in_the_set(constraint: Any, intercept: bool) -> None:
     data = table(intercept=intercept)
     asked = problem(data, constraint=constraint)

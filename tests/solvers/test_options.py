@@ -15,6 +15,7 @@ from tests.solvers.tables import prices, problem, table
 OPTIONS = [(one, option.name) for one in SOLVERS.values() for option in fields(one)]
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize(("solver", "option"), OPTIONS, ids=lambda x: getattr(x, "name", x))
 @pytest.mark.parametrize(
     "wrong", ["typo", -1.0, float("nan"), [3], object()], ids=["word", "negative", "nan", "list", "object"]

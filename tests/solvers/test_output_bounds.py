@@ -46,9 +46,9 @@ def huber(z: np.ndarray, clip: float) -> np.ndarray:
     return np.where(np.abs(z) <= clip, 0.5 * z**2, clip * np.abs(z) - 0.5 * clip**2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("size", [0.0, 1.0])
-@pytest.mark.few(3)
 def test_noise_on_a_penalised_point_costs_no_more(name: str, size: float) -> None:
     """Lemma 1 at any point. At 0 the penalty's part is attained, and where it dominates the bound is within a tenth of what is measured.
 
@@ -83,7 +83,7 @@ def test_the_loss_part_is_attained_by_both_of_its_halves() -> None:
     assert curved < 0.2 * straight
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
     rng, function, clip = np.random.default_rng(2), FUNCTIONS[name], 0.5
@@ -148,8 +148,8 @@ def _ridge(plan: Any, n: int) -> float:
     return ridge if plan.solver == "output_perturbation" else ridge / n
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.few(2)
 def test_the_bound_is_not_vacuous(name: str) -> None:
     """Where every target is 0, so is the minimiser: what a run loses is the noise's part, within a third."""
     data = table(3_000, P, intercept=True)
@@ -183,6 +183,7 @@ def test_the_bound_of_the_linear_noise_is_nearly_attained() -> None:
     assert np.mean(draws) == pytest.approx(quadratic, rel=0.05)
 
 
+@pytest.mark.slow
 def test_new_records_cost_no_more() -> None:
     """Minimisers of samples of a table: risk on the table less risk on the sample, on average, below both terms.
 

@@ -93,6 +93,7 @@ def test_quantiles_are_scikit_learns(strength: float) -> None:
     assert theta == pytest.approx(np.append(other.coef_, other.intercept_), abs=1e-7)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("constraint", [L1Ball(0.3), L2Ball(0.3), Box(-0.2, 0.2), Simplex(0.4)], ids=str)
 def test_quantiles_on_a_set_beat_every_point_tried(constraint: Any) -> None:
     data, loss = small(Pinball(0.7)), Pinball(0.7)

@@ -111,6 +111,7 @@ def test_counts_with_exposures_find_their_rate_and_its_slope() -> None:
     assert theta == pytest.approx(truth, abs=0.25)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("constraint", SETS, ids=str)
 def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
     data = table(intercept=True)
@@ -263,7 +264,7 @@ def alike_columns() -> tuple[Table, np.ndarray]:
     return Table(np.column_stack([U, np.ones(len(U))]), y[:, None], facts), y
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.5)], ids=str)
 def test_a_released_curvature_takes_few_passes_as_near_the_optimum_as_many(
     monkeypatch: pytest.MonkeyPatch, loss: Squared | Huber
@@ -291,6 +292,7 @@ def test_a_released_curvature_takes_few_passes_as_near_the_optimum_as_many(
     assert loud.bend_noise == 0.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("h", "mu", "skewed", "most"),
     [
@@ -328,7 +330,7 @@ def test_whatever_the_threshold_of_a_huber_loss_it_comes_near_the_optimum(
     assert max(map(mean, found)) - best < most * (mean(level) - best)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.5)], ids=str)
 @pytest.mark.parametrize(
     ("constraint", "penalty"),
@@ -457,6 +459,7 @@ def test_a_walk_before_a_curvature_ends_lower_whatever_the_curvatures_and_the_cu
         assert curved @ (point - 1.0) ** 2 < 0.1 * curved.sum()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("steep", [1.0, 8.0])
 def test_steps_go_farther_where_classes_separate(monkeypatch: pytest.MonkeyPatch, steep: float) -> None:
     """Where they nearly do more is kept and chances are nearer to right; classes that overlap are fitted as before. Keys are fixed."""

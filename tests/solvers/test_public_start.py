@@ -70,7 +70,7 @@ def test_no_public_table_moves_a_check_by_more_than_its_sensitivity(relation: Ne
             assert asked.far <= 1.0
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_whatever_is_public_plans_cost_the_same_and_end_in_numbers(solver: Any, intercept: bool) -> None:

@@ -52,7 +52,7 @@ def predicted(
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("mu", "within"), [(0.2, 0.45), (0.7, 0.2)])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda one: one.name)
 def test_a_rare_class_is_predicted_about_as_often_as_it_is(solver: object, mu: float, within: float) -> None:

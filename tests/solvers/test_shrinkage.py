@@ -54,7 +54,7 @@ def test_the_mean_is_kept_where_slopes_cannot_be_learned() -> None:
     assert np.mean(worse) < 1.1
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_the_error_of_the_difference_to_a_constant_is_known(free: bool) -> None:
     """That of f̂ less f̂ of the mean alone, on 1 500 draws: the stated deviation is within a quarter of what is seen, and well below that of f̂ itself."""
@@ -90,7 +90,7 @@ def test_slopes_that_are_noise_do_not_pass_for_better_than_the_mean() -> None:
     assert np.mean(lost[True]) < 0.7 * np.mean(lost[False])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [60.0, 120.0])
 def test_a_mean_that_noise_half_hides_is_kept_in_part(sigma: float) -> None:
     """Of 200 tables without signal, fixed seeds, whose means are spread over the range, what is lost is near the least that any rule can lose, V N/(V + N) in the mean for noise N: all or nothing loses 1.8 and 2.3 times that."""
@@ -125,7 +125,7 @@ def test_a_mean_that_all_columns_tell_has_less_noise_than_that_of_the_intercept_
     assert np.mean(lost) < 0.85 * np.mean(best)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [4.0, 15.0])
 def test_the_risk_along_the_first_eigenvector_is_not_estimated_too_low(sigma: float) -> None:
     """On 1 000 draws, within six standard errors, a false alarm below 1e-8; it may be too high, as noise turns that vector."""

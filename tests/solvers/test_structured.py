@@ -64,9 +64,9 @@ def shapes(name: str, data: Table, theta: np.ndarray) -> list[dict[str, Any]]:
     return [{"penalty": penalty}, {"constraint": ball}]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "three largest"])
-@pytest.mark.few(3)
 def test_supports_come_back_from_under_the_noise(name: str, intercept: bool) -> None:
     """The perturbed minimiser has exact zeros, what is released of it has not: they are given back, and with them the support."""
     data, theta = made(name, intercept=intercept)
@@ -88,6 +88,7 @@ def test_ties_come_back_from_under_the_noise() -> None:
     assert plan.settings["output_sigma"] > 0.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_is_given_back_is_what_was_there(name: str) -> None:
     """Faint noise on a vector of the structure: zeros and signs stay, nothing moves further than is reckoned with."""
@@ -136,6 +137,7 @@ def test_every_general_solver_takes_the_structure(solver: str, name: str) -> Non
             assert omega(FUNCTIONS[name], found) <= shape["constraint"].radius * (1.0 + 1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", ["penalty", "constraint"])
 def test_a_callable_is_for_solvers_that_need_no_certificate(shape: str) -> None:
     data, _ = made("intervals", n=500)

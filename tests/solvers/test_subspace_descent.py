@@ -62,6 +62,7 @@ def test_a_plan_costs_the_budget(neighbours: Neighbours, intercept: bool, p: int
     assert directions == ({1, 2} if intercept and p > 3 else {1})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("records", [500, 20_000])  # one direction, and two
 def test_what_was_bought_is_what_is_asked(intercept: bool, records: int) -> None:
@@ -102,7 +103,7 @@ def test_of_classes_where_noise_is_loud_one_step_is_taken(neighbours: Neighbours
                 view.answer("centred_gradient", np.zeros(width), clip_norm=1.0, **about)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("explained", "mu", "least"), [(0.9, 0.05, 0.05), (0.9, 0.014, -0.006), (0.5, 0.02, -0.006), (0.0, 0.05, -0.006)]
 )
@@ -118,7 +119,7 @@ def test_one_step_of_classes_gains_what_shows_and_harms_little(explained: float,
     assert np.mean(gained) > least, gained
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_without_a_signal_it_is_the_level_alone(kind: str) -> None:
     """Fixed keys. Noise alone is kept with probability 0.05 by the standard deviations asked for: 4 or more of 20 with probability 0.016."""
@@ -144,7 +145,7 @@ def test_of_many_columns_that_matter_a_little_it_keeps_what_single_columns_do_no
     assert by["subspace_descent"] > 1.2 * max(by["adaptive_gradient"], by["constant"] + 0.2), by
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("p", [1, 2])
 def test_of_few_columns_it_learns_the_slope(p: int, intercept: bool) -> None:
@@ -178,6 +179,7 @@ def test_what_it_cannot_do_it_refuses_before_the_charge(tmp_path: Any) -> None:
     assert not ledger.charges("records")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_what_is_told_of_it(neighbours: Neighbours, tmp_path: Any) -> None:
     """Price, expectation, summary, statement, card and what is kept; errors are those of an estimate beside it."""

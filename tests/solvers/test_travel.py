@@ -29,6 +29,7 @@ def planned(
     return projected_schedule(asked, PricedQueries(facts, relation, n), mu)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("n", [20, 500, 20_000, 10_000_000])
 @pytest.mark.parametrize("mu", [0.0275, 0.2367, 2.0])

@@ -11,6 +11,7 @@ from hullabaloo.solvers.moments.uncertainty import _noise_covariance
 from tests.solvers.tables import Table, least_squares, noisy_moments, problem, table
 
 
+@pytest.mark.slow
 def test_the_covariance_of_the_noise_in_the_normal_equations() -> None:
     """20 000 draws; entries within six standard errors of a variance, about 6 %."""
     data = table(100, 3)

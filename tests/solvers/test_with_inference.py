@@ -59,7 +59,7 @@ def model(kind: str = "LinearRegression", epsilon: float = 2.0, **more: Any) -> 
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "n", "share"),
     [("LinearRegression", 2_000_000, 0.8), ("LinearRegression", 5_000, 0.6), ("PoissonRegressor", 2_000_000, 0.6)],
@@ -71,6 +71,7 @@ def test_a_squared_loss_of_a_quiet_curvature_buys_a_better_last_step(kind: str, 
     assert "50% of the budget for errors" in asked.set_params(inference=0.5).price(n=n).reason
 
 
+@pytest.mark.few(3)
 @sampled(
     "solver, budget",
     [
@@ -94,7 +95,7 @@ def test_the_plan_costs_at_most_the_budget_and_nearly_all_of_it(solver: str, bud
     assert made.release_.score is not None
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["LinearRegression", "LogisticRegression", "PoissonRegressor", "HuberRegressor"])
 def test_intervals_hold(kind: str) -> None:
     """25 fits of 3 slopes, told: at least 80 % of them hold: less by chance once in 10⁵ at 95 %, were they independent."""
@@ -128,6 +129,7 @@ def test_where_it_is_quiet_the_fit_and_its_errors_share_what_they_read(monkeypat
     assert np.mean(held) >= 0.85
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_mean_of_residuals_is_bought_once_more_beside_each_score(intercept: bool) -> None:
     """Of each target, after its score and at a tenth of its share or less; nothing where no column is constant. The statement and the charge hold it as any other answer."""
@@ -193,6 +195,7 @@ def test_it_is_left_out_where_nothing_would_be_told() -> None:
         model(epsilon=0.1, inference=True).fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
     """As many columns as the sentence names, and not one more, with the constant."""
 
@@ -206,7 +209,7 @@ def test_the_columns_that_are_said_to_be_few_enough_are() -> None:
     assert "no errors of coefficients" in price(most + 1)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "records"), [(4, 500), (4, 3_000), (31, 1_000)])
 def test_so_many_times_the_records_are_enough_and_the_epsilon_no_less(columns: int, records: int) -> None:
     """Noise falls in proportion to the records, and more slowly in ε."""
@@ -267,6 +270,7 @@ def test_a_refit_keeps_the_errors_of_the_release_or_says_which_it_has() -> None:
     assert "homoskedastic, from second moments: the robust ones" in part.summary().note
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", range(100))
 def test_steps_of_noise_alone_are_numbers(seed: int) -> None:
     """Of an empty table, say, whose curvature has any sign: what is reckoned of released numbers is finite, not an error after the charge."""
@@ -354,7 +358,7 @@ def test_noise_makes_none_of_many_constant_columns_pass_more_often_than_one_alon
     assert passed <= 41
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.0, 1e-4])
 def test_a_column_is_told_beside_many_that_are_narrow(width: float) -> None:
     """Ten numbers 1e-4 of their bounds wide, or constant, at ε = 3: in each of 12 releases, and of 18 others. One that noise alone made to vary, or the length of all
@@ -389,6 +393,7 @@ def test_a_step_changes_the_total_of_counts_as_its_linear_part_says() -> None:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("level", [-6.0, -3.0, 0.5])
 @pytest.mark.parametrize("steep", [0.2, 2.0, 4.0])
 @pytest.mark.parametrize("farther", [0.3, -0.4])
@@ -425,7 +430,7 @@ def test_steepness_of_counts_is_that_of_log_normal_rates(steep: float) -> None:
     assert NormalPredictions(5.0, np.zeros(2), counts=True).steepness == 1.0
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("key", [0, 2, 3])
 @pytest.mark.parametrize("spread", [1.0, 2.0])
 def test_totals_of_counts_that_columns_tell_well_hold(key: int, spread: float) -> None:
@@ -534,6 +539,7 @@ def several(kind: str, seed: int = 0) -> tuple[Any, Any, np.ndarray]:
     return made, (X, np.array(["u", "v", "w"])[z.argmax(axis=1)]), np.zeros((3, 3))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["LinearRegression", "LogisticRegression"])
 def test_several_targets_are_told_each_by_its_own_score(kind: str, tmp_path: Path) -> None:
     """The budget is used up; every target is told apart, tested and read again from a file. 4 fits of 6 slopes: at least 16 of 24 hold, less by chance once in 10⁶ at 95 %."""
@@ -672,6 +678,7 @@ def test_few_long_records_do_not_hide_the_others_from_a_larger_budget() -> None:
         assert not any(row.reason for row in made.summary().rows[:2])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["objective_perturbation", "frank_wolfe"])
 def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> None:
     """Inference and the solver together: the budget takes them, and 0.998 of its ε does not, whatever the share."""
@@ -684,6 +691,7 @@ def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> Non
         assert not Allowance(Budget(0.998, 1e-8)).takes(plan.event)
 
 
+@pytest.mark.few(1)
 @sampled("name, rule", product(("objective_perturbation", "frank_wolfe"), ("basic", "renyi")), lambda case: case[0])
 def test_costs_that_do_not_add_up_as_squares_stay_within_a_filter(name: str, rule: str) -> None:
     """What is planned beside the inference's own cost is what a ledger of this rule takes, at small and large budgets of both relations."""

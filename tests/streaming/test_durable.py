@@ -37,6 +37,7 @@ def coefficients(model: IncrementalRegression) -> list[float]:
     return [*model.coef_, model.intercept_]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("call", ["write", "fsync", "replace", "open"])
 def test_a_full_disk_releases_nothing_and_the_same_later(
     folder: Path, call: str, monkeypatch: pytest.MonkeyPatch

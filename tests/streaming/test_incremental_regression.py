@@ -56,6 +56,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", SHAPES)
 def test_without_noise_a_model_is_the_batch_model_of_its_prefix(name: str) -> None:
     """Tests: 003, Algorithm 2."""
@@ -132,6 +133,7 @@ def sequence(cuts: list[int], one_by_one: bool, every_reads: bool, **more: Any) 
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("more", [{}, {"half_life": 30.0}, {"window": 28}, {"neighbours": "add-or-remove"}], ids=str)
 def test_releases_do_not_depend_on_batches_or_on_who_reads_when(more: dict[str, Any]) -> None:
     reference = sequence([], one_by_one=True, every_reads=True, **more)

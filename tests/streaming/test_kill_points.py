@@ -155,6 +155,7 @@ def search(folder: Path) -> Callable[[], Any]:
     return go
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", [5, pytest.param(150, marks=pytest.mark.slow)])
 def test_a_search_ended_at_every_line_is_charged_once_and_ends_once(tmp_path: Path, wanted: int) -> None:
     search(new(tmp_path / "warm"))()

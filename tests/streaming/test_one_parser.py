@@ -22,6 +22,7 @@ def targets(path: Path, source: str = "json") -> Any:
     return np.concatenate([batch.table.numbers([1])[:, 0] for batch in made.batches()])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("odd", [b"{", b'{"a": 1} x', b"[" * 5000], ids=["torn", "more behind", "deep"])
 def test_one_odd_line_does_not_decide_how_4095_others_are_read(tmp_path: Path, odd: bytes) -> None:
     """PyArrow read the batch, with t = 1, unless one line displeased it; then `json` did, for which Inf is no JSON and t missing.

@@ -120,6 +120,7 @@ def test_a_state_whose_records_do_not_fit_is_refused_in_a_sentence(tmp_path: Pat
             PeriodicERM(model, N, every=200, state=path).partial_fit(frame)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_all_records_of_a_person_are_paid_for_in_every_fit(neighbours: str) -> None:
     """Each fit's answers, asked of streams that differ in one person with more records than count, lie within the sensitivity that its noise was made for."""
@@ -314,7 +315,7 @@ def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
         assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, earlier)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("version", "solver", "mu", "make"),
     [
@@ -355,7 +356,7 @@ def square(weight: float) -> Any:
     return hb.custom_loss(lambda t: weight * t * t, of="residual", name="mine")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("inference", [False, True])
 @pytest.mark.parametrize("solver", ["adaptive_gradient", "coordinate_descent", "greedy_coordinate_descent"])
 def test_a_version_that_buys_other_noise_refuses_and_says_why(
@@ -666,6 +667,7 @@ def test_batches_of_either_kind_make_one_prefix(first: str) -> None:
     assert learned(mixed) == pytest.approx(learned((np.asarray, np.asarray)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_each_release_tells_its_own_errors_where_they_are_asked_for(tmp_path: Path) -> None:
     """Fits that start from the model before tell them, too: 4 releases of 2 slopes, at least 4 of 8 hold (less by chance once in 6 · 10⁴ at 95 %)."""
     domain = hb.Domain(features={"a": (-2, 2), "b": (-2, 2)}, target=(-6, 6), indicators=False)

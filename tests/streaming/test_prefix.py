@@ -138,6 +138,7 @@ def test_an_older_mark_is_believed_in_its_own_file_alone(tmp_path: Path) -> None
     assert now.position == 12
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     "place",
     [

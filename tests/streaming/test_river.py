@@ -42,8 +42,8 @@ def all_checks() -> Iterator[Any]:
             yield pytest.param(budget, check, id=f"{name}-{number}-{check.__name__}")
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("budget", "check"), list(all_checks()))
-@pytest.mark.few(25)
 def test_rivers_checks_pass(budget: hb.Budget, check: Callable[[Regressor], None]) -> None:
     check(regressor(budget).clone())
 

@@ -128,6 +128,7 @@ def test_another_seed_is_another_sketch_and_the_price_is_the_same() -> None:
     assert one.statement_.event == other.statement_.event
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_what_a_record_outside_holds_changes_nothing(intercept: bool) -> None:
     """Their own cells and targets do not enter: two streams that differ in them alone release the same bits."""

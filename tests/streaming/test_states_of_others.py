@@ -75,6 +75,7 @@ def others(one: np.ndarray) -> Iterator[np.ndarray]:
     yield from (np.ascontiguousarray(a) if a.ndim else a for a in alike if (a.shape, a.dtype) != (one.shape, one.dtype))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_goes_on_from_arrays_of_its_own_shapes_and_types_alone(name: str, tmp_path: Path) -> None:
     """Kernels rely on them: of fewer nodes than there are, or at another step, they wrote to memory that was not theirs."""
@@ -131,6 +132,7 @@ def test_no_half_goes_on_from_other_steps_or_arrays(strategy: Any) -> None:
 ODD: tuple[Any, ...] = (None, True, -1, 10**30, 1e308, float("nan"), "", "x", [], {}, [1], {"a": 1}, [[[]]])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["auto", "fits"])
 def test_nothing_in_a_header_ends_in_a_traceback(name: str, tmp_path: Path) -> None:
     path, ledger = tmp_path / "state", f"sqlite:///{tmp_path / 'ledger.db'}"
@@ -173,6 +175,7 @@ def _with(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
     return copied
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ended", [False, True])
 def test_the_state_of_a_search_holds_a_search_or_is_refused(ended: bool, tmp_path: Path) -> None:
     """Each of its numbers replaced by something else; what a reader of the release can be told may be believed, and shown."""

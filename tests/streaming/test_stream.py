@@ -273,6 +273,7 @@ def test_records_wait_up_to_the_last_release_within_the_buffer() -> None:
 # ---- parameters ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [

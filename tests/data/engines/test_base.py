@@ -86,7 +86,7 @@ def halves(frame: pd.DataFrame, rng: np.random.Generator) -> Iterator[pd.DataFra
     return (frame.iloc[start:stop] for start, stop in itertools.pairwise(ends))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FITS)
 def test_what_is_sent_is_public_and_the_bits_are_those_of_memory(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -151,6 +151,7 @@ def test_no_byte_can_be_changed(how: str, way: str, tmp_path: Path, monkeypatch:
             mapped(cache, way) and sealed.opened()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("how", ["a bit", "cut", "swapped"])
 def test_a_changed_file_releases_nothing(how: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +198,7 @@ def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keep", [0, 40_000, 1 << 30])
 def test_bits_are_those_of_memory_and_the_table_is_read_once(keep: int, tmp_path: Path) -> None:
     passes = [0]

@@ -53,6 +53,7 @@ def frame(parts: int = 3, *, shuffled: bool = False) -> Any:
     return dataframe.from_pandas(whole.reset_index(drop=True), npartitions=parts, sort=False)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in FITS if one not in QUICK)]
 )
@@ -64,6 +65,7 @@ def test_bits_are_those_of_memory(name: str, client: Any) -> None:
     assert found == {fitted(name, table())}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keep", [0, 1 << 30])
 def test_every_question_is_answered_as_in_memory(keep: int, client: Any) -> None:
     assert told(hb.scan(frame(11, shuffled=True), client=client, keep_bytes=keep)) == told(hb.scan(batches))
@@ -98,7 +100,7 @@ def test_a_part_is_read_and_asked_by_one_task(client: Any, tmp_path: Path) -> No
     assert done() - before <= 15 + 2 + 1 + 2
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [*READ, *REFUSED])
 def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, client: Any, tmp_path: Path) -> None:
     """As of Arrow where a frame declares Arrow's types; as of pandas where it declares NumPy's, but for dates, which Dask knows."""
@@ -111,7 +113,7 @@ def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, client:
         assert list(made_of(source, roles)) == list(made_of(whole.to_pandas() if as_objects else whole, roles))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", cases())
 def test_a_column_may_have_any_name(name: str, client: Any, tmp_path: Path) -> None:
     def named(whole: pa.Table) -> Any:
@@ -144,6 +146,7 @@ def read_group(number: int, place: Path) -> pd.DataFrame:
     return parquet.ParquetFile(place).read_row_group(number).to_pandas()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("declared", [True, False], ids=["by the file", "by the first part"])
 def test_whether_a_part_misses_a_number_decides_nothing_of_other_records(
     declared: bool, client: Any, tmp_path: Path
@@ -169,6 +172,7 @@ def test_whether_a_part_misses_a_number_decides_nothing_of_other_records(
     assert np.linalg.norm(np.subtract(*sums)) <= query.sensitivity
 
 
+@pytest.mark.slow
 def test_sparse_lists_have_the_bits_of_memory(client: Any, tmp_path: Path) -> None:
     """Kept and read anew; columns that are no declared lists are refused."""
     from dask import dataframe
@@ -276,6 +280,7 @@ def test_the_command_line_predicts_by_workers(client: Any, run: conftest.Run, tm
     assert np.allclose(pd.read_parquet(tmp_path / "made")["predicted_y"], model.predict(table()), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_killed_workers_change_no_bit_and_charge_nothing_twice(client: Any, tmp_path: Path) -> None:
     found = faults.of_dask(client, frame, 2, tmp_path)
     assert found["same bits"]
@@ -334,6 +339,7 @@ def test_other_records_the_second_time_release_nothing(client: Any, tmp_path: Pa
     assert len(ledger.charges("records")) == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("how", "error"), [("raises", cluster.TornCluster), ("columns", cluster.TornPart), ("types", cluster.TornPart)]
 )

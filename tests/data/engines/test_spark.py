@@ -27,7 +27,7 @@ from tests.data.test_kinds_of_columns import told as made_of
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
-QUICK = ("dropped units",)  # of all units, of several targets and of classes Dask speaks
+QUICK = ("dropped units",)  # of all units, of several targets and of classes Dask speaks: a question costs seconds here
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,7 @@ def test_bits_are_those_of_memory(name: str, session: Any, folder: Path) -> None
     assert fitted(name, hb.scan(session.read.parquet(str(folder)))) == fitted(name, table())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [0, 1 << 30])
 def test_every_question_is_answered_as_in_memory(
     keep: int, session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -71,7 +72,7 @@ UNREAD = ("half", "decimal256", "time64")
 """What Spark refuses to read of a Parquet file, or (a duration) reads as a number."""
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({*READ, *REFUSED} - {*UNREAD, "duration"}))
 def test_a_column_of_any_kind_is_read_or_refused_as_in_memory(kind: str, session: Any, tmp_path: Path) -> None:
     (whole, place), roles = made(kind, tmp_path), ("small number", "class")
@@ -86,17 +87,14 @@ def named(table: pa.Table, session: Any) -> Any:
     return hb.scan(session.createDataFrame(rows, types).toDF(*table.schema.names))
 
 
-OFTEN = ("some needed", "of a unit")
-
-
-@pytest.mark.parametrize(
-    "name", [*OFTEN, *(pytest.param(one, marks=pytest.mark.slow) for one in cases() if one not in OFTEN)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cases())
 def test_a_column_may_have_any_name(name: str, session: Any, tmp_path: Path) -> None:
     """Names that differ in case alone, or have a dot or a backtick, ended a fit after its charge."""
     assert not list(broken(lambda table: named(table, session), tmp_path, {name: cases()[name]}, refuses=False))
 
 
+@pytest.mark.slow
 def test_predictions_keep_columns_of_any_name(session: Any, tmp_path: Path) -> None:
     case = cases()["some needed"]
     model, whole = model_of(case, test_key=KEY).fit(table_of(case)), table_of(case)
@@ -106,6 +104,7 @@ def test_predictions_keep_columns_of_any_name(session: Any, tmp_path: Path) -> N
     assert np.allclose(sorted(map(tuple, lazy.collect())), wanted, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_time_that_no_role_reads_is_beside_the_fit(session: Any) -> None:
     """Any table with a timestamp was refused as if the cluster had failed."""
     whole = table().assign(at=pd.to_datetime("2020-01-01", utc=True))[["a", "b", "g", "y", "at"]]
@@ -146,6 +145,7 @@ def test_an_address_where_nobody_listens_is_refused_before_spark_is_started(fold
     assert time.monotonic() - start < 20.0
 
 
+@pytest.mark.slow
 def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:
     frame = session.read.parquet(str(folder))
     model = FITS["moments"]().set_params(budget=ONE, neighbours="add-or-remove", test_key=bytes(32))
@@ -224,6 +224,7 @@ def sleeping(batches: Iterator[Any]) -> Iterator[Any]:
     yield from batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executors", [0, 1])
 def test_a_job_is_given_up_where_no_executor_is_left_and_only_there(
     executors: int, session: Any, monkeypatch: pytest.MonkeyPatch

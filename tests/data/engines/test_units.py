@@ -101,7 +101,7 @@ def theta(source: Any, about: hb.Domain, solver: str) -> bytes:
     return bytes(model.fit(source).release_.theta.tobytes())
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("share", [1, 3])
 @pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient", "gradient"])
@@ -154,6 +154,7 @@ def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list
     return sorted(found)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("limit", [module._LIMIT, 1 << 14])
 @pytest.mark.parametrize("share", [1, 2, 5])
 def test_neighbours_differ_in_one_units_share(
@@ -172,6 +173,7 @@ def test_neighbours_differ_in_one_units_share(
         assert (every - without).total() <= (0 if name is None else share)
 
 
+@pytest.mark.few(1)
 @sampled("rows,share", product([10, 100], [2, 500]), kind=lambda case: case[0])
 def test_memory_grows_neither_with_records_nor_with_the_largest_unit(
     rows: int, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -216,6 +218,7 @@ def far(whole: pa.Table, about: hb.Domain, ends: Any, order: Any, buckets: int) 
     return sorted(found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_machines_bring_units_together_as_a_folder_does(sparse: bool, tmp_path: Path) -> None:
     about, whole, rng = domain(3, weighted=True), table(), np.random.default_rng(2)

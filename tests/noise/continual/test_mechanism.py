@@ -167,6 +167,7 @@ def test_vectors_of_another_length_are_refused():
             stream.add(wrong)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", [BufferedToeplitz, SquareRootToeplitz, BestFactorisation, Hybrid])
 @pytest.mark.parametrize(
     ("arguments", "words"),

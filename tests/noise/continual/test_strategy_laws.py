@@ -28,16 +28,16 @@ def test_every_strategy_has_samples():
     assert found == {type(strategy) for strategy in SAMPLES}
 
 
+@pytest.mark.few(10)
 @every_sample
-@pytest.mark.few(25)
 def test_the_factors_multiply_to_the_workload(strategy):
     B, C = factors(strategy, strategy.steps)
     assert np.allclose(B @ C, workload(strategy, strategy.steps), rtol=0, atol=1e-13)
     assert C.shape[0] == strategy.encoded
 
 
+@pytest.mark.few(12)
 @every_sample
-@pytest.mark.few(25)
 def test_columns_have_the_stated_norm(strategy):
     """Tests: 003, Proposition C.1."""
     _, C = factors(strategy, strategy.steps)
@@ -50,8 +50,8 @@ def test_columns_have_the_stated_norm(strategy):
         assert norms.max() >= strategy.column_norm * (1 - 1e-10)
 
 
+@pytest.mark.few(10)
 @every_sample
-@pytest.mark.few(25)
 def test_rows_have_the_stated_errors(strategy):
     """Tests: 003, Algorithm 4."""
     B, _ = factors(strategy, strategy.steps)
@@ -62,8 +62,8 @@ def test_rows_have_the_stated_errors(strategy):
     assert np.array_equal(strategy.errors(some[::-1]), stated[some[::-1] - 1])
 
 
+@pytest.mark.few(12)
 @every_sample
-@pytest.mark.few(25)
 def test_encoded_coordinates_stay_within_reach(strategy):
     _, C = factors(strategy, strategy.steps)
     assert np.abs(C).sum(axis=1).max() <= strategy.reach
@@ -95,8 +95,8 @@ def test_a_strategy_is_a_public_value(strategy):
     assert strategy.slack <= 1e-5 * strategy.column_norm
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("strategy", SAMPLES + LONG, ids=label)
-@pytest.mark.few(20)
 def test_halves_resume_bit_for_bit(strategy):
     rng = np.random.default_rng(1)
     steps = min(strategy.steps, 40)

@@ -12,7 +12,10 @@ _REMEMBERED = (
         "data.labels",
         old="        if len(kinds - {type(None)}) <= 1:",
         new="        if kinds:",
-        caught_by=("tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, equal numbers]",),
+        caught_by=(
+            "tests/data/test_labels.py::test_a_cell_is_matched_alone",
+            "tests/laws/test_locality.py::test_a_row_is_a_function_of_its_record_alone[NumPy, equal numbers]",
+        ),
     ),
     Bug(
         "instants remembered as equal",
