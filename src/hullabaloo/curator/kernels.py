@@ -89,10 +89,10 @@ def _turn(_: Any, X: Any, weights: Any, width: Any, row: Any, column: Any, out: 
 
         def place(of: int, i: Any, j: Any) -> Any:
             array = context.make_array(signature.args[of])(context, builder, given[of])
-            return cgutils.get_item_pointer(context, builder, signature.args[of], array, [i, j])
+            return cgutils.get_item_pointer(context, builder, signature.args[of], array, [i, j])  # type: ignore[no-untyped-call]
 
         steps = [ir.Constant(number, step) for step in range(4)]
-        sums = [cgutils.alloca_once_value(builder, zeros) for _ in steps]
+        sums = [cgutils.alloca_once_value(builder, zeros) for _ in steps]  # type: ignore[no-untyped-call]
         with cgutils.for_range(builder, given[2]) as loop:
             line = builder.load(builder.bitcast(place(1, loop.index, steps[0]), pointer), align=8)
             for step, total in zip(steps, sums, strict=True):
