@@ -8,8 +8,7 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.coordinate_kernels import bits_of
-from hullabaloo.curator.kernels import product
+from hullabaloo.curator.kernels import bits_of, product
 from hullabaloo.losses.kernels import bend, derivative
 
 PLAIN = -1

@@ -74,6 +74,15 @@ def sparse_predictions(data, indices, indptr, theta, out):  # type: ignore[no-un
             out[i, m] = total
 
 
+def _bits_of(_: Any, number: Any) -> Any:
+    """A double's bits as an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
 def _turn(_: Any, X: Any, weights: Any, width: Any, row: Any, column: Any, out: Any) -> Any:
     """Write `Wᵀx` of four rows, from a row on, into eight columns of `out`, from a column on; W are eight columns.
 
@@ -108,6 +117,7 @@ def _turn(_: Any, X: Any, weights: Any, width: Any, row: Any, column: Any, out: 
 
 
 turn: Any = intrinsic(_turn)
+bits_of: Any = intrinsic(_bits_of)
 
 
 @njit(cache=True, nogil=True)
