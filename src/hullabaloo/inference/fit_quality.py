@@ -73,9 +73,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
         pseudo, loss = mcfadden(model), "poisson_deviance" if isinstance(model.loss, Poisson) else "log_loss"
         text = _range(pseudo[0], QUANTILE * pseudo[1], WIDEST, 1.0) if pseudo else UNTOLD.format(loss)
         yield "Pseudo-R²" + " (McFadden)" * (loss == "log_loss"), text
-    if not isinstance(model.loss, Squared):
-        return
-    for k, name in enumerate(names):
+    for k, name in enumerate(names if isinstance(model.loss, Squared) else ()):
         fit, told = _fit(model, k), f" of {name}" * (len(names) > 1)
         if fit is None:
             if score is not None:
