@@ -81,7 +81,7 @@ def _uncut(encoding: Encoding, plan: Plan, solution: Solution, k: int, theta: Ar
             longer = np.maximum(longer, np.linalg.norm(X @ view.whole, axis=1) / solution.trace[k]["gradients cut at"])
         longer *= np.maximum(at, 1.0 - at)
         average = float(r @ theta[columns]) / max(float(r.sum()), 1.0)  # a record without a column is one of effect 0
-        others = np.append(theta[columns][longer <= LONG], 0.0) - average
+        others = np.append(theta[columns][longer <= LONG], [0.0] * (len(columns) < len(block.all_levels))) - average
         spread = float(np.sum(others**2)) / (len(others) - 1) if len(others) > 1 else USUAL_LINK**2
         ways, g = np.minimum([1.0 - at, at], cut / length), (found.score @ back)[columns] / r
         usually, known = np.clip(expit(rest + average), 1e-6, 1.0 - 1e-6), r * ways.sum(axis=0)
