@@ -202,7 +202,8 @@ def _fit(model: FittedModel, target: int) -> Explained | None:
     if release.moments is None or len(release.moments.gram) != facts.width:
         return None
     ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
-    found = explained(release.moments, release.theta[:, target], target=target, intercept=facts.intercept, ridge=ridge)
+    theta, intercept, heaviest = release.theta[:, target], facts.intercept, facts.max_weight
+    found = explained(release.moments, theta, target=target, intercept=intercept, ridge=ridge, heaviest=heaviest)
     return found if math.isfinite(found.standard_error) else None
 
 
