@@ -87,7 +87,10 @@ def test_it_asks_what_it_bought_and_tells_numbers(
     features = {**FEATURES, "e": (0.5, 10)} if exposed else FEATURES
     domain = hb.Domain(features=features, records=200, **target, **more)
     about = {"exposure": "e"} if exposed else {}
-    for epsilon, relation in ((1.0, "replace-one"), (1.0, "add-or-remove"), (100.0, "replace-one")):
+    asked = [(1.0, "replace-one"), (1.0, "add-or-remove"), (100.0, "replace-one")]
+    if solver == "objective_perturbation":  # whose calibration takes seconds: one for each table, and all over tables
+        asked = [asked[TABLES.index(name) % 3]]
+    for epsilon, relation in asked:
         model = estimator(
             budget=hb.Budget(epsilon, 1e-6),
             domain=domain,

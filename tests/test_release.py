@@ -113,7 +113,6 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_statement_tells_how_long_reading_took(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the time of its charge that of its end tells how many records there are, which may be private."""

@@ -16,11 +16,11 @@ _PORT = r"(?!\d+(?:[/?#\s'\",.;)]|$))"
 _SCHEME = r"(?<![\w+.\-])[\w+.\-]+:/+[^\s:@/]*:"
 _PASSWORDS = (
     re.compile(rf"{_SCHEME}{_PORT}(?P<secret>(?:(?!://)[^\n@]){{1,200}}(?:@\S*)?)@"),  # a password may hold blanks
-    re.compile(rf"{_SCHEME}{_PORT}(?P<secret>[^\s@]+)(?!\S*@)"),  # an address that was cut off
+    re.compile(rf"{_SCHEME}{_PORT}(?P<secret>[^\s@]++)(?!\S*@)"),  # an address that was cut off
     re.compile(r"(?i)passw(?:or)?d\w*\s*=\s*(?P<quote>['\"])(?P<secret>(?:\\.|(?!(?P=quote)).)+)"),  # may hold blanks
     re.compile(r"(?i)passw(?:or)?d\w*\s*=\s*['\"]?(?P<secret>[^&\s'\"]+)"),
 )
-_BEFORE_HOST = re.compile(r"(?P<user>\S+)@")
+_BEFORE_HOST = re.compile(r"(?<!\S)(?P<user>\S+)@")
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -587,7 +587,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("new", [False, True], ids=["in place", "replaced"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_was_changed_before_the_place_is_refused_and_nothing_moves(

@@ -158,6 +158,22 @@ def test_answers_are_their_formulas(sparse: bool, loss: Loss, centred: bool) -> 
     assert means.exact(rows) * means.clip_norm == pytest.approx(X.sum(axis=0), abs=1e-7)
 
 
+def test_a_sum_of_steps_is_that_of_its_records() -> None:
+    """Two records are added at once, and columns that a view leaves as they are have a loop of their own; alone a record has neither."""
+    rng = np.random.default_rng(34)
+    for p in (1, 2, 5, 18):
+        about = facts(p)
+        X = rng.normal(size=(41, p)) * rng.choice([0.0, 1.0, 1e3, 1e200], (41, 1), p=[0.1, 0.7, 0.1, 0.1])
+        X[rng.random(X.shape) < 0.1] = -0.0
+        rows = Rows(X, rng.uniform(-1.0, 1.0, (41, 1)))
+        asked = CentredGradientQuery(about, Neighbours.REPLACE_ONE, 41, 1, 0.5, Logistic())
+        for centre in (np.zeros(p), rng.normal(size=p)):
+            for weights in (1.0, 0.3, 10.0 ** rng.uniform(-2.0, 2.0, p)):
+                question = rng.normal(size=p), AffineView(centre, weights), 0.2
+                alone = [asked.partial(Rows(X[[i]], rows.Y[[i]]), *question) for i in range(41)]
+                np.testing.assert_array_equal(asked.exact(rows, *question), asked.total(asked.merge(alone)))
+
+
 def test_bits_do_not_depend_on_the_order_of_records() -> None:
     rng = np.random.default_rng(34)
     about = facts(6)

@@ -69,7 +69,7 @@ def squeezed(rows: Rows, loss: Any) -> Rows:
     return rows
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("feasible", "penalty"), SHAPES, ids=IDS)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, feasible: Any, penalty: Any) -> None:

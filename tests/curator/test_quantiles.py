@@ -114,7 +114,7 @@ def unit_of(rng, m: int) -> list[float]:
     return [record(rng) for _ in range(rng.integers(0, m + 1))]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("shares", SHARES, ids=str)

@@ -86,7 +86,7 @@ def streams(
         yield join(before, one, after), join(before, other, after)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(16)
 @pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
@@ -140,7 +140,6 @@ def owners(found: list[str | None]) -> np.ndarray:
     return hashes_of(found).view(np.int64)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("share", [1, 3])
 def test_no_unit_moves_the_encoded_stream_by_more_than_the_sensitivity(share: int, relation: Neighbours) -> None:

@@ -240,7 +240,6 @@ def test_other_records_the_second_time_release_nothing(kept: int, change: str, t
     assert len(ledger.charges("records")) == 1
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("when", range(5))
 def test_what_a_reader_says_when_it_fails_is_never_heard(

@@ -11,8 +11,8 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.inference.debiased import Intervals, reach
 from hullabaloo.inference.from_score import FromScore
-from hullabaloo.inference.levels import levels
 from hullabaloo.inference.significance import z_against
+from hullabaloo.release.levels import levels
 
 Array = npt.NDArray[np.float64]
 EFFECTS = {"day": 0.0, "dusk": 0.5, "late": -0.4, "night": -3.0}

@@ -16,11 +16,11 @@ import hullabaloo as hb
 from hullabaloo.errors import CapabilityError, InvalidParameter, NotReleased
 from hullabaloo.inference.from_score import FromScore
 from hullabaloo.inference.intervals import inference
-from hullabaloo.inference.levels import levels
 from hullabaloo.inference.shortening import CONSTANT, EVEN, at_ends, lean
 from hullabaloo.inference.summary import rows_of
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.noise import TestKey
+from hullabaloo.release.levels import levels
 from hullabaloo.solvers.score.spread import steadied
 from hullabaloo.solvers.score.step import ScoreStep, undone
 

@@ -5,6 +5,7 @@ Every command's line is run with addresses of every form in the place of each ar
 """
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -182,3 +183,16 @@ def test_a_failure_of_the_machine_names_only_files_of_the_command_line(
     assert done.exit_code == 4
     assert HUSH not in done.stderr
     assert re.search(r"Permission denied \(tables\)", done.stderr)
+
+
+LONG = ("x", "@", ":", "/", "x:", "a://", "a:b@", "password=", "password='", "a://b:c", "://x@ ", "-", "a.b")
+
+
+@pytest.mark.parametrize(
+    "text", [*((one * 20_000)[:20_000] for one in LONG), f"a://b:{'c' * 20_000}@", f"a://b:{'c' * 20_000} d@"]
+)
+def test_a_long_text_is_searched_in_time_that_grows_with_it(text: str) -> None:
+    """A domain file with a text of 100 000 letters where a number belongs was refused after minutes."""
+    begun = time.process_time()
+    without_passwords(text)
+    assert time.process_time() - begun < 1.0

@@ -161,7 +161,7 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
     written = os.access(folder, os.W_OK) and (not there or os.access(path, os.W_OK))
     for refused, why in (
         (path.is_dir(), "is a folder that exists. Name a file in it, or, where a folder is written, a new one."),
-        (there and _dear(path), "holds a ledger or a state, which is never overwritten. Name another file."),
+        (path.is_file() and _dear(path), "holds a ledger or a state, which is never overwritten. Name another file."),
         (there and not overwrite, f"exists, and {lost} would be lost. Name another file, or pass --overwrite."),
         (not folder.is_dir(), f"lies in a folder that does not exist. Make it first: `mkdir -p {folder}`"),
         (not written, "cannot be written by this user. Choose another place."),
@@ -172,8 +172,6 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
 
 def _dear(path: Path) -> bool:
     """Whether a file is the database of a ledger, which knows what was spent, or the state of a stream or search."""
-    if not (path.is_file() and os.access(path, os.R_OK)):
-        return False
     with path.open("rb") as file:
         return re.match(rb"SQLite format 3\0|Hullabaloo \w+ state", file.read(40)) is not None
 

@@ -131,8 +131,7 @@ class ModelFiles:
             build.output(path, overwrite=True)
         if latest is not None and latest.is_file() and latest.stat().st_size and not _is_model(latest):
             raise InvalidParameter(
-                f"--out {latest} exists and is no released model, so what it holds would be lost: it may be the records, the domain or the key. "
-                "Nothing was read or charged. Name another file, or move it away."
+                f"--out {latest} exists and is no released model: what it holds would be lost. Nothing was read or charged. Name another file, or move it away."
             )
 
     def _file(self, position: int) -> Path | None:

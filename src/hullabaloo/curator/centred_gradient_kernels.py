@@ -8,8 +8,7 @@ import math
 import numpy as np
 
 from hullabaloo.compiled import njit
-from hullabaloo.curator.gradient_kernels import ROWS
-from hullabaloo.curator.kernels import add_cells, product
+from hullabaloo.curator.kernels import bits_of, product
 from hullabaloo.losses.kernels import bend, derivative
 
 PLAIN = -1
@@ -52,35 +51,48 @@ def measure(X, centre, scale, squares):  # type: ignore[no-untyped-def]
         squares[i] = squared_length(X[i], centre, scale, X.shape[1] - 1)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def moved(d, x, centre, scale, magic):  # type: ignore[no-untyped-def]
+    """The bits of `d (x − m) s + M`."""
+    return bits_of(d * ((x - centre) * scale) + magic)
+
+
 @njit(cache=True, nogil=True)
 def dense_steps(  # type: ignore[no-untyped-def]
     X, y, weight, offset, measured, theta, centre, scale, clip_norm, code, numbers, magic, unit, high, low
 ):
-    """Add `w u · clip(φ'/clip_norm, ±1/‖u‖)` of all rows to a sum of two limbs, each coordinate rounded to the lattice."""
+    """Add `w u · clip(φ'/clip_norm, ±1/‖u‖)` of all rows to the lower limb of a sum, each coordinate rounded to the lattice, in whole cells.
+
+    The bits of `c + M` are those of M plus c in cells, as `coordinate_kernels` says: added up as integers, which wrap around, and M's taken away at last.
+    Columns that are seen as they are, all but the last in coordinates of their own, are not moved and weighted: `(x − 0) · 1` is x.
+    """
     n, p = X.shape
-    block = np.zeros(p)
-    for start in range(0, n, ROWS):
-        block[:], other, e = 0.0, -1, 0.0  # a row that waits for the next: two are added at once
-        for i in range(start, min(start + ROWS, n)):
-            z = predicted(X[i], theta, offset, i)  # first: a row comes late if its last cell is read before others
-            squares = measured[i] + ((X[i, p - 1] - centre[p - 1]) * scale[p - 1]) ** 2
-            if not SHORTEST < squares < math.inf:
-                continue
-            limit = 1.0 / math.sqrt(squares)
-            d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
-            if weight.size > 0:
-                d *= weight[i]
-            if other < 0:
-                other, e = i, d
-                continue
-            for j in range(p):
-                one = (d * ((X[i, j] - centre[j]) * scale[j]) + magic) - magic
-                block[j] += one + ((e * ((X[other, j] - centre[j]) * scale[j]) + magic) - magic)
-            other = -1
-        if other >= 0:
-            for j in range(p):
-                block[j] += (e * ((X[other, j] - centre[j]) * scale[j]) + magic) - magic
-        add_cells(block, unit, high, low)
+    same = p - 1 if not centre[:-1].any() and np.all(scale[:-1] == 1.0) else 0
+    count, other, e = 0, -1, 0.0  # a row that waits for the next: two are added at once
+    for i in range(n):
+        z = predicted(X[i], theta, offset, i)  # first: a row comes late if its last cell is read before others
+        squares = measured[i] + ((X[i, p - 1] - centre[p - 1]) * scale[p - 1]) ** 2
+        if not SHORTEST < squares < math.inf:
+            continue
+        limit = 1.0 / math.sqrt(squares)
+        d = min(max(slope(code, numbers, z, y[i]) / clip_norm, -limit), limit)
+        if weight.size > 0:
+            d *= weight[i]
+        count += 1
+        if other < 0:
+            other, e = i, d
+            continue
+        for j in range(same):
+            low[j] += bits_of(d * X[i, j] + magic) + bits_of(e * X[other, j] + magic)
+        if same > 0:
+            low[same] += moved(d, X[i, same], centre[same], scale[same], magic)
+            low[same] += moved(e, X[other, same], centre[same], scale[same], magic)
+        for j in range(p if same == 0 else 0):
+            low[j] += moved(d, X[i, j], centre[j], scale[j], magic) + moved(e, X[other, j], centre[j], scale[j], magic)
+        other = -1
+    for j in range(p if other >= 0 else 0):
+        low[j] += moved(e, X[other, j], centre[j], scale[j], magic)
+    low -= count * bits_of(magic)
 
 
 @njit(cache=True, nogil=True)

@@ -17,6 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from hullabaloo.compiled import njit
+from hullabaloo.curator.kernels import bits_of
 from hullabaloo.losses.kernels import (
     HUBER,
     LOGISTIC,
@@ -43,15 +44,6 @@ MAGIC = 1.5 * 2.0**52
 MAGIC_BITS = 0x4338000000000000
 
 
-def _bits_of(_: Any, number: Any) -> Any:
-    """A double's bits as an integer."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), generate
-
-
 def _double_of(_: Any, bits: Any) -> Any:
     """The double of such an integer."""
 
@@ -61,7 +53,6 @@ def _double_of(_: Any, bits: Any) -> Any:
     return types.float64(types.int64), generate
 
 
-bits_of: Any = intrinsic(_bits_of)
 double_of: Any = intrinsic(_double_of)
 
 

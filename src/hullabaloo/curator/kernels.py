@@ -4,7 +4,13 @@ A record's contribution is computed in a fixed order from that record and θ alo
 neighbours in the table, on blocking or on the number of cores.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from hullabaloo.compiled import njit
 
@@ -68,47 +74,74 @@ def sparse_predictions(data, indices, indptr, theta, out):  # type: ignore[no-un
             out[i, m] = total
 
 
-@njit(cache=True, nogil=True)
-def four_turned(X, matrix, out):  # type: ignore[no-untyped-def]  # numba kernel
-    """`dense_turned` of four rows at once, all their cells."""
-    one, two, three, four = out[0], out[1], out[2], out[3]
-    out[:], whole = 0.0, X.shape[1] - X.shape[1] % 4
-    for j in range(0, whole, 4):
-        a, b, c, d = X[:, j], X[:, j + 1], X[:, j + 2], X[:, j + 3]
-        # Cells are taken out of the loop, which they would keep from vector instructions.
-        a0, b0, c0, d0, a1, b1, c1, d1 = a[0], b[0], c[0], d[0], a[1], b[1], c[1], d[1]
-        a2, b2, c2, d2, a3, b3, c3, d3 = a[2], b[2], c[2], d[2], a[3], b[3], c[3], d[3]
-        for m in range(matrix.shape[1]):
-            wa, wb, wc, wd = matrix[j, m], matrix[j + 1, m], matrix[j + 2, m], matrix[j + 3, m]
-            first = (((one[m] + a0 * wa) + b0 * wb) + c0 * wc) + d0 * wd
-            second = (((two[m] + a1 * wa) + b1 * wb) + c1 * wc) + d1 * wd
-            third = (((three[m] + a2 * wa) + b2 * wb) + c2 * wc) + d2 * wd
-            four[m] = (((four[m] + a3 * wa) + b3 * wb) + c3 * wc) + d3 * wd
-            three[m], two[m], one[m] = third, second, first
-    for j in range(whole, X.shape[1]):
-        a0, a1, a2, a3 = X[0, j], X[1, j], X[2, j], X[3, j]
-        for m in range(matrix.shape[1]):
-            first, second, third = one[m] + a0 * matrix[j, m], two[m] + a1 * matrix[j, m], three[m] + a2 * matrix[j, m]
-            four[m] += a3 * matrix[j, m]
-            three[m], two[m], one[m] = third, second, first
+def _bits_of(_: Any, number: Any) -> Any:
+    """A double's bits as an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+def _turn(_: Any, X: Any, weights: Any, width: Any, row: Any, column: Any, out: Any) -> Any:
+    """Write `Wᵀx` of four rows, from a row on, into eight columns of `out`, from a column on; W are eight columns.
+
+    Every sum is multiplications and additions of its own, in the order of columns. They stay in registers, which the compiler would not make of a loop.
+    """
+    if not weights.layout == out.layout == "C":
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        vector, number = ir.VectorType(ir.DoubleType(), 8), ir.IntType(64)
+        pointer, empty, zeros = vector.as_pointer(), ir.Constant(vector, ir.Undefined), ir.Constant(vector, [0.0] * 8)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8)
+
+        def place(of: int, i: Any, j: Any) -> Any:
+            array = context.make_array(signature.args[of])(context, builder, given[of])
+            return cgutils.get_item_pointer(context, builder, signature.args[of], array, [i, j])  # type: ignore[no-untyped-call]
+
+        steps = [ir.Constant(number, step) for step in range(4)]
+        sums = [cgutils.alloca_once_value(builder, zeros) for _ in steps]  # type: ignore[no-untyped-call]
+        with cgutils.for_range(builder, given[2]) as loop:
+            line = builder.load(builder.bitcast(place(1, loop.index, steps[0]), pointer), align=8)
+            for step, total in zip(steps, sums, strict=True):
+                cell = builder.load(place(0, builder.add(given[3], step), loop.index))
+                one = builder.insert_element(empty, cell, ir.Constant(ir.IntType(32), 0))
+                term = builder.fmul(builder.shuffle_vector(one, empty, everywhere), line)
+                builder.store(builder.fadd(builder.load(total), term), total)
+        for step, total in zip(steps, sums, strict=True):
+            builder.store(builder.load(total), builder.bitcast(place(5, step, given[4]), pointer), align=8)
+        return context.get_dummy_value()
+
+    return types.void(X, weights, types.int64, types.int64, types.int64, out), generate
+
+
+turn: Any = intrinsic(_turn)
+bits_of: Any = intrinsic(_bits_of)
 
 
 @njit(cache=True, nogil=True)
 def dense_turned(X, matrix, out):  # type: ignore[no-untyped-def]  # numba kernel
     """Write `Wᵀx` of every row, added up in the order of columns; cells of 0 add nothing.
 
-    Four rows are read at once, W once for them, where hardly a cell of the first is 0; else one, and four columns in which it is not 0. A row's
+    Four rows are read at once, and eight columns of W, where hardly a cell of the first is 0; else one, and four columns in which it is not 0. A row's
     bits do not depend on the others, nor on which of both: `0 · w` of a finite w changes no sum that begins at +0.
     """
     n, p = X.shape
     filled, i = np.empty(p + 1, np.int64), 0
+    panels = np.zeros(((matrix.shape[1] + 7) // 8, p, 8))
+    for j in range(matrix.shape[1]):
+        panels[j // 8, :, j % 8] = matrix[:, j]
+    four = np.empty((4, 8 * len(panels)))
     while i < n:
         row, line, count = X[i], out[i], 0
         for j in range(p):
             filled[count] = j
             count += row[j] != 0.0
         if 8 * count >= 7 * p and i + 4 <= n:
-            four_turned(X[i : i + 4], matrix, out[i : i + 4])
+            for panel in range(len(panels)):
+                turn(X, panels[panel], p, i, 8 * panel, four)
+            out[i : i + 4] = four[:, : line.size]
             i += 4
             continue
         i += 1

@@ -138,8 +138,7 @@ def _declares(given: Any) -> bool:
     declared = repr(getattr(given, "schema", None))
     if "\0" in declared or "\\x00" in declared:
         raise SchemaError(
-            "A name that the dataframe or table declares, of a column, a field or a level, has a NUL character in it (or \\x00, which stands for one), and such names are "
-            "cut off when batches are handed over. Rename it, or leave the column out. Nothing is released; a charge that was made stays."
+            "A declared name, of a column, field or level, has a NUL character in it (or \\x00, which stands for one), and batches cut names off there. Rename it, or leave the column out. Nothing is released; a charge that was made stays."
         )
     return True
 

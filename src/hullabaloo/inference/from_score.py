@@ -35,10 +35,10 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
-from hullabaloo.inference.levels import RAREST, levels, nearly_constant
 from hullabaloo.inference.shortening import at_ends, hidden, lean, one_signed
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.release.levels import RAREST, levels, nearly_constant
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.spread import steadied, unlike
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step, undone

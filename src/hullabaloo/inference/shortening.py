@@ -16,9 +16,9 @@ from scipy.special import gammaln
 
 from hullabaloo.data import BoundedTarget
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.levels import Marked
 from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.release.levels import Marked
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.spread import TAIL_SPREAD
 from hullabaloo.solvers.score.step import left_of

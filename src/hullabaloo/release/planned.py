@@ -90,7 +90,7 @@ class PlannedFit:
             raise InvalidParameter(
                 f"The solver {self.plan.solver!r} returned coefficients that are not finite numbers of shape {wanted}. Nothing is released; a charge that was made stays."
             )
-        solution = held_near(self.encoding.layout, self.problem, self.plan, solution)
+        solution = held_near(self.encoding, self.problem, self.plan, solution)
         if self.totals is not None:
             answer = curator.answer("score", solution.theta)
             with np.errstate(all="ignore"):

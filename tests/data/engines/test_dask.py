@@ -146,7 +146,6 @@ def read_group(number: int, place: Path) -> pd.DataFrame:
     return parquet.ParquetFile(place).read_row_group(number).to_pandas()
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("declared", [True, False], ids=["by the file", "by the first part"])
 def test_whether_a_part_misses_a_number_decides_nothing_of_other_records(
     declared: bool, client: Any, tmp_path: Path
@@ -339,7 +338,6 @@ def test_other_records_the_second_time_release_nothing(client: Any, tmp_path: Pa
     assert len(ledger.charges("records")) == 1
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("how", "error"), [("raises", cluster.TornCluster), ("columns", cluster.TornPart), ("types", cluster.TornPart)]
 )

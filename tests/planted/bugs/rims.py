@@ -31,7 +31,7 @@ _REMEMBERED = (
     Bug(
         "kernels compiled when drawn",
         "Candidates of one solver are taken to be of one kind, and the folder of compiled kernels shows which others were drawn.",
-        "curation.running",
+        "curation.loaded",
         old="    return one.reads, one.fit.plan.solver, type(problem.loss), asked, shapes",
         new="    return (one.fit.plan.solver, len(asked), len(shapes))",
         caught_by=(

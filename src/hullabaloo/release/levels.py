@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.data import Encoding
-from hullabaloo.inference.fitted import Array
-from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.privacy.answers import Array, NoisyScore
 from hullabaloo.solvers.score.step import SEEN, variances
 
 RAREST = 10.0
@@ -30,8 +29,9 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     layout = encoding.layout
     if layout is None or not encoding.facts.intercept:
         return []
-    groups: list[tuple[tuple[int, ...], tuple[int, ...], bool]]
-    groups = [((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0]
+    groups: list[Any] = [
+        ((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0
+    ]
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
     seen: list[Marked] = []
     back = np.linalg.inv(found.matrix)[:-1, :-1]
