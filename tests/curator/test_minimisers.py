@@ -119,12 +119,13 @@ def test_neighbours_are_within_the_l1_sensitivity_that_laplace_noise_is_of(
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_the_sensitivity_is_nearly_attained(relation: Neighbours) -> None:
-    """Huge ridge: θ = −Σ w · clipped slopes/(nλ), so that one extreme record of the largest weight moves it by the whole bound."""
+    """Huge ridge: θ = −Σ w · clipped slopes/(nλ), so that one extreme unit's records of the largest weight move it by the whole bound."""
     n, x = 10, np.array([[1.0, 0.0]])
-    for heaviest in (1.0, 3.0):
-        query = minimizer(facts(2, norm_l2=1.0, max_weight=heaviest), relation, n, ridge=1e4, clip=0.5)
-        common = Rows(np.zeros((n - 1, 2)), np.zeros((n - 1, 1)), np.ones(n - 1))
-        one, other = (join(common, Rows(x, np.full((1, 1), y), np.array([heaviest]))) for y in (1.0, -1.0))
+    for heaviest, m in ((1.0, 1), (3.0, 1), (1.0, 4)):
+        about = facts(2, norm_l2=1.0, max_weight=heaviest, unit=m)
+        query = minimizer(about, relation, n, ridge=1e4, clip=0.5)
+        common = Rows(np.zeros((n - m, 2)), np.zeros((n - m, 1)), np.ones(n - m))
+        one, other = (join(common, *[Rows(x, np.full((1, 1), y), np.array([heaviest]))] * m) for y in (1.0, -1.0))
         other = common if relation is Neighbours.ADD_OR_REMOVE else other
         points = [query.kept_work(rows).minimiser(np.zeros(2)) for rows in (one, other)]
         assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=1e-3)
