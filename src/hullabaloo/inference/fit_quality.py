@@ -202,8 +202,7 @@ def _fit(model: FittedModel, target: int) -> Explained | None:
     if release.moments is None or len(release.moments.gram) != facts.width:
         return None
     ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
-    theta, intercept, heaviest = release.theta[:, target], facts.intercept, facts.max_weight
-    found = explained(release.moments, theta, target=target, intercept=intercept, ridge=ridge, heaviest=heaviest)
+    found = explained(release.moments, release.theta[:, target], facts, target=target, ridge=ridge)
     return found if math.isfinite(found.standard_error) else None
 
 

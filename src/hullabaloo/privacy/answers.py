@@ -81,9 +81,8 @@ class NoisyMoments(_Kept):
 
     def mean_weight(self, intercept: bool) -> float:
         """E w over the nominal records: 1 where they are counted, else the constant column's, last, as released; without one the least it can be, as `‖x‖ ≤ scale_x` and `|y| ≤ 1`."""
-        if self.counted or intercept:
-            return 1.0 if self.counted else float(self.gram[-1, -1])
-        return max(float(np.trace(self.gram)) / self.scale_x**2, float(self.square.diagonal().max()))
+        least = max(float(np.trace(self.gram)) / self.scale_x**2, float(self.square.diagonal().max()))
+        return 1.0 if self.counted else float(self.gram[-1, -1]) if intercept else least
 
     def subset(self, columns: list[int], targets: list[int] | None = None) -> "NoisyMoments":
         """Moments of some columns and targets: a part of the same release, at no further cost."""

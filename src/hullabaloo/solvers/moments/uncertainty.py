@@ -14,6 +14,7 @@ least-squares coefficients all the same, so what shrinking moved is added in qua
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -93,10 +94,8 @@ class Explained:
     residual_error: float = math.nan
 
 
-def explained(
-    moments: NoisyMoments, theta: Array, *, target: int, intercept: bool, ridge: float, heaviest: float = 1.0
-) -> Explained:
-    """R² of `theta`, solved from the same `moments` with the unit-domain ridge `ridge` on the diagonal.
+def explained(moments: NoisyMoments, theta: Array, facts: Any, *, target: int, ridge: float) -> Explained:
+    """R² of `theta`, solved from the same `moments` of rows of these facts (`RowFacts`) with the unit-domain ridge `ridge` on the diagonal.
 
     By Stein's lemma the residual `S̃ − 2b̃ᵀθ + θᵀG̃θ` is too small, on average, by `2t² tr K + s²(tr K ‖θ‖² + θᵀKθ)` with
     `K = (G̃ + ridge)⁻¹` (see `shrinkage`). Sets and penalties leave θ less freedom than K: the correction is then an upper
@@ -115,14 +114,14 @@ def explained(
         trace, along = float(inverse.sum()), float(inverse @ (vectors.T @ theta) ** 2)
         correction = 2.0 * t2 * trace + s2 * (trace * size + along)
     residual = square - 2.0 * float(theta @ cross) + float(theta @ moments.gram @ theta) + correction
-    private = intercept and not moments.counted
-    share = max(moments.mean_weight(intercept), 1e-12)
-    mean = float(cross[-1]) / share if intercept else 0.0
-    variance = square - (share * mean**2 - moments.level * t2 / share if intercept else 0.0)
+    private = facts.intercept and not moments.counted
+    share = max(moments.mean_weight(facts.intercept), 1e-12)
+    mean = float(cross[-1]) / share if facts.intercept else 0.0
+    variance = square - (share * mean**2 - moments.level * t2 / share if facts.intercept else 0.0)
     if not variance > moments.square_noise or (private and share < HIDDEN * moments.gram_noise):
         return Explained(math.nan, math.inf, residual, variance)
     by_cross = 2.0 * theta / variance
-    if intercept:
+    if facts.intercept:
         by_cross[-1] -= 2.0 * mean * residual / variance**2
     by_square = (residual - variance) / variance**2
     by_share = private * mean**2 * residual / variance**2
@@ -130,5 +129,5 @@ def explained(
     noise = (by_square * moments.square_noise) ** 2 + crossed + s2 * (size / variance + by_share) ** 2
     r2 = 1.0 - residual / variance
     part = min(max(r2, 0.0), 1.0)
-    sampling = 4.0 * part * (1.0 - part) ** 2 * heaviest / (share * moments.records)
+    sampling = 4.0 * part * (1.0 - part) ** 2 * facts.max_weight / (share * moments.records)
     return Explained(r2, math.sqrt(noise + sampling), residual, variance)
