@@ -248,3 +248,15 @@ def test_no_total_is_promised_where_fits_tell_none(more: dict[str, Any]) -> None
     rng = np.random.default_rng(0)
     model.fit(pd.DataFrame({"age": rng.uniform(18, 90, N), "y": rng.uniform(0, 30, N)}))
     assert not model.release_.scores or total(model._fitted(), 0) is None
+
+
+@pytest.mark.parametrize("size", [10.0**k for k in range(-9, 10)])
+def test_a_range_of_any_size_shows_both_ends(size: float) -> None:
+    """Whatever the digits of its ends begin with."""
+    for low, likely, high in ((7.1, 81.0, 920.0), (1.2, 14.0, 270.0), (0.61, 7.2, 12.0), (9.9, 10.0, 11.0)):
+        said = ExpectedError("age", "y", size * low, size * likely, size * high).range
+        assert [
+            float(part.replace(",", ""))
+            for part in said.strip(")").removeprefix("about ").replace("(", "").replace("to ", "").split()
+        ] == pytest.approx([size * likely, size * low, size * high])
+    assert "(" not in ExpectedError("age", "y", size, size, size).range

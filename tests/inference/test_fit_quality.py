@@ -202,6 +202,35 @@ def test_a_total_is_told_or_said_to_be_hidden(kind: Any, epsilon: float) -> None
     assert ("noise hides it" in said) == (told is None or 1.96 * told[1] > 0.25)
 
 
+@pytest.mark.few(2)
+@pytest.mark.parametrize("kind", [hb.PoissonRegressor, hb.LinearRegression, hb.LogisticRegression])
+def test_the_total_of_weighted_records_is_that_of_their_weighted_sums(kind: Any) -> None:
+    """Weights to two thirds of their bound, that go with the target: within four of the errors told. Fixed key."""
+    rng = np.random.default_rng(4)
+    a = rng.uniform(-1, 1, 20_000)
+    y = np.minimum(rng.poisson(np.exp(a)), 1 if kind is hb.LogisticRegression else 9)
+    w = 20.0 + 120.0 * rng.random(len(a)) + 60.0 * (y > 0)
+    target: dict[str, Any] = {"classes": {"y": [0, 1]}} if kind is hb.LogisticRegression else {"target": {"y": (0, 9)}}
+    domain = hb.Domain({"a": (-1, 1)}, **target, indicators=False, weight=("w", 300))
+    asked: dict[str, Any] = {"solver": "preconditioned_gradient", "inference": True, "test_key": KEY}
+    frame = pd.DataFrame({"a": a, "y": y, "w": w})
+    model = kind(domain=domain, budget=hb.Budget(3.0, 1e-8), **asked).fit(frame)
+    predicted = model.predict_proba(frame)[:, 1] if kind is hb.LogisticRegression else model.predict(frame)
+    told = total(model._fitted(), 0)
+    assert told is not None
+    assert abs(told[0] - (w @ predicted) / (w @ y)) < 4.0 * told[1] < 0.5
+    assert "Predicted / observed total" in dict(model.summary().header)
+
+
+def test_weighted_records_of_several_targets_have_no_total() -> None:
+    """It was not measured."""
+    domain = hb.Domain({"a": (0, 1)}, target={"y": (0, 1), "z": (0, 1)}, indicators=False, weight=("w", 1.5))
+    asked: dict[str, Any] = {"solver": "preconditioned_gradient", "inference": True, "test_key": KEY}
+    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-8), **asked)
+    model.fit(pd.DataFrame(np.random.default_rng(0).random((8_000, 4)), columns=["a", "y", "z", "w"]))
+    assert [total(model._fitted(), k) for k in range(2)] == [None, None]
+
+
 def test_a_loss_that_tells_no_total_has_no_line() -> None:
     rng = np.random.default_rng(4)
     X = rng.uniform(-1, 1, (8_000, 2))

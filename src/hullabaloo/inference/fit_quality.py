@@ -65,7 +65,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
     names, score = model.encoding.facts.targets, model.release.score
     totals = [total(model, k) for k in range(len(model.release.scores))]
     for name, of in zip(names, totals, strict=False):
-        if any(totals) or (len(names) == 1 and adds_up(model)):  # what noise hides is not left out without a word
+        if any(totals) or (len(names) == 1 and adds_up(model, True)):  # what noise hides is not left out without a word
             value, error = of or (math.nan, math.inf)
             title = "Predicted / observed total" + f" of {name}" * (len(names) > 1)
             yield title, _range(value, QUANTILE * error, WIDEST)
@@ -73,9 +73,7 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
         pseudo, loss = mcfadden(model), "poisson_deviance" if isinstance(model.loss, Poisson) else "log_loss"
         text = _range(pseudo[0], QUANTILE * pseudo[1], WIDEST, 1.0) if pseudo else UNTOLD.format(loss)
         yield "Pseudo-R²" + " (McFadden)" * (loss == "log_loss"), text
-    if not isinstance(model.loss, Squared):
-        return
-    for k, name in enumerate(names):
+    for k, name in enumerate(names if isinstance(model.loss, Squared) else ()):
         fit, told = _fit(model, k), f" of {name}" * (len(names) > 1)
         if fit is None:
             if score is not None:
@@ -126,15 +124,16 @@ def _shortened(model: FittedModel, found: NoisyScore, target: int) -> float:
     return max(SHORTENED, 2.0 * clip * found.excess / max(float(np.trace(found.spread)), 1e-300))
 
 
-def adds_up(model: FittedModel) -> bool:
-    """Whether a constant column makes sums of residuals part of the score, of records that count alike and whose number is known."""
+def adds_up(model: FittedModel, weighted: bool = False) -> bool:
+    """Whether a constant column makes sums of residuals part of the score, of records whose number is known and that count alike or, where one asks for it and there is one target, by their weights."""
     facts, alike = model.encoding.facts, isinstance(model.loss, Squared | Logistic | Poisson)
-    return alike and facts.intercept and facts.max_weight == 1.0 and model.neighbours is Neighbours.REPLACE_ONE
+    alike &= facts.max_weight == 1.0 or (weighted and len(model.release.scores) == 1)
+    return alike and facts.intercept and model.neighbours is Neighbours.REPLACE_ONE
 
 
 def total(model: FittedModel, target: int) -> tuple[float, float] | None:
-    """Predicted over observed total of the fit's own records, and its standard error; None where the release does not tell it."""
-    mean, seen, error = means(model, target) if adds_up(model) else (math.nan, math.nan, math.inf)
+    """Predicted over observed total of the fit's own records, of weighted ones and a single target that of weighted sums, and its standard error; None where the release does not tell it."""
+    mean, seen, error = means(model, target) if adds_up(model, True) else (math.nan, math.nan, math.inf)
     return (mean / seen, error / abs(seen)) if abs(seen) > 4.0 * error else None
 
 

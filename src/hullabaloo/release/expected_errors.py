@@ -83,7 +83,7 @@ class ExpectedError:
     def range(self) -> str:
         """In words."""
         low, likely, high = (f"{float(f'{one:.2g}'):,.10g}" for one in (self.low, self.likely, self.high))
-        return f"about {likely}" + f" ({low} to {high})" * (low < high)
+        return f"about {likely}" + f" ({low} to {high})" * (low != high)
 
 
 def alike(errors: Sequence[ExpectedError]) -> list[tuple[str, str]]:

@@ -93,6 +93,7 @@ LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
 APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
+WEIGHED = "a plan takes weights to be 1 on average, and this price to be half their bound: divide them and the bound by their mean, where it is publicly known, as of a survey of n out of N people N/n; where the mean is less than half the bound, expect larger errors than these"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 CHOSEN = "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
 LOUD = "it tells no total whose error is above 0.13"
@@ -189,13 +190,13 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
 
 
 def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ...]:
-    task, encoding = prepared.task, prepared.encoding
+    task, encoding, problem = prepared.task, prepared.encoding, prepared.problem
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
     notes += [NARROWER.format(encoding.facts.targets[0])] * (unknown and len(encoding.facts.targets) == 1)
+    notes += [WEIGHED] * (mean_weight(prepared) != 1.0)
     notes += [DROPS] * task.domain.drops + [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
-    problem = prepared.problem
     count = sum(
         query.count / (problem.dimension if query.name == "coordinate_gradient" else 1)
         for query in prepared.plan.queries
