@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hullabaloo.curator.exact import ExactSum, magic_number
+from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
 
 
 def test_the_magic_number_rounds_to_the_lattice_exactly() -> None:
@@ -24,6 +24,17 @@ def test_sums_of_blocks_are_exact_beyond_two_to_the_fifty_three() -> None:
         total.add(np.ldexp(row.astype(float), -30))
     expected = [float(Fraction(sum(int(c) for c in cells[:, j])) / 2**30) for j in range(3)]
     assert total.value(np.inf).tolist() == expected
+
+
+def test_whole_cells_of_many_rows_are_carried_before_they_overflow() -> None:
+    """2^28 rows at the largest number of cells, all of one sign: 2^65 of them, which no limb holds. Kernels add to the lower one in whole cells."""
+
+    def add(total: ExactSum, start: int, stop: int) -> None:
+        total.low += (stop - start) * 2**CELLS * np.array([1, -1])
+
+    for block in (1 << 12, 1 << 20):
+        found = exact_sum(add, 1 << 28, (2,), -CELLS, block, size=0)
+        assert found.value(np.inf).tolist() == [2.0**28, -(2.0**28)]
 
 
 def test_the_order_of_blocks_does_not_matter() -> None:

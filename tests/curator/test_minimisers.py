@@ -119,16 +119,29 @@ def test_neighbours_are_within_the_l1_sensitivity_that_laplace_noise_is_of(
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_the_sensitivity_is_nearly_attained(relation: Neighbours) -> None:
-    """Huge ridge: θ = −Σ clipped slopes/(nλ), so that one extreme record moves it by the whole bound."""
-    about = facts(2, norm_l2=1.0)
-    n = 10
-    query = minimizer(about, relation, n, ridge=1e4, clip=0.5)
-    common = Rows(np.zeros((n - 1, 2)), np.zeros((n - 1, 1)))
-    x = np.array([[1.0, 0.0]])
-    one = join(common, Rows(x, np.ones((1, 1))))
-    other = common if relation is Neighbours.ADD_OR_REMOVE else join(common, Rows(x, -np.ones((1, 1))))
-    points = [query.kept_work(rows).minimiser(np.zeros(2)) for rows in (one, other)]
-    assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=1e-3)
+    """Huge ridge: θ = −Σ w · clipped slopes/(nλ), so that one extreme unit's records of the largest weight move it by the whole bound."""
+    n, x = 10, np.array([[1.0, 0.0]])
+    for heaviest, m in ((1.0, 1), (3.0, 1), (1.0, 4)):
+        about = facts(2, norm_l2=1.0, max_weight=heaviest, unit=m)
+        query = minimizer(about, relation, n, ridge=1e4, clip=0.5)
+        common = Rows(np.zeros((n - m, 2)), np.zeros((n - m, 1)), np.ones(n - m))
+        one, other = (join(common, *[Rows(x, np.full((1, 1), y), np.array([heaviest]))] * m) for y in (1.0, -1.0))
+        other = common if relation is Neighbours.ADD_OR_REMOVE else other
+        points = [query.kept_work(rows).minimiser(np.zeros(2)) for rows in (one, other)]
+        assert float(np.linalg.norm(points[0] - points[1])) == pytest.approx(query.sensitivity, rel=1e-3)
+
+
+@pytest.mark.parametrize(("loss", "clip"), LOSSES, ids=lambda value: getattr(value, "name", ""))
+def test_no_record_bends_the_objective_by_more_than_its_smoothness(loss: Any, clip: float) -> None:
+    """β, which the price of a perturbed objective rests on, is above every secant of w φ'_c of a row as long as rows may be, w the largest weight."""
+    z = np.linspace(-4.0, 4.0, 2_001)
+    for heaviest in (1.0, 3.0):
+        query = perturbed(
+            facts(3, norm_l2=1.0, max_weight=heaviest), Neighbours.ADD_OR_REMOVE, 20, loss=loss, clip=clip
+        )
+        for y in (0.0, 0.5, 1.0) if loss.name == "poisson" else (-1.0, 1.0):
+            slopes = heaviest * np.clip(loss.derivative(z, np.full(z.size, y)), -clip, clip)
+            assert np.max(np.abs(np.diff(slopes)) / np.diff(z)) <= query.family.smoothness * (1.0 + 1e-9)
 
 
 @pytest.mark.few(6)

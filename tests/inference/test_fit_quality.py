@@ -313,7 +313,8 @@ def test_units_with_fewer_records_than_declared_have_the_table_s_r2_and_no_narro
     asked = {"budget": hb.Budget(1e4, 1e-9), "solver": "moments", "test_key": KEY}
     made = hb.LinearRegression(domain=domain, **asked).fit(pd.DataFrame(table))
     residuals = np.clip(table["kg"], 0, 4) - made.predict(pd.DataFrame(table))
-    found = explained(made.release_.moments, made.release_.theta[:, 0], target=0, intercept=True, ridge=0.0)
+    facts = made.encoding_.facts
+    found = explained(made.release_.moments, made.release_.theta[:, 0], facts, target=0, ridge=0.0)
     r2 = 1.0 - np.var(residuals) / np.var(np.clip(table["kg"], 0, 4))
     assert abs(found.r2 - r2) < 4.0 * found.standard_error < 0.2
     plain = float(np.std(residuals) / np.std(table["a"]) / math.sqrt(2_000))

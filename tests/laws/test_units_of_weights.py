@@ -23,19 +23,35 @@ def table(n: int, seed: int = 0) -> pd.DataFrame:
     return made
 
 
-def fitted(records: pd.DataFrame, factor: float, epsilon: float, **given: Any) -> Any:
-    about: dict[str, Any] = {"features": {"a": (-1, 1), "b": (0, 1)}, "target": {"y": (0, 4)}, "indicators": False}
+def fitted(records: pd.DataFrame, factor: float, epsilon: float, target: Any = None, **given: Any) -> Any:
+    about: dict[str, Any] = {"features": {"a": (-1, 1), "b": (0, 1)}, "target": target or {"y": (0, 4)}}
+    about["indicators"] = False
     domain = hb.Domain(**about, weight=("w", factor), records=len(records))
-    model = hb.LinearRegression(domain=domain, budget=hb.Budget(epsilon, 1e-6), **given)
+    estimator = hb.Ridge if "penalty" in given else hb.LinearRegression
+    model = estimator(domain=domain, budget=hb.Budget(epsilon, 1e-6), **given)
     return model.fit(records.assign(w=records["w"] * factor))
 
 
+ASKED: dict[str, dict[str, Any]] = {
+    "little": {"solver": "moments", "epsilon": 0.1},
+    "much": {"solver": "moments", "epsilon": 2.0},
+    "no intercept": {"solver": "moments", "epsilon": 2.0, "fit_intercept": False},
+    "penalty": {"solver": "moments", "epsilon": 2.0, "strength": 0.05},
+    "constant": {"solver": "constant", "epsilon": 2.0},
+}
+
+
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
-@pytest.mark.parametrize(("solver", "epsilon"), [("moments", 0.1), ("moments", 2.0), ("constant", 2.0)])
-def test_weights_in_other_units_change_nothing(solver: str, epsilon: float, relation: str) -> None:
-    key = TestKey(b"weights in one unit or another..")
-    given: dict[str, Any] = {"solver": solver, "neighbours": relation, "test_key": key}
-    one, other = (fitted(table(4_000), factor, epsilon, **given) for factor in (1.0, FACTOR))
+@pytest.mark.parametrize("asked", ASKED)
+def test_weights_in_other_units_change_nothing(asked: str, relation: str) -> None:
+    key, given = TestKey(b"weights in one unit or another.."), dict(ASKED[asked])
+    solver, strength = given["solver"], given.pop("strength", 0.0)
+    given |= {"neighbours": relation, "test_key": key}
+    penalties = ({"penalty": hb.SquaredL2Penalty(strength * factor)} if strength else {} for factor in (1.0, FACTOR))
+    one, other = (
+        fitted(table(4_000), factor, **given, **penalty)
+        for factor, penalty in zip((1.0, FACTOR), penalties, strict=True)
+    )
     for name in ("coef_", "intercept_"):
         assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-3, abs=1e-4)
     if solver == "moments":
@@ -43,6 +59,18 @@ def test_weights_in_other_units_change_nothing(solver: str, epsilon: float, rela
         told, again = (model.summary().to_dataframe()[numbers].to_numpy() for model in (one, other))
         assert again == pytest.approx(told, rel=1e-2, abs=1e-3, nan_ok=True)
         assert dict(other.summary().header).get("R²") == dict(one.summary().header).get("R²")
+
+
+def test_errors_without_an_intercept_are_no_shorter_than_weights_make_them() -> None:
+    """Nothing tells the mean weight w̄ there: errors are those of the least that bounds of rows and targets allow, where w̄ was taken for 1, and errors for √(w̄/W) of theirs."""
+    records = table(50_000)
+    records["y"] -= 2.0 + 0.5  # centred, to leave the residuals' variance what it is: 1/3
+    found = fitted(records, 1.0, 50.0, solver="moments", fit_intercept=False, target={"y": (-2, 2)}).summary()
+    w, x = records["w"].to_numpy(), records[["a", "b"]].to_numpy()
+    e = records["y"].to_numpy() - x @ np.linalg.lstsq(x * w[:, None], records["y"] * w, rcond=None)[0]
+    inverse = np.linalg.inv(x.T @ (x * w[:, None]))
+    least = np.sqrt(np.diag(inverse @ (x.T @ (x * (w * e)[:, None] ** 2)) @ inverse))
+    assert (found.to_dataframe()["sampling_error"].to_numpy()[:2] >= least).all()
 
 
 def test_intervals_of_weighted_moments_hold() -> None:

@@ -22,7 +22,7 @@ def test_it_estimates_the_r2_that_the_released_model_really_has(intercept: bool)
         moments = noisy_moments(data, 10.0, rng)
         solution = solve_moments(moments, problem(data))
         theta = solution.theta[:, 0]
-        found = explained(moments, theta, target=0, intercept=intercept, ridge=solution.trace[0]["ridge"])
+        found = explained(moments, theta, data.facts, target=0, ridge=solution.trace[0]["ridge"])
         gaps.append(found.r2 - (1.0 - float(np.mean((y - data.X @ theta) ** 2)) / base))
         errors.append(found.standard_error)
     assert abs(np.mean(gaps)) < 6.0 * np.std(gaps) / np.sqrt(len(gaps)) + 0.01
@@ -33,16 +33,15 @@ def test_without_noise_it_is_the_usual_r2() -> None:
     data = table(500, 4, intercept=True)
     moments = noisy_moments(data, 0.0, np.random.default_rng(0))
     theta = least_squares(data)[:, 0]
-    found = explained(moments, theta, target=0, intercept=True, ridge=0.0)
+    found = explained(moments, theta, data.facts, target=0, ridge=0.0)
     usual = 1.0 - np.mean((data.Y[:, 0] - data.X @ theta) ** 2) / np.var(data.Y[:, 0])
     assert found.r2 == pytest.approx(usual, abs=1e-12)
 
 
 def test_where_noise_drowns_the_variance_there_is_no_number() -> None:
     data = table(50, 4)
-    found = explained(
-        noisy_moments(data, 1e4, np.random.default_rng(1)), np.zeros(4), target=0, intercept=False, ridge=1e8
-    )
+    moments = noisy_moments(data, 1e4, np.random.default_rng(1))
+    found = explained(moments, np.zeros(4), data.facts, target=0, ridge=1e8)
     assert np.isnan(found.r2) == np.isinf(found.standard_error)
 
 
@@ -51,7 +50,7 @@ def test_it_does_not_depend_on_a_nominal_number_of_records() -> None:
     data = table(500, 4, intercept=True)
     whole = noisy_moments(data, 0.0, np.random.default_rng(0))
     theta = least_squares(data)[:, 0] + 0.1
-    asked = {"target": 0, "intercept": True, "ridge": 0.0}
+    asked = {"facts": data.facts, "target": 0, "ridge": 0.0}
     part = {name: getattr(whole, name) / 15.0 for name in ("gram", "cross", "square")}
     thin = replace(whole, **part, records=15.0 * whole.records)
     expected, found = explained(whole, theta, **asked), explained(thin, theta, **asked)

@@ -146,7 +146,6 @@ class MomentsQuery(NoisySum):
             target_scale=self.target_scale,
             records=records,
             counted=self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike,
-            heaviest=self.facts.max_weight,
         )
 
 

@@ -201,7 +201,7 @@ def _fit(model: FittedModel, target: int) -> Explained | None:
     if release.moments is None or len(release.moments.gram) != facts.width:
         return None
     ridge = next((float(line["ridge"]) for line in release.trace if "ridge" in line), math.inf)
-    found = explained(release.moments, release.theta[:, target], target=target, intercept=facts.intercept, ridge=ridge)
+    found = explained(release.moments, release.theta[:, target], facts, target=target, ridge=ridge)
     return found if math.isfinite(found.standard_error) else None
 
 

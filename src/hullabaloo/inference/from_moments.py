@@ -28,7 +28,7 @@ LEAST_COUNT = 0.2
 
 def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[Debiased, float]:
     """The unshrunk estimate of one target's coefficients, and the residual variance with its own noise's deviation added."""
-    n, ridge = moments.records, asked_ridge(model)
+    n, ridge, facts = moments.records, asked_ridge(model), model.encoding.facts
     gram, basis, exact = question(model, moments)
     cross = np.ascontiguousarray(moments.cross[:, target])
 
@@ -41,14 +41,14 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     optimism = float(np.sum(first.inverse * first.noise))
     freedom = max(n - basis.shape[1], 1.0)
     left = float(square - 2.0 * theta @ cross + theta @ gram @ theta) + optimism
-    variance = min(max(left, 0.0), moments.heaviest) * n / freedom
-    least = max(min(LEAST_COUNT * moments.heaviest, HIDDEN * moments.gram_noise), 1e-12)
-    share = max(float(gram[-1, -1]), least) if model.encoding.facts.intercept else 1.0
+    variance = min(max(left, 0.0), facts.max_weight) * n / freedom
+    least = max(min(LEAST_COUNT * facts.max_weight, HIDDEN * moments.gram_noise), 1e-12)
+    share = max(moments.mean_weight(facts.intercept) if facts.intercept or facts.weighted else 1.0, least)
     pull = ridge * theta
-    copies = model.encoding.facts.records_per_unit * moments.heaviest  # records of a unit may be alike; E w² ≤ W E w
+    copies = facts.records_per_unit * facts.max_weight  # records of a unit may be alike; E w² ≤ W E w
     values, vectors = np.linalg.eigh(gram)
     varied = (vectors * np.maximum(values, 0.0)) @ vectors.T  # no direction's errors vary by less than nothing
-    found = solved(copies * (variance * varied / share + np.outer(pull, pull)) / n)
+    found = solved(copies * ((variance * varied + np.outer(pull, pull)) / share) / n)
     of_cross = 2.0 * moments.cross_noise * math.sqrt(theta @ theta)
     doubt = math.hypot(moments.square_noise, of_cross, moments.gram_noise * theta @ theta)
     return found, (variance + doubt) / share

@@ -50,7 +50,6 @@ class NoisyMoments(_Kept):
             that time has left them.
         counted: whether `records` is exactly the sum of weights, so that the mean of a constant column is known.
         level, corner: shares of the noise's variance that are left in the constant column's own entries of `cross` and of `gram`, where these were released once more.
-        heaviest: the bound W of a record's weight.
     """
 
     gram: Array
@@ -64,7 +63,6 @@ class NoisyMoments(_Kept):
     counted: bool = False
     level: float = 1.0
     corner: float = 1.0
-    heaviest: float = 1.0
 
     @property
     def gram_noise(self) -> float:
@@ -80,6 +78,11 @@ class NoisyMoments(_Kept):
     def square_noise(self) -> float:
         """Standard deviation of a diagonal entry of `square`; an off-diagonal entry has this divided by √2."""
         return (self.scale_y / self.target_scale) ** 2 * self.sigma / self.records
+
+    def mean_weight(self, intercept: bool) -> float:
+        """E w over the nominal records: 1 where they are counted, else the constant column's, last, as released; without one the least it can be, as `‖x‖ ≤ scale_x` and `|y| ≤ 1`."""
+        least = max(float(np.trace(self.gram)) / self.scale_x**2, float(self.square.diagonal().max()))
+        return 1.0 if self.counted else float(self.gram[-1, -1]) if intercept else least
 
     def subset(self, columns: list[int], targets: list[int] | None = None) -> "NoisyMoments":
         """Moments of some columns and targets: a part of the same release, at no further cost."""

@@ -79,7 +79,7 @@ def _target(moments: NoisyMoments, problem: Problem, sketch: Sketch, target: int
     """θ with its intercept, and the share of C that it was looked for in."""
     body, intercept = problem.constraint, problem.intercept
     assert body is not None
-    gram = normalised(moments, target, intercept).gram * moments.scale_x**2 * moments.heaviest
+    gram = normalised(moments, target, intercept, problem.max_weight).gram * moments.scale_x**2 * problem.max_weight
     if intercept and sketch.selects:
         gram[-1, -1] = max(float(moments.gram[-1, -1]), moments.gram_noise)
     noisy = _Noisy(gram, moments.cross[:, target], moments.gram_noise, moments.cross_noise)

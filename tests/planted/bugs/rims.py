@@ -69,10 +69,10 @@ _REMEMBERED = (
         "the fault in JSON",
         "With --json an internal fault is printed in its own words, which may quote records.",
         "cli.boundary",
-        old='        print(json.dumps({"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}))',
+        old='            told = {"ok": False, "error": {"kind": kind, "message": sentence}, "exit_code": int(code)}',
         new=(
-            '        error = {"kind": kind, "message": sentence, "detail": repr(sys.exc_info()[1])}\n'
-            '        print(json.dumps({"ok": False, "error": error, "exit_code": int(code)}))'
+            '            error = {"kind": kind, "message": sentence, "detail": repr(sys.exc_info()[1])}\n'
+            '            told = {"ok": False, "error": error, "exit_code": int(code)}'
         ),
         caught_by=("tests/cli/test_refusals.py::test_an_internal_fault_shows_no_record",),
     ),

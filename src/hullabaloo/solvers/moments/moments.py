@@ -151,9 +151,9 @@ def solve_moments(moments: NoisyMoments, problem: Problem, *, above_mean: bool =
 
 def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_mean: bool) -> Told:
     """θ, its errors where they can be told, and what the trace says."""
-    facts = normalised(moments, target, problem.intercept)
+    facts = normalised(moments, target, problem.intercept, problem.max_weight)
     ridge = choose_ridge(facts, above_mean=above_mean)
-    size, cross = moments.scale_x**2 * moments.heaviest, moments.cross[:, target]
+    size, cross = moments.scale_x**2 * problem.max_weight, moments.cross[:, target]
     squares = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
     own = np.zeros(problem.dimension) if squares is None else squares
     intercept_weight = np.maximum(ridge.strength * size - own, 0.0)
@@ -171,7 +171,7 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_me
         free = problem.feasible is None or _inactive(gram + np.diag(own), cross, theta)
     errors = None
     if free and squares is not None:
-        errors = least_squares_errors(moments, target, problem.intercept, theta, squares)
+        errors = least_squares_errors(moments, target, problem, theta, squares)
     trace = {"target": target, "ridge": ridge.strength * size}
     if not facts.noiseless:
         trace |= {"risk": ridge.risk, "risk_bound": ridge.bound}

@@ -93,14 +93,14 @@ class Ridge:
     spared: Array | None = None
 
 
-def normalised(moments: NoisyMoments, target: int, intercept: bool) -> Normalised:
+def normalised(moments: NoisyMoments, target: int, intercept: bool, heaviest: float = 1.0) -> Normalised:
     """Divide by the bounds of ‖x‖ and of weights, and weigh what is known about the intercept's column against its noisy sum.
 
     That column is 1 in every record, so its own entry is (sum of weights)/records, over the largest weight: 1, up to what the declared number
     and lighter records miss, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision. A sum of weights is
     positive: where far fewer records came than were declared, what noise left of it is raised to its own deviation.
     """
-    scale, heaviest = moments.scale_x, moments.heaviest
+    scale = moments.scale_x
     gram, noise, corner = moments.gram / scale**2 / heaviest, moments.gram_noise / scale**2 / heaviest, 1.0
     if intercept and noise > 0.0:
         doubt, own = 0.0 if moments.counted else COUNT_DOUBT / scale**2, math.sqrt(moments.corner)

@@ -14,11 +14,12 @@ least-squares coefficients all the same, so what shrinking moved is added in qua
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hullabaloo.privacy.answers import NoisyMoments
-from hullabaloo.solvers.base import Array
+from hullabaloo.solvers.base import Array, Problem
 from hullabaloo.solvers.moments.shrinkage import Normalised, RidgePath, normalised
 
 HIDDEN = 3.0
@@ -37,19 +38,20 @@ class Errors:
     sampling: Array
 
 
-def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, theta: Array, squares: Array) -> Errors:
+def least_squares_errors(moments: NoisyMoments, target: int, problem: Problem, theta: Array, squares: Array) -> Errors:
     """Errors of `theta` as an estimate of `argmin ½θᵀGθ − bᵀθ + ½Σ squares_j θ_j²`.
 
     Args:
         moments: the release.
         target: which target.
-        intercept: whether the last column is the constant.
+        problem: whether the last column is the constant, and the bound of a record's weight.
         theta: the released coefficients, (p,).
         squares: weights of a quadratic penalty that belongs to the question asked, (p,); zeros for least squares.
     """
-    scale = moments.scale_x
-    facts = normalised(moments, target, intercept)
-    facts.gram[np.diag_indices(len(theta))] += squares / scale**2 / moments.heaviest
+    scale, intercept, heaviest = moments.scale_x, problem.intercept, problem.max_weight
+    facts = normalised(moments, target, intercept, heaviest)
+    share = facts.gram[-1, -1] * scale**2 if intercept else moments.mean_weight(False) / heaviest
+    facts.gram[np.diag_indices(len(theta))] += squares / scale**2 / heaviest
     path = RidgePath(facts, free_intercept=intercept)
     inverse = path.inverse(path.floor)
     unshrunk = inverse @ facts.cross
@@ -58,8 +60,7 @@ def least_squares_errors(moments: NoisyMoments, target: int, intercept: bool, th
     noise = _noise_covariance(facts, spread)
     # Kept inside what targets in [−1, 1] allow; over the mean weight, as of w in [0, W] E w² is at most W E w.
     value = moments.square[target, target] - 2.0 * theta @ moments.cross[:, target] + theta @ moments.gram @ theta
-    share = facts.gram[-1, -1] * scale**2 if intercept and not facts.noiseless else 1.0
-    residual = float(min(max(value, 1e-6), moments.heaviest) / (share * moments.heaviest))
+    residual = min(max(value, 1e-6 * heaviest), heaviest) / (max(share, 1e-6) * heaviest)
     return Errors(
         privacy=(inverse @ noise @ inverse + np.outer(shift, shift)) / scale**2,
         sampling=residual / moments.records * inverse / scale**2,
@@ -93,8 +94,8 @@ class Explained:
     residual_error: float = math.nan
 
 
-def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bool, ridge: float) -> Explained:
-    """R² of `theta`, solved from the same `moments` with the unit-domain ridge `ridge` on the diagonal.
+def explained(moments: NoisyMoments, theta: Array, facts: Any, *, target: int, ridge: float) -> Explained:
+    """R² of `theta`, solved from the same `moments` of rows of these facts (`RowFacts`) with the unit-domain ridge `ridge` on the diagonal.
 
     By Stein's lemma the residual `S̃ − 2b̃ᵀθ + θᵀG̃θ` is too small, on average, by `2t² tr K + s²(tr K ‖θ‖² + θᵀKθ)` with
     `K = (G̃ + ridge)⁻¹` (see `shrinkage`). Sets and penalties leave θ less freedom than K: the correction is then an upper
@@ -113,14 +114,14 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
         trace, along = float(inverse.sum()), float(inverse @ (vectors.T @ theta) ** 2)
         correction = 2.0 * t2 * trace + s2 * (trace * size + along)
     residual = square - 2.0 * float(theta @ cross) + float(theta @ moments.gram @ theta) + correction
-    private = intercept and not moments.counted
-    share = max(float(moments.gram[-1, -1]), 1e-12) if private else 1.0
-    mean = float(cross[-1]) / share if intercept else 0.0
-    variance = square - (share * mean**2 - moments.level * t2 / share if intercept else 0.0)
+    private = facts.intercept and not moments.counted
+    share = max(moments.mean_weight(facts.intercept), 1e-12)
+    mean = float(cross[-1]) / share if facts.intercept else 0.0
+    variance = square - (share * mean**2 - moments.level * t2 / share if facts.intercept else 0.0)
     if not variance > moments.square_noise or (private and share < HIDDEN * moments.gram_noise):
         return Explained(math.nan, math.inf, residual, variance)
     by_cross = 2.0 * theta / variance
-    if intercept:
+    if facts.intercept:
         by_cross[-1] -= 2.0 * mean * residual / variance**2
     by_square = (residual - variance) / variance**2
     by_share = private * mean**2 * residual / variance**2
@@ -128,5 +129,5 @@ def explained(moments: NoisyMoments, theta: Array, *, target: int, intercept: bo
     noise = (by_square * moments.square_noise) ** 2 + crossed + s2 * (size / variance + by_share) ** 2
     r2 = 1.0 - residual / variance
     part = min(max(r2, 0.0), 1.0)
-    sampling = 4.0 * part * (1.0 - part) ** 2 * moments.heaviest / (share * moments.records)
+    sampling = 4.0 * part * (1.0 - part) ** 2 * facts.max_weight / (share * moments.records)
     return Explained(r2, math.sqrt(noise + sampling), residual, variance)
