@@ -48,7 +48,7 @@ def test_no_card_says_that_bounds_which_were_bought_are_not_from_the_records(
 ) -> None:
     """Whether the card is told of them, or finds them in the ledger before the fit."""
     declared = hb.report.card(plain).to_dict()
-    assert "Bounds, levels and the choice of columns were declared" in declared["trust"]["assumptions"][0]
+    assert "come from knowledge that is not of these records" in declared["trust"]["assumptions"][0]
     assert "or released beforehand under differential privacy" not in declared["methods"]
     charged = {"ledger": book, "dataset": "here"}
     alone = fitted(**charged)
