@@ -121,7 +121,7 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
     assert whole.release_.plan["solver"] == name
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
