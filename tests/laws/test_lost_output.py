@@ -91,6 +91,18 @@ def test_an_error_with_a_record_in_it_is_not_shown_where_nobody_can_be_told(
         assert disturbed([*WORDS["evaluate"], *more], way, monkeypatch) == MACHINE
 
 
+@pytest.mark.parametrize("words", [["--help"], ["fit", "--help"], ["stream", "periodic", "--help"]])
+def test_help_of_which_the_first_lines_are_read_is_no_failure(words: list[str]) -> None:
+    """`hullabaloo fit --help | head` ended with "Broken pipe. A charge that was made stays"."""
+    command = [sys.executable, "-m", "hullabaloo", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait() == 0
+
+
 @pytest.mark.parametrize(
     "closed", ["both", *(pytest.param(one, marks=pytest.mark.slow) for one in ("stdout", "stderr"))]
 )

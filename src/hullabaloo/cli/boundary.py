@@ -73,7 +73,7 @@ class Boundary(TyperGroup):
             code = ExitCode.INTERRUPTED
         except SystemExit:  # Typer's word for a pipe whose reader is gone, which does not mean that nothing was spent
             gone = f"The machine refused: {os.strerror(errno.EPIPE)}. {STAYS}"
-            return _say(ExitCode.MACHINE, "Machine", gone, words)
+            return ExitCode.OK if "--help" in words else _say(ExitCode.MACHINE, "Machine", gone, words)
         except Exception as error:  # reason: no traceback may reach a user
             kind, status, sentence = described(error, words)
             if status is ExitCode.USAGE and not str(error.format_message()):  # type: ignore[attr-defined]
