@@ -450,6 +450,13 @@ def test_fiellers_interval() -> None:
 # ---- the price, the charge, the refusals ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("known", [5e-324, 1e-300, 1e-160, 1e-9])
+def test_whatever_deviation_is_known_there_is_a_price(known: float) -> None:
+    model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(*table(100))
+    error = price_evaluation(model, 100, budget=ONE, metrics="r2", known=known).errors["r2"]
+    assert error.low == error.high > 1e3
+
+
 def test_the_price_is_what_is_charged(tmp_path: Path) -> None:
     X, y = table(3000)
     model = hb.LinearRegression(budget=FREE, domain=NUMBERS).fit(X, y)

@@ -1,6 +1,7 @@
 """Errors of coefficients: the noise's covariance by simulation, and the coverage of intervals."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,10 +66,15 @@ def test_intervals_cover_the_population_coefficients(intercept: bool, sigma: flo
     assert coverage(data, least_squares(data)[:, 0], sigma, 1500, rng, resample=True) > 0.94
 
 
-def test_the_parts_behave() -> None:
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_parts_behave(counted: bool) -> None:
+    """Also where the number of records is hidden: without an intercept, too, records that count alike have a mean weight of 1."""
     data = table(4000, 4)
     rng = np.random.default_rng(3)
-    exact = solve_moments(noisy_moments(data, 0.0, rng), problem(data))
+    moments = replace(
+        noisy_moments(data, 0.0, rng), counted=counted, scale_x=2.0
+    )  # rows may be twice as long as they are
+    exact = solve_moments(moments, problem(data))
     assert exact.privacy_covariance is not None
     assert exact.sampling_covariance is not None
     assert np.abs(exact.privacy_covariance).max() < 1e-18

@@ -43,7 +43,7 @@ def debiased(model: FittedModel, moments: NoisyMoments, target: int) -> tuple[De
     left = float(square - 2.0 * theta @ cross + theta @ gram @ theta) + optimism
     variance = min(max(left, 0.0), facts.max_weight) * n / freedom
     least = max(min(LEAST_COUNT * facts.max_weight, HIDDEN * moments.gram_noise), 1e-12)
-    share = max(moments.mean_weight(facts.intercept) if facts.intercept or facts.weighted else 1.0, least)
+    share = max(moments.mean_weight(facts.intercept, facts.weighted), least)
     pull = ridge * theta
     copies = facts.records_per_unit * facts.max_weight  # records of a unit may be alike; E w² ≤ W E w
     values, vectors = np.linalg.eigh(gram)

@@ -240,7 +240,7 @@ class RSquared(Metric):
         ratio = 0.5
         variance = (16.0 * self.error.reach**4 + 4.0 * ratio**2) * noise.sigma**2
         variance += (2.0 * self.error.reach**2 - ratio) ** 2 * noise.number_variance
-        spreads = SPREADS if known is None else (known / self.error.span,) * 3
+        spreads = SPREADS if known is None else (max(known / self.error.span, 1e-100),) * 3
         return tuple(math.sqrt(variance) / (noise.records * 4.0 * one**2) for one in spreads)
 
 

@@ -79,10 +79,10 @@ class NoisyMoments(_Kept):
         """Standard deviation of a diagonal entry of `square`; an off-diagonal entry has this divided by √2."""
         return (self.scale_y / self.target_scale) ** 2 * self.sigma / self.records
 
-    def mean_weight(self, intercept: bool) -> float:
-        """E w over the nominal records: 1 where they are counted, else the constant column's, last, as released; without one the least it can be, as `‖x‖ ≤ scale_x` and `|y| ≤ 1`."""
-        least = max(float(np.trace(self.gram)) / self.scale_x**2, float(self.square.diagonal().max()))
-        return 1.0 if self.counted else float(self.gram[-1, -1]) if intercept else least
+    def mean_weight(self, intercept: bool, weighted: bool) -> float:
+        """E w over the nominal records: 1 where they are counted, else the constant column's, last, as released; without one 1 of records that count alike, of others the least it can be, as `‖x‖ ≤ scale_x` and `|y| ≤ 1`."""
+        least = max(np.trace(self.gram) / self.scale_x**2, self.square.diagonal().max()) if weighted else 1.0
+        return 1.0 if self.counted else float(self.gram[-1, -1] if intercept else least)
 
     def subset(self, columns: list[int], targets: list[int] | None = None) -> "NoisyMoments":
         """Moments of some columns and targets: a part of the same release, at no further cost."""

@@ -50,7 +50,7 @@ def least_squares_errors(moments: NoisyMoments, target: int, problem: Problem, t
     """
     scale, intercept, heaviest = moments.scale_x, problem.intercept, problem.max_weight
     facts = normalised(moments, target, intercept, heaviest)
-    share = facts.gram[-1, -1] * scale**2 if intercept else moments.mean_weight(False) / heaviest
+    share = facts.gram[-1, -1] * scale**2 if intercept else moments.mean_weight(False, problem.weighted) / heaviest
     facts.gram[np.diag_indices(len(theta))] += squares / scale**2 / heaviest
     path = RidgePath(facts, free_intercept=intercept)
     inverse = path.inverse(path.floor)
@@ -115,7 +115,7 @@ def explained(moments: NoisyMoments, theta: Array, facts: Any, *, target: int, r
         correction = 2.0 * t2 * trace + s2 * (trace * size + along)
     residual = square - 2.0 * float(theta @ cross) + float(theta @ moments.gram @ theta) + correction
     private = facts.intercept and not moments.counted
-    share = max(moments.mean_weight(facts.intercept), 1e-12)
+    share = max(moments.mean_weight(facts.intercept, facts.weighted), 1e-12)
     mean = float(cross[-1]) / share if facts.intercept else 0.0
     variance = square - (share * mean**2 - moments.level * t2 / share if facts.intercept else 0.0)
     if not variance > moments.square_noise or (private and share < HIDDEN * moments.gram_noise):
