@@ -44,6 +44,13 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(name: str, obj: object) -> list[pytest.Item] | None:
+    """Functions of the long tests are left out of the fast ones before their cases are made, which are as many as those that run."""
+    marks = obj.pytestmark if sampling.FAST and name.startswith("test_") and hasattr(obj, "pytestmark") else ()
+    return [] if any(mark.name == "slow" for mark in marks) else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sampling.few(items)
 
