@@ -205,6 +205,7 @@ def test_card(run: Run, model: Path, tmp_path: Path) -> None:
     assert "epsilon" in run("card", model).out
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [("show",), ("show", "clinic"), ("log", "clinic"), ("upgrade",), ("verify",)])
 def test_every_ledger_command_takes_its_address_from_the_environment(
     run: Run, ledger: str, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
@@ -242,6 +243,7 @@ def test_every_command_of_ledgers_takes_address_and_dataset_by_name_as_fit_does(
     assert run("ledger", "show", "--ledger").code == 2
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["plain", "--ledger", "--dataset", "--ledger=x", "--json", "-v", "a=b", "--"])
 def test_no_name_of_a_dataset_is_taken_for_an_option(run: Run, ledger: str, name: str) -> None:
     """However it is passed: the same dataset, and no other."""

@@ -59,6 +59,12 @@ def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
     stands_on_its_own_and_warns(again.out, tmp_path / "there")
     assert (tmp_path / "there" / "model.json").read_bytes() == model
 
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_a_lost_model_is_fitted_again_where_that_is_asked_for_alone(run: Run, tmp_path: Path) -> None:
+    first = run("demo", "--out", "there", "--json").json
+    (tmp_path / "there" / "mine.txt").write_text("not the demo's")
     (tmp_path / "there" / "model.json").unlink()
     lost = run("demo", "--out", "there")
     assert lost.code == 3

@@ -290,6 +290,7 @@ def test_structures_of_features(run: Run, tmp_path: Path, structure: str) -> Non
     assert "radius 2" in done.json["summary"]["note"]
 
 
+@pytest.mark.slow
 def test_classes_with_a_structure(run: Run, tmp_path: Path) -> None:
     prepared(tmp_path, TARGETS["logistic"][0], FOUR)
     words = [
@@ -309,6 +310,7 @@ def test_classes_with_a_structure(run: Run, tmp_path: Path) -> None:
     assert shown.code == 0, shown.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

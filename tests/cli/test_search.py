@@ -94,6 +94,7 @@ def test_refusals_are_sentences(
     assert not run("ledger", "log", URL, "clinic", "--json").json["charges"]
 
 
+@pytest.mark.slow
 def test_structures_and_sets_are_read_as_fit_reads_them(run: Run, words: tuple[object, ...], tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text("set = ['l1:0.5', 'l2:1']\nsolver = ['moments']")
     assert "Ball" in run(*words, "--json").json["chosen"]["constraint"]

@@ -311,6 +311,7 @@ def test_standard_input(run: Run, files: Path) -> None:
     assert "The source ends after record 400" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=str)
 def test_an_interrupted_run_saves_and_goes_on(run: Run, files: Path, start: Popen, number: signal.Signals) -> None:
     lines = (files / "events.csv").read_text().splitlines(keepends=True)
