@@ -93,7 +93,7 @@ def check(found: np.ndarray, least: float) -> None:
     assert kept[-2] >= least, kept
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", FAST)
 def test_rare_levels_keep_more_of_a_larger_budget(solver):
     check(shares(rare, solver, "replace-one", epsilons=EPSILONS[1:]), LEAST)

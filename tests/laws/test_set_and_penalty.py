@@ -83,7 +83,7 @@ def posed(data: Any, loss: Any, body: Any, penalty: Any) -> Any:
     return replace(problem(data, constraint=body, penalty=penalty), loss=loss)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("body", "penalty"), PAIRS, ids=str)
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=str)
 @pytest.mark.parametrize("intercept", [False, True])
@@ -113,7 +113,7 @@ def test_without_noise_they_end_where_scipy_does(body: Any, penalty: Any, loss: 
     assert took == wanted
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "penalty"), PAIRS, ids=str)
 @pytest.mark.parametrize(
     "names", [(*NOISY, *REFUSE), pytest.param(["objective_perturbation"], marks=pytest.mark.slow)], ids=["most", "slow"]
