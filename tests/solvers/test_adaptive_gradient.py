@@ -48,6 +48,7 @@ def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
         assert asked.feasible.contains(solve(AdaptiveGradientSolver(), data, asked, mu).theta[:, 0])
 
 
+@pytest.mark.slow
 def test_a_penalty_is_that_of_the_mean_loss() -> None:
     data = table(20_000, 4, intercept=True)
     asked = problem(data, penalty=L1Penalty(10.0))

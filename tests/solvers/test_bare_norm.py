@@ -29,7 +29,7 @@ def target(y: np.ndarray) -> dict[str, Any]:
     return {"target": (-1, 1)} if y is Y else {"classes": [0, 1]}
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [Y, C], ids=["numbers", "classes"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_declared_columns_are_worth_little(solver: str, y: np.ndarray) -> None:

@@ -146,7 +146,7 @@ def test_another_solver_than_the_library_s_is_asked_for_none() -> None:
     assert hb_planned(model(solver=Own())).totals is None
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["greedy_selection", "coordinate_descent", "constant", "preconditioned_gradient"])
 @pytest.mark.parametrize("epsilon", [0.3, 5.0])
 def test_the_plan_with_it_is_within_the_budget(solver: str, epsilon: float) -> None:
@@ -180,7 +180,7 @@ def test_what_fits_is_looked_for_in_twenty_tries_and_else_nothing_is_asked(
         assert found.plan.queries[-1] == found.totals
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_a_budget_of_any_size_is_shared_or_left_to_the_fit(neighbours: str) -> None:
     """Of an ε beyond 50 noise makes no use, and of one that is next to nothing beside δ neither: a share of it would buy nothing."""

@@ -10,7 +10,7 @@ NARROW = ("rare class, mixed columns",)
 N = 20_000
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", ["costs", "rare class", "counts", "robust costs"])
 def test_a_large_budget_gives_the_optimum_of_a_skewed_target(name: str, solver: str) -> None:

@@ -84,6 +84,7 @@ def lost(data: Table, found: list[Solution]) -> float:
     return float(np.median([np.mean((data.Y - data.X @ one.theta) ** 2) for one in found]))
 
 
+@pytest.mark.few(5)
 @sampled("name,neighbours", product(NAMES, Neighbours), kind=lambda case: case[0])
 def test_a_plan_costs_the_budget(name: str, neighbours: Neighbours) -> None:
     """Within it, at budgets of three kinds and under filters; the two answers along the line come last."""
@@ -113,6 +114,7 @@ def test_where_a_target_hardly_varies_no_name_is_much_worse_than_the_constant(na
     assert lost(data, runs(data, posed, solver, plan)) <= 1.07 * lost(data, runs(data, *level))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("records", "name", "held_up", "by_itself"),
     [pytest.param(6_000, LABORIOUS, 1.13, 1.2, marks=pytest.mark.slow), (3_000, HARDY, 1.26, 1.4)],
@@ -184,7 +186,7 @@ def test_the_point_lies_in_the_set() -> None:
         assert found.privacy_covariance is None
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_narrower_target_is_held_up_at_a_larger_budget(name: str) -> None:
     """Noise that a target which fills its range hardly feels drowns one that varies a fifth as much as above, at ten times the budget: a hundredth of it holds names up. At most 1.05 of the constant's loss, where they lose 1.5 to 40 times as much alone."""
@@ -295,7 +297,7 @@ def test_auto_takes_the_moments_that_a_fit_by_name_would(monkeypatch: pytest.Mon
         assert by_name.plan(*about).settings["above_mean"] == held
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_a_name_gives_way_where_the_look_itself_would_drown(neighbours: Neighbours) -> None:
     """Just where a mean of unit contributions has more noise than `HOPELESS`; a class is taken at its word, and streams and searches plan as before."""

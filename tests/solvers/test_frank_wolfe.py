@@ -102,7 +102,7 @@ def test_a_sparse_truth_is_recovered_exactly_where_it_is_a_vertex() -> None:
     assert theta == pytest.approx(0.5 * np.eye(30)[7], abs=1e-4)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Huber(0.5), Logistic(), SmoothedHinge(0.5), Poisson(), Squared()], ids=str)
 @pytest.mark.parametrize("form", ["auto", "general"])
 def test_smooth_losses_all(loss: Loss, form: str) -> None:
@@ -124,10 +124,10 @@ def test_smooth_losses_all(loss: Loss, form: str) -> None:
     assert best - 1e-6 <= found <= best + 0.35 * (constant - best)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("filter_name", [None, "basic", "gdp", "renyi"])
 @pytest.mark.parametrize("form", ["auto", "general"])
-@pytest.mark.few(6)
 def test_a_plan_costs_what_is_allowed_and_nearly_all_of_it(
     neighbours: Neighbours, filter_name: str | None, form: str
 ) -> None:

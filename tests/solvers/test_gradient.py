@@ -57,7 +57,7 @@ def test_the_result_is_feasible_at_every_noise(constraint: object) -> None:
         assert asked.feasible.contains(solve(GradientSolver(), data, asked, mu).theta[:, 0])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [L1Penalty(0.02), SquaredL2Penalty(0.2)], ids=str)
 def test_penalties_are_those_of_the_mean_loss(penalty: object) -> None:
     data = table(20_000, 4, intercept=True)
@@ -140,8 +140,8 @@ def test_what_it_cannot_do_is_refused_with_the_remedy() -> None:
         GradientSolver().plan(both, prices(one, both), Allowance.gdp(1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Logistic(), Huber(0.3), SmoothedHinge(0.5)], ids=lambda one: one.name)
-@pytest.mark.few(1)
 def test_other_losses_come_near_their_optimum_and_are_refused_without_noise(loss: Loss) -> None:
     data = table(20_000, 4, intercept=True)
     signs = np.where(data.Y > 0.1, 1.0, -1.0)

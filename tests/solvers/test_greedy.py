@@ -250,7 +250,7 @@ def test_questions_are_the_same_whatever_the_data(solver: Solver) -> None:
         assert counts == paid
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", [Squared(), Logistic(), Huber(0.3), SmoothedHinge(0.5), Poisson()], ids=lambda x: x.name
 )
@@ -384,6 +384,7 @@ def test_predictions_fall_with_the_budget_and_stay_below_what_is_to_be_explained
         assert risks[2] < 0.0125
 
 
+@pytest.mark.slow
 def test_price_and_summary_say_that_columns_are_chosen() -> None:
     names = [f"x{j}" for j in range(4)]
     domain = hb.Domain(features=dict.fromkeys(names, (-1, 1)), target=(-2, 2), indicators=False)

@@ -41,7 +41,7 @@ def fitted(name: str, weight: float, *, inference: bool, relation: Neighbours = 
     return solver.run(asked, plan, curator).theta[:, 0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("inference", [False, True], ids=["alone", "with inference"])
 @pytest.mark.parametrize("name", NAMES)

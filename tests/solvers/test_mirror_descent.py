@@ -412,7 +412,7 @@ def test_a_strongly_convex_loss_is_learned_at_the_faster_rate():
     assert slope < -0.7
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "mirror"), one_of_each(mirrored(5)), ids=zoo.short)
 def test_composite_steps_are_within_their_bound_over_every_potential(body, mirror):
     """⟨g, θ⟩ + ΔΨ with noise: mean excess of 200 runs, each in [0, span]; false alarm 1e-6 (Hoeffding).

@@ -61,6 +61,7 @@ def test_a_plan_costs_exactly_the_budget(neighbours: Neighbours) -> None:
     assert spent == pytest.approx(0.2367, rel=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_with_the_constants_sums_it_costs_the_budget_and_its_noise_is_as_told(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def test_a_noisy_oracle_reaches_the_stated_risk(body):
     assert mean <= bound  # measured at half of it or less
 
 
+@pytest.mark.slow
 def test_sampled_gradients_find_the_least_absolute_deviation():
     """A mini-batch of a nonsmooth loss, the use that the corollary is for.
 

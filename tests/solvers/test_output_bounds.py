@@ -99,7 +99,7 @@ def test_noise_projected_onto_a_ball_costs_no_more(name: str) -> None:
         assert 0.0 < np.mean(draws) - huber(X @ theta - y, clip).mean() <= bound
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shape", ["penalty", "ball"])
 def test_whole_runs_lose_no_more(name: str, shape: str) -> None:

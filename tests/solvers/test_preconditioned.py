@@ -330,7 +330,7 @@ def test_whatever_the_threshold_of_a_huber_loss_it_comes_near_the_optimum(
     assert max(map(mean, found)) - best < most * (mean(level) - best)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.5)], ids=str)
 @pytest.mark.parametrize(
     ("constraint", "penalty"),

@@ -44,6 +44,7 @@ def test_only_losses_of_one_prediction_are_taken_apart() -> None:
     assert not separate(replace(TASK, loss=Squared()), MomentsSolver())  # which serve all targets
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)
 def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
     plan = SeparateTargetsSolver(inner).plan(TASK, MENU, ALLOWANCE)
@@ -58,7 +59,7 @@ def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
         )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)
 def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
     solver = SeparateTargetsSolver(inner)

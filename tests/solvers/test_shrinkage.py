@@ -73,6 +73,7 @@ def test_the_error_of_the_difference_to_a_constant_is_known(free: bool) -> None:
     assert np.median(told) < 0.7 * np.median(alone)
 
 
+@pytest.mark.slow
 def test_slopes_that_are_noise_do_not_pass_for_better_than_the_mean() -> None:
     """200 tables without signal, fixed seeds, whose columns stand far off their centres and so tell the mean, too: compared with 0 they seem to explain much."""
     rng = np.random.default_rng(7)
@@ -164,7 +165,7 @@ def test_nothing_is_added_along_the_spared_direction(penalty: Penalty | None) ->
     assert spared >= 5
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 def test_the_error_of_what_is_next_to_the_mean_is_a_number(free: bool) -> None:
     """Where slopes are next to nothing the difference to the mean is what rounding left of it, and no less than none: 1 500 releases of narrow columns, fixed seed."""

@@ -179,6 +179,7 @@ def test_a_model_whose_curvature_is_noise_is_saved_and_read() -> None:
         NoisyScore.from_dict(score.to_dict()).check(score.records)
 
 
+@pytest.mark.slow
 def test_a_file_in_which_a_number_of_a_score_was_changed_is_refused_or_told(tmp_path: Path) -> None:
     """Whatever stands there: no error but the library's, and no overflow, where intervals are told."""
     path, other = tmp_path / "model.json", tmp_path / "changed.json"

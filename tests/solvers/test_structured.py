@@ -121,7 +121,7 @@ RUNS = {
 """Whether the solver takes Ω as a penalty, and as a set."""
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", RUNS)
 @pytest.mark.parametrize("name", ["groups", "intervals"])
 def test_every_general_solver_takes_the_structure(solver: str, name: str) -> None:

@@ -62,7 +62,7 @@ def test_a_plan_costs_the_budget(neighbours: Neighbours, intercept: bool, p: int
     assert directions == ({1, 2} if intercept and p > 3 else {1})
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("records", [500, 20_000])  # one direction, and two
 def test_what_was_bought_is_what_is_asked(intercept: bool, records: int) -> None:
@@ -205,6 +205,7 @@ def test_what_is_told_of_it(neighbours: Neighbours, tmp_path: Any) -> None:
     assert "Inference was not asked for" in str(quiet.fit(data.X, data.Y[:, 0]).summary())
 
 
+@pytest.mark.slow
 def test_streams_and_searches_take_it_by_name() -> None:
     data, quiet = table(1_000, 3), TestKey(bytes(32))
     model = hb.LinearRegression(

@@ -49,6 +49,7 @@ def coverage(
     return hits / total
 
 
+@pytest.mark.slow
 def test_privacy_errors_cover_the_non_private_fit() -> None:
     """300 draws of 4 coefficients where noise is moderate: at least 93 %, 95 less three standard errors."""
     data = table(4000, 4)

@@ -74,7 +74,7 @@ def fitted(solver: Any, **more: Any) -> Any:
     return model.fit(X, y, **more)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", sorted(SOLVERS))
 def test_iterates_are_told_and_change_nothing(solver: str) -> None:
     told: list[Any] = []

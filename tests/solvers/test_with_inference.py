@@ -59,7 +59,7 @@ def model(kind: str = "LinearRegression", epsilon: float = 2.0, **more: Any) -> 
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "n", "share"),
     [("LinearRegression", 2_000_000, 0.8), ("LinearRegression", 5_000, 0.6), ("PoissonRegressor", 2_000_000, 0.6)],
@@ -71,7 +71,7 @@ def test_a_squared_loss_of_a_quiet_curvature_buys_a_better_last_step(kind: str, 
     assert "50% of the budget for errors" in asked.set_params(inference=0.5).price(n=n).reason
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @sampled(
     "solver, budget",
     [
@@ -186,6 +186,7 @@ def test_a_column_that_cannot_be_told_takes_nothing_with_it() -> None:
     assert all(not math.isnan(row.low) for row in rows[:3])
 
 
+@pytest.mark.slow
 def test_it_is_left_out_where_nothing_would_be_told() -> None:
     X, y = table(300)
     few = model(epsilon=0.1, solver="auto").fit(X, y)
@@ -430,7 +431,7 @@ def test_steepness_of_counts_is_that_of_log_normal_rates(steep: float) -> None:
     assert NormalPredictions(5.0, np.zeros(2), counts=True).steepness == 1.0
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [0, 2, 3])
 @pytest.mark.parametrize("spread", [1.0, 2.0])
 def test_totals_of_counts_that_columns_tell_well_hold(key: int, spread: float) -> None:
@@ -511,7 +512,7 @@ def test_the_excess_that_noise_hides_is_about_right(law: str) -> None:
     assert np.median(ratios) < 4.0  # of squares
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver", ["adaptive_gradient", "preconditioned_gradient", pytest.param("auto", marks=pytest.mark.slow)]
 )
@@ -539,7 +540,7 @@ def several(kind: str, seed: int = 0) -> tuple[Any, Any, np.ndarray]:
     return made, (X, np.array(["u", "v", "w"])[z.argmax(axis=1)]), np.zeros((3, 3))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["LinearRegression", "LogisticRegression"])
 def test_several_targets_are_told_each_by_its_own_score(kind: str, tmp_path: Path) -> None:
     """The budget is used up; every target is told apart, tested and read again from a file. 4 fits of 6 slopes: at least 16 of 24 hold, less by chance once in 10⁶ at 95 %."""
@@ -614,6 +615,7 @@ def test_weights_of_one_size_change_no_interval() -> None:
     assert abs(rows[1].estimate - 0.2) < 6.0 * rows[1].std_error
 
 
+@pytest.mark.slow
 def test_no_error_is_told_where_the_curvature_is_that_of_another_place() -> None:
     """A set that holds the coefficients far from their optimum: one step by the curvature there misses it (coverage was 0). Those that are less than 1 away in predictions it tells with what it leaves."""
     rng = np.random.default_rng(0)
@@ -643,6 +645,7 @@ def test_intervals_of_predictions_know_the_exposure() -> None:
     assert np.all((low < made.predict(once)) & (made.predict(once) < high))
 
 
+@pytest.mark.slow
 def test_no_noise_that_is_taken_makes_records_look_tiny() -> None:
     """500 histograms of records of about one length, at the most noise that inference takes: none ends far below them, where curvature would be none."""
     rng, grid = np.random.default_rng(1), 40.0 * 2.0 ** (-0.5 * np.arange(23, -1, -1.0))
@@ -691,7 +694,7 @@ def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> Non
         assert not Allowance(Budget(0.998, 1e-8)).takes(plan.event)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @sampled("name, rule", product(("objective_perturbation", "frank_wolfe"), ("basic", "renyi")), lambda case: case[0])
 def test_costs_that_do_not_add_up_as_squares_stay_within_a_filter(name: str, rule: str) -> None:
     """What is planned beside the inference's own cost is what a ledger of this rule takes, at small and large budgets of both relations."""
