@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 
 import hullabaloo as hb
 from hullabaloo.curation.moments_process import StreamTask, open_moments
@@ -102,6 +103,7 @@ def test_strong_convexity_helps_long_streams() -> None:
     assert long < convex(SHAPE, 10_000, 1.0)
 
 
+@pytest.mark.slow
 def test_fits_on_prefixes_stay_below_theorem_3_1() -> None:
     """Between fits too, on the mean of six runs; and the bound says something."""
     X, y = stream()

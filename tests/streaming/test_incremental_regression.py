@@ -133,7 +133,7 @@ def sequence(cuts: list[int], one_by_one: bool, every_reads: bool, **more: Any) 
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("more", [{}, {"half_life": 30.0}, {"window": 28}, {"neighbours": "add-or-remove"}], ids=str)
 def test_releases_do_not_depend_on_batches_or_on_who_reads_when(more: dict[str, Any]) -> None:
     reference = sequence([], one_by_one=True, every_reads=True, **more)

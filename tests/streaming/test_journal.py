@@ -170,6 +170,7 @@ def interrupt(
     return lambda: count
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("place", PLACES)
 def test_killed_at_any_place_it_is_charged_once_and_shows_one_sequence(
@@ -493,6 +494,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, worlds: int, action
     return steps, refused
 
 
+@pytest.mark.slow
 def test_no_history_of_kills_copies_and_failures_shows_a_step_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

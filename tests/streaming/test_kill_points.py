@@ -86,6 +86,7 @@ def shown(folder: Path) -> dict[int, Any]:
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wanted", SIZES)
 @pytest.mark.parametrize("noise", ["own", "key"])
 def test_a_stream_ended_at_every_line(tmp_path: Path, noise: str, wanted: int | None) -> None:

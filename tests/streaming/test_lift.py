@@ -88,7 +88,7 @@ SETS: dict[str, ConvexSet] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_along_the_curve_every_set_gets_a_certificate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The gauge found is that of θ, at most that of the model behind ϑ, and next to a lower bound of all of them.

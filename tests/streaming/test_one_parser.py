@@ -138,6 +138,7 @@ def test_the_rule_of_json_lines_as_it_is_written(line: bytes, cells: object) -> 
     assert records([line])[0].get("t") == cells
 
 
+@pytest.mark.slow
 def test_a_csv_record_is_read_as_pythons_parser_reads_it_where_that_reads_it() -> None:
     """The one difference: nothing stops it, be it a limit of the process or a carriage return."""
     rng = np.random.default_rng(1)

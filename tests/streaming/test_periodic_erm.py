@@ -120,7 +120,7 @@ def test_a_state_whose_records_do_not_fit_is_refused_in_a_sentence(tmp_path: Pat
             PeriodicERM(model, N, every=200, state=path).partial_fit(frame)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_all_records_of_a_person_are_paid_for_in_every_fit(neighbours: str) -> None:
     """Each fit's answers, asked of streams that differ in one person with more records than count, lie within the sensitivity that its noise was made for."""
@@ -159,6 +159,7 @@ def test_the_last_model_stays_until_the_next_fit() -> None:
     assert not np.array_equal(stream.coef_, first)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_all_fits_together_cost_the_budget_and_next_to_nothing_is_left(neighbours: str) -> None:
     for budget, every in ((BUDGET, (50, 60, 600)), (hb.Budget.gdp(0.5), 100), (hb.Budget.zcdp(0.1), (50, 600))):
@@ -315,7 +316,7 @@ def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
         assert np.array_equal(stream.partial_fit(frame.iloc[250:]).coef_, earlier)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "solver", "mu", "make"),
     [
@@ -426,6 +427,7 @@ def test_other_settings_are_not_called_another_version(tmp_path: Path) -> None:
         assert "of a version" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version whose planner would take another goes on with what the stream was begun with, to the same numbers."""
     first = iter(["adaptive_gradient", "coordinate_descent", "coordinate_descent"])

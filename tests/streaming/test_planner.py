@@ -31,6 +31,7 @@ def few_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hullabaloo.streaming.refits.REHEARSED", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_solver")
 def test_a_plan_is_drawn_with_a_line_for_each_way() -> None:
     made = planned()
@@ -71,6 +72,7 @@ def measured(way: str, every: int) -> float:
     return float(np.mean(left))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_solver")
 def test_few_releases_fit_again_and_many_keep_sums() -> None:
     """Tests: 003, Remark 4.3."""
@@ -100,6 +102,7 @@ def one_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "adaptive_gradient")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_solver")
 def test_a_loss_without_sums_is_fitted_again() -> None:
     table = planned(every=1_000, loss=hb.Logistic())
@@ -163,6 +166,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert made.positions == (200, 400)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_solver")
 def test_where_no_way_keeps_anything_the_plan_says_so() -> None:
     assert "No way is expected to beat a constant" in planned(budget=hb.Budget(1e-4, 1e-8)).why

@@ -49,7 +49,7 @@ def expected(_: Any) -> dict[str, str]:
     return {**EXPECTED, "check_regressors_train": LISTS}
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(6)
 @parametrize_with_checks([stream(hb.Budget(math.inf))], expected_failed_checks=expected, xfail_strict=True)
 def test_without_noise(estimator: Any, check: Any) -> None:
     check(estimator)

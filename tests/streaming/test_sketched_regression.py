@@ -63,6 +63,7 @@ def test_without_noise_a_sketch_predicts_nearly_as_well_as_all_columns() -> None
         assert np.abs(found.coef_).sum() <= 2.0 * (1.0 + 1e-6)
 
 
+@pytest.mark.slow
 def test_with_noise_it_learns_from_a_long_stream() -> None:
     X, y = table(20_000, p=200)
     found = stream(horizon=20_000, every=2_000, sketch_size=100, max_nonzeros=4).fit(X, y)
@@ -121,6 +122,7 @@ def test_the_released_model_says_which_sketch_it_came_from(tmp_path: Path) -> No
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_sketch_and_the_price_is_the_same() -> None:
     X, y = table()
     one, other = stream().fit(X, y), stream(seed=1).fit(X, y)
@@ -172,6 +174,7 @@ def test_what_does_not_go_together_is_refused_before_anything_is_read(changes: d
         stream(**changes).partial_fit(*table())
 
 
+@pytest.mark.slow
 def test_sizes_by_the_rules_are_capped_where_more_is_of_no_use() -> None:
     def size(p: int, **more: Any) -> int:
         return stream(horizon=100_000, **more).begin(n_features=p).sketch_.size

@@ -137,6 +137,7 @@ def test_one_column_keeps_blank_lines(tmp_path: Path) -> None:
     assert table.n_rows == 104
 
 
+@pytest.mark.slow
 def test_csv_with_random_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     alphabet = np.array(list(b'01.,"\n\r \xffa-'), dtype=np.uint8)
@@ -267,6 +268,7 @@ def test_objects_that_are_no_lines_do_not_shift_records(tmp_path: Path, lines: l
     assert read(JsonLinesSource(jsonl_file(tmp_path, lines), NAMES)) == expected
 
 
+@pytest.mark.slow
 def test_json_of_random_pieces(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     pieces = [
@@ -322,6 +324,7 @@ def source_of(kind: str, folder: Path) -> Callable[[], StreamSource]:
     return lambda: ParquetSource(path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_resumed_at_every_cut_by_mark_and_by_counting(tmp_path: Path, kind: str) -> None:
     make = source_of(kind, tmp_path)

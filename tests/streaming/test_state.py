@@ -472,6 +472,7 @@ print(sealed.from_bytes(file.path.read_bytes(), None, file.path).position)
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_of_the_system_itself(path: Path) -> None:
     words = [sys.executable, "-c", FULL, str(Path(__file__).parent), str(path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
