@@ -43,6 +43,7 @@ def test_killed_at_lines_of_the_library(sqlite_ledger: Ledger, name: str) -> Non
     sweep(prepare(sqlite_ledger), OPERATIONS[name], 14)
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_killed_at_lines_of_a_charge_on_a_server(postgres_ledger: Ledger) -> None:
     sweep(prepare(postgres_ledger), OPERATIONS["charge"], 8)
@@ -86,6 +87,7 @@ def upgrades(folder: Path, wanted: int | None) -> int:
     return len(points)
 
 
+@pytest.mark.slow
 def test_killed_at_lines_of_an_upgrade(tmp_path: Path) -> None:
     upgrades(tmp_path, 12)
 

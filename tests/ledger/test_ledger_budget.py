@@ -65,6 +65,7 @@ def test_exactly_one_default_fit_at_the_full_budget(sqlite_ledger: Ledger, filte
     assert len(sqlite_ledger.charges("clinic")) == 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("filter", FILTERS)
 def test_exactly_one_default_fit_in_both_databases(ledger: Ledger, filter: str) -> None:
     ledger.create("clinic", FULL, neighbours="replace-one", filter=filter)
@@ -74,6 +75,7 @@ def test_exactly_one_default_fit_in_both_databases(ledger: Ledger, filter: str) 
     assert len(ledger.charges("clinic")) == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("parts", [3, 7, 10, 49])
 def test_equal_parts_of_a_budget_fill_it_exactly(sqlite_ledger: Ledger, parts: int) -> None:
     """0.1 is not a tenth in binary; ten of them must still fit into 1, and the eleventh must not."""
@@ -85,7 +87,7 @@ def test_equal_parts_of_a_budget_fill_it_exactly(sqlite_ledger: Ledger, parts: i
         charge(sqlite_ledger, default_fit(part, "basic"), part)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("filter", FILTERS)
 def test_many_small_gaussian_releases_cost_less_in_the_gaussian_filters(sqlite_ledger: Ledger, filter: str) -> None:
     part = Budget(0.1, 1e-7)

@@ -103,8 +103,8 @@ def damaged(kept: Path, folder: Path, damage: str) -> Ledger:
     return Ledger(f"sqlite:///{path}")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", DAMAGES)
-@pytest.mark.few(12)
 def test_every_edit_is_found_at_its_row(kept: Path, tmp_path: Path, name: str) -> None:
     """Most of these were "sound" while rows had no heads: a line, a person, a time; and a budget raised with its capacity."""
     damage, number = DAMAGES[name]
@@ -275,6 +275,7 @@ def test_a_view_in_place_of_a_table_is_a_fault(sqlite_ledger: Ledger) -> None:
     assert "has a view on its table hullabaloo_stream" in found.text
 
 
+@pytest.mark.few(1)
 def test_no_statement_of_a_charge_reads_more_than_the_ends(ledger: Ledger) -> None:
     """Of 1000 rows a charge reads three, and the same statements as of 30: before, it added up every row under the lock."""
     ledger.create("clinic", FULL)

@@ -67,7 +67,7 @@ def every_statement(ledger: Ledger, name: str, *, whole: bool) -> Counter[str]:
     return found
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_fault_at_every_statement_of_a_write(sqlite_ledger: Ledger, name: str) -> None:
     found = every_statement(prepare(sqlite_ledger), name, whole=False)
@@ -87,7 +87,7 @@ def test_every_fault_at_every_statement_of_a_write(ledger: Ledger, name: str) ->
     assert (found["returned"], found[AFTER_COMMIT], found[BEFORE_COMMIT]) == (0, len(FAULTS), len(FAULTS))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_a_fault_at_every_statement_of_every_read(ledger: Ledger) -> None:
     prepare(ledger)
     kept, place = numbered(ledger), 0

@@ -44,8 +44,8 @@ def _try(ledger: Ledger, noise: float) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filter", ["gdp", "renyi"])
-@pytest.mark.few(1)
 def test_processes_spend_exactly_the_budget_of_the_gaussian_filters(sqlite_ledger: Ledger, filter: str) -> None:
     sqlite_ledger.create("clinic", FULL, neighbours="replace-one", filter=filter)
     noise = 5.0 / gaussian_mu(FULL, filter=filter)  # 25 of them fit
@@ -163,6 +163,7 @@ def _check(found: KillResult, ledger: Ledger, kills: int) -> None:
     assert ledger.verify().status == "sound"
 
 
+@pytest.mark.few(1)
 def test_two_processes_that_create_the_same_dataset(ledger: Ledger) -> None:
     fork = multiprocessing.get_context("fork")
     with fork.Pool(6) as pool:

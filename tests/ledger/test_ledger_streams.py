@@ -103,6 +103,7 @@ def _advance(ledger: Ledger, token: str, previous: str) -> str | None:
         return None
 
 
+@pytest.mark.few(1)
 def test_of_processes_that_hold_the_same_save_one_goes_on(opened: Ledger) -> None:
     previous = "s1"
     with multiprocessing.get_context("fork").Pool(4) as pool:
@@ -117,6 +118,7 @@ def _begin(ledger: Ledger) -> int:
     return begin(ledger, "together").number
 
 
+@pytest.mark.few(1)
 def test_processes_that_begin_one_stream_pay_once(opened: Ledger) -> None:
     with multiprocessing.get_context("fork").Pool(4) as pool:
         assert pool.map(_begin, [opened] * 8, chunksize=1) == [3] * 8
@@ -132,6 +134,7 @@ def old(request: pytest.FixtureRequest, ledger: Ledger, raw: Callable[[str], Non
     return ledger, request.param
 
 
+@pytest.mark.few(2)
 def test_an_old_ledger_keeps_its_charges_and_learns_streams_and_chains(old: tuple[Ledger, int]) -> None:
     ledger, version = old
     for act in (lambda: begin(ledger), lambda: ledger.charges("clinic"), ledger.verify):
