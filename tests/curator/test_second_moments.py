@@ -38,6 +38,7 @@ def gaussian(about: RowFacts, relation: Neighbours, mu: float = 0.5) -> SecondMo
 ASKED = {"laplace": (query, 1), "gaussian": (gaussian, 2)}  # a query, and the norm that its sensitivity is in
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 @pytest.mark.parametrize("kind", ASKED)

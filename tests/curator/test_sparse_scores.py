@@ -133,6 +133,7 @@ def test_kept_scores_of_columns_are_those_made_anew(loss: str) -> None:
         np.testing.assert_array_equal(found._gaps, asked.contest(left)._gaps)
 
 
+@pytest.mark.slow
 def test_selections_are_the_same_however_the_table_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """At clips that change, each among the columns that are left; they have the law of the plain mechanism, up to a false alarm of 1e-7."""
     monkeypatch.setattr(choice, "MANY", 1)
