@@ -85,7 +85,7 @@ def test_cells_of_any_type_leave_no_trace(relation: str, solver: str, show: Show
     assert told_apart(show, model, clean, {"hostile": hostile}, tmp_path / "run") == {}
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("solver", [solver for solver in cases.SOLVED if solver not in ("auto", "moments")])
 def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> None:
