@@ -19,6 +19,7 @@ EXPOSED = hb.Domain(features={**FEATURES, "years": (0.25, 8.0)}, target={"events
 TRUTH = [0.02, 0.0, 0.4, 0.0]
 
 
+@pytest.mark.slow
 def test_a_private_rate_is_near_the_truth() -> None:
     frame, new = table(20_000), table(4000, seed=1)
     model = hb.PoissonRegressor(

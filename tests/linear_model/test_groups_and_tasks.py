@@ -160,6 +160,7 @@ def test_the_slopes_of_one_target_may_be_a_matrix(solver: str) -> None:
     assert ball.contains(noisy[:-1].ravel() * (1.0 - 1e-9))
 
 
+@pytest.mark.slow
 def test_several_targets_under_noise(tmp_path: Path) -> None:
     frame, new = table(8_000), table(100, seed=1)
     model = hb.MultiTaskRegression(budget=BUDGET, domain=TWO, solver="mirror_descent", test_key=KEY).fit(frame)

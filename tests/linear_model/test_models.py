@@ -346,8 +346,8 @@ def test_pipelines_charge_before_they_read(tmp_path: Path, monkeypatch: pytest.M
 NEW = [name for name in ESTIMATORS if name not in examples.LEAST_SQUARES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEW)
-@pytest.mark.few(1)
 def test_prices_speak_of_what_the_loss_measures(name: str) -> None:
     model = getattr(hb, name)(budget=hb.Budget(1.0, 1e-8), domain=examples.domain_for(name), solver="gradient")
     rich = model.price(n=50_000)

@@ -293,6 +293,7 @@ def test_what_cannot_be_meant_is_refused_with_a_remedy(model: hb.LinearRegressio
         model.set_params(budget=hb.Budget(1.0, 1e-6)).price(n=1000)
 
 
+@pytest.mark.slow
 def test_a_price_whose_remedy_is_out_of_reach_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where more records need a finer lattice than there is, and more budget too."""
 

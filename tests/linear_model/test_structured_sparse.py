@@ -234,7 +234,7 @@ def test_supports_have_the_structure() -> None:
     assert list(whole.selected_) == []
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @sampled("name,more", itertools.product(STRUCTURES, [{}, {"strength": 0.02}]), kind=lambda case: case[0])
 def test_every_structure_is_fitted_saved_described_and_loaded(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
     frame = table(2000)
@@ -367,7 +367,7 @@ def test_what_was_given_outright_wins() -> None:
     assert (task.constraint, task.penalty) == (None, cost)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [["no", "yes"], ["a", "b", "c"]], ids=["two", "three"])
 def test_classes_are_learned_with_structure(tmp_path: Path, classes: list[str]) -> None:
     frame, target = table(4000), {2: "ill", 3: "ward"}[len(classes)]
