@@ -99,6 +99,7 @@ def test_weights_and_units_count() -> None:
     assert "several records of one person" in str(one)
 
 
+@pytest.mark.slow
 def test_the_variance_of_the_noise_is_the_formulas() -> None:
     """Of 4 000 draws, a mean within 5 and a variance within 6 standard errors: false alarms below 1e-6; the sizes are such that products of two noises count."""
     rng, counts, sigma = np.random.default_rng(4), lumps((900.0, 60.0), 1.2), 2.0

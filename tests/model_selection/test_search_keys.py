@@ -118,6 +118,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_every_solver_draws_all_of_it_under_keys_of_its_own(monkeypatch):
     """Each solver with the first shape that it takes, dense and sparse: its views and loops ask the most different questions."""
     monkeypatch.setattr(SearchRandomness, "runs", lambda *_: 2)

@@ -224,7 +224,7 @@ def cut_short(monkeypatch: Any, failure: BaseException, after: int = 1) -> Itera
         yield calls
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [MemoryError("Unable to allocate 2000 rows"), KeyboardInterrupt()], ids=repr)
 def test_a_run_that_the_machine_cuts_short_is_drawn_again_under_the_same_charge(tmp_path, monkeypatch, failure):
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/privacy.db")

@@ -191,6 +191,7 @@ def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any)
     } | durable(folder, ledger)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sealed", [False, True], ids=["open", "sealed"])
 def test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs(tmp_path, monkeypatch, capfd, sealed):
     key = new_key_file(tmp_path / "key") if sealed else None
@@ -234,7 +235,7 @@ ENDS = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("columns", [1, 20])
 def test_the_end_fits_into_its_room_whichever_candidate_is_the_best(tmp_path, monkeypatch, name, columns):
