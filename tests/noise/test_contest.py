@@ -28,6 +28,7 @@ def test_law(epsilon: float, bound: float) -> None:
     assert stats.chisquare(drawn(found, 3_000, 6), 3_000 * exponential_law(SCORES, epsilon)).pvalue > ALARM
 
 
+@pytest.mark.slow
 def test_law_of_those_that_are_not_excluded() -> None:
     excluded, scores = np.arange(SCORES.size) % 3 == int(SCORES.argmax()) % 3, SCORES.copy()
     scores[excluded] = -20.0
@@ -67,6 +68,7 @@ def test_choices_are_those_of_a_new_contest(monkeypatch: pytest.MonkeyPatch) -> 
             assert [found.choose(KEY.derive(i)) for i in range(4)] == [anew.choose(KEY.derive(i)) for i in range(4)]
 
 
+@pytest.mark.slow
 def test_all_alike_is_uniform_over_blocks() -> None:
     size = 2**contest._BITS + 2000
     found = Contest(np.full(size, -7.25), 1.0, 1.0, bound=1e4)

@@ -121,7 +121,7 @@ def test_the_kernels_doubles_stay_within_the_window(density, ratio):
                 assert abs(q - reference.reject_probability(table, strip, point)) < table.window
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("window", [sampler.WINDOW, 0.25])
 @pytest.mark.parametrize("ratio", [1.37 * 2.0**40, 1.7 * 2.0**25])
 def test_the_kernel_is_the_plain_python_sampler(density, ratio, window, monkeypatch):
@@ -203,6 +203,7 @@ def test_law_at_4e8_draws(density):
     check_law(density, 1.37 * 2.0**40, 400_000_000, KEY.derive("long"))
 
 
+@pytest.mark.few(1)
 def test_law_when_every_wedge_is_settled_exactly(density, monkeypatch):
     table, out = with_window(2.0, density, 1.37 * 2.0**40, monkeypatch), np.empty(200_000, np.int64)
     sampler.fill(out, table, Keystream(KEY))

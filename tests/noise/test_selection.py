@@ -107,8 +107,8 @@ def test_one_candidate_is_chosen(select):
     assert isinstance(select([-3.0], 1.0, 1e-3, bound=5.0), int)
 
 
+@pytest.mark.slow
 @BOTH
-@pytest.mark.few(1)
 def test_many_candidates(select):
     """2e5 candidates, ten groups of equal scores: χ² of the groups; with so many coins both laws share them alike."""
     scores = np.tile(np.arange(10.0), 20_000)
@@ -132,6 +132,7 @@ def test_higher_scores_win(select):
     assert {select([0.0, 50.0, 20.0], 1.0, 10.0, bound=50.0, key=KEY.derive(i)) for i in range(100)} == {1}
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_excluded_candidates_are_never_chosen(select):
     scores, excluded = np.array([5.0, 9.0, 5.0, 5.0]), np.array([False, True, False, False])

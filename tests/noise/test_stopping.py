@@ -23,7 +23,7 @@ class Script:
         return next(self.words)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("shape", ["geometric", 0.5, "logarithmic", "poisson"], ids=str)
 @pytest.mark.parametrize("expected", [1.0, 8.0])
 def test_the_draws_have_the_law_that_is_accounted(shape, expected):
