@@ -65,7 +65,7 @@ STREAMS: dict[str, tuple[Callable[[], Any], float]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_sound_stream_passes(name: str) -> None:
     made, realised = STREAMS[name]
