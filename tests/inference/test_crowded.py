@@ -36,6 +36,7 @@ def fitted(
     return asked.fit(frame)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["preconditioned_gradient", "moments"])
 def test_values_beyond_their_bounds_are_told_where_they_are_most(solver: str) -> None:
     """A column in other units than its bounds, so that all of it counts as the bound; one of amounts, mostly 0; a target of which two thirds lie beyond. Fixed key."""

@@ -59,7 +59,7 @@ def test_a_cluster_far_off_does_not_make_intervals_wrong(classes: bool) -> None:
     assert np.max(ratios) < 2.0
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [10.0, 30.0])
 @pytest.mark.parametrize("classes", [True, False])
 def test_errors_are_not_shorter_than_without_privacy_where_noise_is_low(classes: bool, epsilon: float) -> None:

@@ -62,7 +62,7 @@ def test_of_correlated_tests_a_tenth_is_false_at_most() -> None:
         assert np.mean(shares) <= 0.075 + 0.03
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["fdr", "bound"])
 @pytest.mark.parametrize(
     ("kind", "more"),
