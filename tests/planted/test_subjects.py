@@ -9,7 +9,7 @@ from tests.planted.subjects import QUICK, SUBJECTS
 KEY = TestKey(bytes(range(32)))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", QUICK)
 def test_a_quick_audit_finds_nothing(name: str) -> None:
     """A false alarm has probability at most 1e-8 (`hb.audit`)."""
