@@ -134,6 +134,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_other_names_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys were derived from `name`: another word for the same question was other noise."""
     with threadpool_limits(1):
