@@ -24,7 +24,7 @@ def test_closed_forms_of_few_coordinates():
     assert expected_largest(3) == pytest.approx(1.5 / math.sqrt(math.pi), rel=1e-13)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [5, 100, 10**6])
 def test_quadrature_agrees_with_forty_digits(p):
     with mpmath.workdps(40):
