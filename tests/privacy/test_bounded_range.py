@@ -116,7 +116,7 @@ def test_one_release_of_the_programme_is_the_closed_form() -> None:
         assert adaptive_profile(0.5, 1, 64).delta(epsilon) >= range_profile(0.5, epsilon)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "count", "eta", "zcdp"),
     [(1.0, 10, 0.153, 0.140), (1.0, 30, 0.087, 0.081), (1.0, 100, 0.047, 0.044), (3.0, 30, 0.239, 0.222)],
