@@ -128,7 +128,7 @@ SOLVERS = [
 ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [*SOLVERS, "output_perturbation"])
 def test_a_tabulated_huber_loss_gives_the_model_of_the_library_s_own(solver: str) -> None:
     """Under the same noise; output perturbation alone has a rule that knows Huber's h."""
