@@ -66,7 +66,7 @@ def test_smoothing_that_no_update_takes_costs_nothing(solver: str, tmp_path: Pat
     unpaid(model, f"sqlite:///{tmp_path}/ledger.db", X[:, :1], (Y > 0.0).astype(int))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", [hb.GreedySelectionSolver(selected=2), hb.GreedyCoordinateDescentSolver(steps=6)])
 @pytest.mark.parametrize("largest", [0.01, 1.0, 100.0])
 def test_greedy_steps_know_how_much_records_weigh(solver: Solver, largest: float) -> None:

@@ -63,6 +63,7 @@ def test_bounds_cut_about_what_is_asked() -> None:
     assert BUDGET.admits(statement.event)
 
 
+@pytest.mark.slow
 def test_small_shares_move_inward_by_a_public_rule() -> None:
     found = bought()
     assert found.asked == pytest.approx((0.005, 0.005))
@@ -259,6 +260,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_come_before_the_charge_and_the_records(name: str, tmp_path: Path) -> None:
     change, kind, words = REFUSED[name]

@@ -61,7 +61,7 @@ def test_standardised_columns_have_mean_0_and_mean_square_1_and_keep_their_bound
     assert np.all(made <= ranges[1])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [LOGISTIC, LASSO], ids=["logistic", "lasso"])
 def test_without_noise_both_methods_reach_the_optimum(problem: CompositeProblem) -> None:
     """Of several items.

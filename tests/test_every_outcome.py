@@ -22,7 +22,7 @@ SHAPES: dict[str, dict[str, ConvexSet | Penalty]] = {
 BUDGETS = [hb.Budget(1.0, 1e-6), hb.Budget(1e-4, 1e-9), hb.Budget.gdp(20.0), hb.Budget.zcdp(1e-6)]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("solver", ["moments", "gradient", hb.GradientSolver()])
 @pytest.mark.parametrize("declared", [1, 1000, 100_000])
@@ -45,7 +45,7 @@ def test_two_records_whatever_was_declared(shape: str, solver: str | hb.Gradient
                 assert np.isfinite(fitted.refit(penalty=hb.L1Penalty(0.01)).release_.theta).all()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [1, 2, 7])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_few_records_and_many_equal_columns(n: int, intercept: bool) -> None:

@@ -35,6 +35,7 @@ def told(model: Any, n: int = N, **known: float) -> np.ndarray:
     return np.array([(one.low, one.likely, one.high) for one in forecast(model, n, **known)[0]])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
 def test_ranges_follow_records_budget_and_what_is_known(estimator: Any) -> None:
     model = posed(estimator)
@@ -91,6 +92,7 @@ def drawn(estimator: Any) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "sex": np.where(sex, "m", "f"), "y": y})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
 def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
     model, frame = posed(estimator, test_key=bytes(32)), drawn(estimator)
@@ -100,6 +102,7 @@ def test_errors_of_a_fit_are_within_the_range(estimator: Any) -> None:
         assert np.all((found[:, 0] <= errors) & (errors <= found[:, 2]))
 
 
+@pytest.mark.slow
 def test_several_targets_have_a_range_each() -> None:
     rng = np.random.default_rng(0)
     age = np.clip(rng.normal(50, 10, N), 18, 90)
@@ -157,6 +160,7 @@ def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
     assert posed(hb.LinearRegression, math.inf).price(N).withheld == ()
 
 
+@pytest.mark.slow
 def test_what_has_the_same_range_is_one_line() -> None:
     """Seven classes of nine columns are two lines; a column that differs has its own, and no column is lost."""
     names = [f"x{j}" for j in range(9)]
@@ -236,7 +240,7 @@ def test_a_total_that_may_be_nothing_has_no_forecast(bounds: tuple[float, float]
     assert (found[0][0] > found[3][0]) is (bounds == (-1, 60))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "more", [{"neighbours": "add-or-remove"}, {"fit_intercept": False}, {"inference": False}, {"solver": "moments"}]
 )

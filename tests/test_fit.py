@@ -181,6 +181,7 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     return shown
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
 def test_add_or_remove_hides_the_number_of_rows(tmp_path: Path, solver: str) -> None:
     """Record and replay at n and n + 1: all that is published is the same, but for the noisy answers themselves."""
@@ -204,7 +205,7 @@ def test_add_or_remove_needs_a_declared_number_of_records() -> None:
         model(neighbours="add-or-remove").fit(X, y)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("solver", sorted(SOLVERS))
 @pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
 def test_values_never_decide_the_outcome(cell: float, solver: str, recwarn: pytest.WarningsRecorder) -> None:
@@ -273,7 +274,7 @@ def test_a_sum_of_weights_is_not_taken_for_a_number_of_records(declared: dict[st
     assert fitted.intercept_ == pytest.approx(0.5, abs=0.03)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("solver", "weight"),
     [

@@ -34,6 +34,7 @@ def test_an_interval_without_an_end_is_a_miss_of_width_and_never_cover() -> None
     assert found["power"] == pytest.approx((1.96 / 2.0) ** 2, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_both_declarations_are_of_one_population_and_one_truth() -> None:
     known = inference_tables.population("rare_class")
     fit, expert = known.truth("fit", "logistic"), known.truth("expert", "logistic")

@@ -60,6 +60,7 @@ def test_evaluations_and_totals_are_of_the_other_records() -> None:
     assert told.values["squared_error"].value == pytest.approx(error, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_number_of_records_that_count_is_told_with_noise() -> None:
     """Within a tenth: the noise of the count is below 30 of 2 400. Under a fixed key, as rounded it is the true number once in some 50 fits."""
     domain = hb.Domain(**COMMON, target={"y": (-4, 6)})
@@ -115,7 +116,7 @@ def test_a_price_says_that_it_counts_every_record() -> None:
         assert any("without a target" in note for note in notes) == said
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_their_number_declared_a_release_is_that_of_the_records_with_a_target(kind: str) -> None:
     """Under add-or-remove, where it may be: the same plan, queries and noise; what others add to every sum is 0. The planner sees nothing of the kind of targets that two of them do not show."""
@@ -148,7 +149,7 @@ def weak(kind: str) -> tuple[pd.DataFrame, pd.DataFrame, type, dict]:
     return holes, holes[~lacks], made, target
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["numbers", "huber", "counts", "two classes"])
 def test_errors_are_as_long_as_those_of_a_fit_of_the_other_records(kind: str) -> None:
     """Where seven in eight have no target, at ε = 10, and so is the residuals' deviation: what shortening takes is of records that count, as all else.
@@ -172,6 +173,7 @@ def test_errors_are_as_long_as_those_of_a_fit_of_the_other_records(kind: str) ->
         assert np.median(np.array(deviations, float)) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["gradient", "coordinate_descent"])
 def test_a_name_is_held_up_by_the_constant(solver: str) -> None:
     """A target that follows nothing, and three of ten have it: it loses 1.1 and 1.3 times what the constant does, and 2.8 and 2.6 standing alone."""

@@ -36,7 +36,7 @@ def test_a_picture_shows_todays_results(benchmark: str, name: str) -> None:
     assert pictures.digest(recorded(benchmark)["results"]) in text, "draw it again: python docs/pictures.py"
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("benchmark", pictures.PICTURES)
 def test_every_picture_is_drawn_from_the_results_alone(benchmark: str) -> None:
     drawn = pictures.PICTURES[benchmark](recorded(benchmark)["results"])

@@ -52,6 +52,7 @@ def test_the_rarer_a_class_is_known_to_be_the_less_is_said_to_be_kept() -> None:
     assert kept(model, x0=1.0) == kept(model)  # a column's deviation says nothing of it
 
 
+@pytest.mark.slow
 def test_what_is_not_known_of_a_class_is_spanned() -> None:
     """From the low end of a class of a tenth to the high end of even ones."""
     model = classifier()
@@ -82,7 +83,7 @@ KINDS = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @sampled("kind,epsilon", product(KINDS, [0.5, 0.05]), kind=lambda case: case[0])
 def test_a_gain_says_how_it_is_narrowed_just_where_it_is(kind: str, epsilon: float) -> None:
     """Of models that are expected to beat the constant and of those that are not: what is said changes with what is known of the target, or does not, as the sentence says."""
@@ -126,6 +127,7 @@ def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
         model.price(3_000, known={"y": most * 1.01})
 
 
+@pytest.mark.slow
 def test_counts_have_each_their_own_bound() -> None:
     domain = hb.Domain(FEATURES, target={"few": (0, 4), "many": (0, 400)}, indicators=False, records=N)
     model = hb.PoissonRegressor(budget=hb.Budget(1.0, 1e-8), domain=domain, solver=hb.GradientSolver())
@@ -135,7 +137,7 @@ def test_counts_have_each_their_own_bound() -> None:
             model.price(N, known=known)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["class", "count"])
 def test_a_tiny_deviation_is_priced_as_the_least_that_a_table_may_have(kind: str) -> None:
     if kind == "class":
@@ -146,7 +148,7 @@ def test_a_tiny_deviation_is_priced_as_the_least_that_a_table_may_have(kind: str
     assert kept(model, y=1e-200) == (0, 0, 0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.01, 0.5])
 def test_fits_keep_what_prices_said(share: float) -> None:
     """Of a rare class and an even one, whose log-odds vary as those of the strong signal: four draws of fixed keys, no chance in it."""
@@ -172,7 +174,7 @@ def test_fits_keep_what_prices_said(share: float) -> None:
         assert low - 0.5 <= 100.0 * float(np.mean(came)) <= high + 0.5
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "said"), [(1.0, "by a step from it"), (0.2, "every slope 0")])
 def test_a_constant_with_errors_is_said_to_have_the_slopes_of_their_step(epsilon: float, said: str) -> None:
     rng, n = np.random.default_rng(0), 8_000

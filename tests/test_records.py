@@ -33,7 +33,7 @@ def idle(value: Any) -> Iterator[list[Any]]:
         yield from idle(one)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ACCURACY)
 def test_a_fingerprint_can_be_taken(name: str, record_property: Callable[[str, object], None]) -> None:
     """It holds answers, not zeros alone; whether they are the recorded ones is for the last line of the run to say."""

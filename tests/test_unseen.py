@@ -28,7 +28,7 @@ def table():
     return frame
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("solver", "inference", "key"),
     [
@@ -143,6 +143,7 @@ def test_rare_levels_keep_effects_where_shares_are_unlike_and_none_where_they_ar
     assert abs(kept[2]) < 0.02
 
 
+@pytest.mark.slow
 def test_levels_that_come_later_are_predicted_no_worse_by_a_larger_budget():
     """Of twelve months five are learned: the mean share of variance that four releases explain falls by no more than 2 points at a larger ε; keys are fixed."""
     rng, n = np.random.default_rng(5), 4_000
@@ -179,6 +180,7 @@ def test_levels_that_come_later_are_predicted_no_worse_by_a_larger_budget():
     assert all(later >= max(shares[: k + 1]) - 2.0 for k, later in enumerate(shares[1:]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.0], [0.4, 0.3, 0.3, 0.0], [0.3, 0.2, 0.2, 0.2, 0.1, 0.0]])
 def test_a_level_that_noise_hides_keeps_an_effect_like_those_that_are_seen_and_no_other(shares):
     """Of normal effects, however many are seen, a new one (of counts, held from above) stays as often as a normal number is below two deviations, 97.7 %.
