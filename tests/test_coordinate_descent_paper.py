@@ -120,6 +120,7 @@ def test_batches_are_poisson() -> None:
     assert abs(np.var(sizes) - 10.5) < 5.0 * 10.5 * math.sqrt(2.1 / steps)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rate", "steps", "epsilon", "delta"), [(1.0, 20, 1.0, 1e-8), (0.1, 100, 1.0, 1e-8), (0.01, 300, 3.0, 1e-6)]
 )

@@ -37,6 +37,7 @@ KINDS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_a_fit_without_noise_is_that_of_the_other_records(kind: str, neighbours: str) -> None:

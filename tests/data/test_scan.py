@@ -99,7 +99,7 @@ LONG = ("huber", "weights", "quantile", "frank-wolfe", "mirror", "hinge", "auto,
 """What reads as another does: the queries of `gradient`, or those and the labels of `classes`."""
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])
 def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, folder: Path) -> None:
     """Without anything kept between questions; what is planned may differ from a table in memory under "auto" alone."""

@@ -74,6 +74,7 @@ def outcome(table: object) -> tuple[object, ...]:
     return encoding.facts, rows.X.shape, rows.Y.shape, rows.weight.shape, describe_table(table).n_rows, repr(rows)
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("column", CLEAN)
 @pytest.mark.parametrize("fault", range(len(FAULTS)))
 def test_one_record_with_a_fault_changes_nothing_that_can_be_seen(tmp_path: Path, column: str, fault: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import HullabalooError
@@ -123,6 +124,7 @@ def shown(found: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_takes_a_table_in_parts(tmp_path: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("records", hb.Budget(1000.0, 1e-2))

@@ -71,6 +71,7 @@ def test_every_question_is_answered_as_in_memory(keep: int, client: Any) -> None
     assert told(hb.scan(frame(11, shuffled=True), client=client, keep_bytes=keep)) == told(hb.scan(batches))
 
 
+@pytest.mark.slow
 def test_many_tasks_are_added_up_by_workers(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As few are where the fit was called."""
     asked = list[int]()
@@ -146,6 +147,7 @@ def read_group(number: int, place: Path) -> pd.DataFrame:
     return parquet.ParquetFile(place).read_row_group(number).to_pandas()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("declared", [True, False], ids=["by the file", "by the first part"])
 def test_whether_a_part_misses_a_number_decides_nothing_of_other_records(
     declared: bool, client: Any, tmp_path: Path

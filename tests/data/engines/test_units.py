@@ -65,6 +65,7 @@ def sparse_domain(share: int) -> hb.Domain:
     )
 
 
+@pytest.mark.slow
 def test_sparse_rows_of_units_are_those_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In any order and parts, whether a line of words is spilled in the middle of a row or not; and so are the bits of a fit."""
     from scipy import sparse
@@ -101,7 +102,7 @@ def theta(source: Any, about: hb.Domain, solver: str) -> bytes:
     return bytes(model.fit(source).release_.theta.tobytes())
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("share", [1, 3])
 @pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient", "gradient"])
@@ -154,7 +155,7 @@ def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list
     return sorted(found)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("limit", [module._LIMIT, 1 << 14])
 @pytest.mark.parametrize("share", [1, 2, 5])
 def test_neighbours_differ_in_one_units_share(
