@@ -192,7 +192,7 @@ def test_nothing_outside_of_the_tiers_runs_while_any_query_is_answered(name: str
         assert not strangers(query, next(iter(pairs(query)))[0], ask)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_nor_while_minimisers_over_a_set_or_under_a_penalty_are(shape: tuple[Any, Any]) -> None:
     rows = random_rows(np.random.default_rng(4), 20, ABOUT)

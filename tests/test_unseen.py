@@ -215,6 +215,7 @@ def narrow():
     return frame, chance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("baseline", ["o", None])
 def test_rare_levels_of_classes_are_predicted_no_worse_than_without_their_effect(narrow, baseline):
     """The expected log-loss of the records of levels of a hundredth, in the mean of 8 fits, against that with their coefficients 0 and a hundredth. Data and keys are fixed, so that there is no false alarm. The least is .394;

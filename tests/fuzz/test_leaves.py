@@ -106,6 +106,7 @@ def test_a_model_whose_card_could_not_be_written_is_refused(tmp_path: Path, plac
     assert judged(lambda: hb.load(path)) == "refused"
 
 
+@pytest.mark.slow
 def test_a_summary_of_coefficients_beyond_floats_is_shown(tmp_path: Path) -> None:
     """Their squares overflow: what is left of the residuals is no number, whose range a root was looked for."""
     model = hb.LinearRegression(budget=hb.Budget(1e5, 1e-6), domain=examples.domain_for("LinearRegression"))

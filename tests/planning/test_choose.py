@@ -137,6 +137,7 @@ def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
     assert plan.solver == "constant"
 
 
+@pytest.mark.slow
 def test_beside_inference_the_whole_run_decides() -> None:
     """At the whole budget; nothing that selects columns, which the step after it moves; of what is taken the plan uses the budget up."""
     data = table(20, 4, intercept=True)
@@ -207,6 +208,7 @@ def test_a_solver_that_is_favoured_over_the_first_line_is_said_to_be() -> None:
     assert passed_over(best_of(found, {}), found, {}) == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("constraint", [L1Ball(1.0), hb.L2Ball(1.0), hb.Simplex(1.0)], ids=repr)
 def test_a_thousand_steps_and_more_are_tried_out_by_name_alone(constraint: ConvexSet) -> None:
     """Where whitened steps are offered: few steps compete, at whatever budget many do not."""
@@ -221,6 +223,7 @@ def test_a_thousand_steps_and_more_are_tried_out_by_name_alone(constraint: Conve
             assert (found[name].plan is None) == (steps >= 1_000)
 
 
+@pytest.mark.slow
 def test_over_a_set_of_ones_own_that_lists_vertices_frank_wolfe_is_taken() -> None:
     """Such a set has no projection; plans are rehearsed, and without noise Frank–Wolfe comes near the optimum."""
     rng = np.random.default_rng(0)
@@ -276,8 +279,8 @@ class Corners(ConvexSet, HasVertices):
         return self.ball.vertex_scores(g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("records", "epsilon"), [(18_159, 1.0), (2_000, 0.5), (100_000, 1.0)])
-@pytest.mark.few(1)
 def test_what_a_plan_says_of_auto_is_of_a_fit_without_errors(records: int, epsilon: float) -> None:
     domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target=(-1, 1), indicators=False)
     terms = {"domain": domain, "budget": hb.Budget(epsilon, 1e-9)}
