@@ -175,6 +175,7 @@ def exact_sums(rows: Rows, about: RowFacts, theta: np.ndarray, view: AffineView)
     return [*found, *(squares.exact(rows, theta, kind, replace(view, centre=np.zeros(about.width)), 1.0) for kind in of)]  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("about", TABLES.values(), ids=TABLES)
 def test_what_questions_have_made_of_rows_changes_no_bit_of_later_answers(about: RowFacts) -> None:
     """Whatever was asked before, at whichever centres and weights: answers are those of rows that nothing was asked of. Hence neighbours stay as near as these."""

@@ -114,7 +114,7 @@ def unit_of(rng, m: int) -> list[float]:
     return [record(rng) for _ in range(rng.integers(0, m + 1))]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("shares", SHARES, ids=str)
@@ -220,7 +220,7 @@ def test_an_audit_finds_no_more_than_is_stated(relation):
     assert 0.0 < math.log(surely / at_most) <= epsilon
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget.zcdp(0.1), Budget(0.5, 0.0)], ids=str)
 @pytest.mark.parametrize("columns", [1, 10])
 def test_together_is_quieter_than_apart(budget, columns):

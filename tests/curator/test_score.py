@@ -121,7 +121,7 @@ def test_no_neighbour_moves_the_sums_by_more_than_the_sensitivity(
     assert largest <= asked.sensitivity
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "name", ["squared", "outcome", "log loss", "accuracy", "calibration", "one bin", "residuals", "two", "r2", "ranks"]
 )
@@ -179,7 +179,7 @@ def test_ranks_are_as_near_to_one_another_as_two_classes() -> None:
     assert inner == pytest.approx(np.diag(np.diag(inner)), abs=1e-12)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("weight", [1.0, 1.0 / 3.0, 2.5])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_two_records_ranks_are_further_apart_than_is_stated(relation: Neighbours, weight: float) -> None:

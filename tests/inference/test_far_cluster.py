@@ -47,7 +47,7 @@ def fitted(
     return FromScore(made, made.release.scores[0]), rows
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [True, False])
 def test_a_cluster_far_off_does_not_make_intervals_wrong(classes: bool) -> None:
     """Four parts in a thousand: in four samples each no slope that the cluster moves is more than two half widths off (without the allowance 3.8, and 27 in two of four). Keys are fixed."""

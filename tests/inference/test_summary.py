@@ -196,7 +196,7 @@ def test_a_long_table_prints_what_is_not_0_and_says_what_it_leaves_out() -> None
     assert len(full.summary().to_dataframe()) == len(full.summary().to_dict()["rows"]) == 301
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("relation", "declared"), [("add-or-remove", 10_000), ("replace-one", 2_000)])
 @pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient", "output_perturbation"])
 def test_a_private_number_of_records_is_the_released_one(

@@ -265,6 +265,7 @@ def test_a_commit_that_fails_is_never_success(sqlite_ledger: Ledger) -> None:
     assert charge(sqlite_ledger) == 1
 
 
+@pytest.mark.few(1)
 def test_a_charge_is_there_for_another_process_at_once(ledger: Ledger) -> None:
     prepare(ledger)
     number = charge(ledger, 3)

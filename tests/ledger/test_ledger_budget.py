@@ -42,13 +42,13 @@ def charge(ledger: Ledger, event: Event, budget: Budget = FULL, dataset: str = "
     return ledger.charge(dataset, event, budget=budget, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("filter", FILTERS)
 @pytest.mark.parametrize(
     "budget",
     [FULL, Budget(0.1, 1e-6), Budget(8.0, 1e-5), Budget(1e-3, 1e-9), Budget.gdp(0.24), Budget.zcdp(0.0244)],
     ids=repr,
 )
-@pytest.mark.few(9)
 def test_exactly_one_default_fit_at_the_full_budget(sqlite_ledger: Ledger, filter: str, budget: Budget) -> None:
     if (filter, budget.kind) in {("basic", "gdp"), ("basic", "zcdp"), ("gdp", "zcdp"), ("renyi", "gdp")}:
         with pytest.raises(BudgetError):
@@ -102,6 +102,7 @@ def test_many_small_gaussian_releases_cost_less_in_the_gaussian_filters(sqlite_l
     assert accepted == 10 if filter == "basic" else accepted > 30
 
 
+@pytest.mark.few(1)
 def test_a_refusal_says_what_was_asked_and_what_remains_and_changes_nothing(ledger: Ledger) -> None:
     ledger.create("clinic", FULL, neighbours="replace-one")
     part = Budget(0.75, 5e-7)

@@ -152,12 +152,14 @@ def test_an_old_ledger_keeps_its_charges_and_learns_streams_and_chains(old: tupl
     assert ledger.upgrade().before == 3
 
 
+@pytest.mark.few(1)
 def test_creating_in_an_old_ledger_changes_nothing(old: tuple[Ledger, int]) -> None:
     with pytest.raises(LedgerError, match="ledger upgrade"):
         old[0].create("school", FULL)
     assert old[0].upgrade().before == old[1]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("damage", "says", "number"),
     [

@@ -36,7 +36,7 @@ def test_a_sound_ledger(spent: Ledger) -> None:
 ONE = "WHERE dataset = 'clinic' AND number = 1"
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("damage", "says", "number"),
     [
@@ -94,6 +94,7 @@ def test_damage_is_named_with_its_row(
     assert all(one.dataset == "clinic" for one in verdict.findings)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -104,7 +105,6 @@ def test_damage_is_named_with_its_row(
         "UPDATE hullabaloo_dataset SET charges = -1 WHERE name = 'clinic'",
     ],
 )
-@pytest.mark.few(5)
 def test_a_damaged_dataset_takes_no_more_charges(spent: Ledger, raw: Callable[[str], None], damage: str) -> None:
     raw(damage)
     with pytest.raises(LedgerError):
@@ -174,6 +174,7 @@ def test_a_newer_ledger_is_refused_everywhere(spent: Ledger, raw: Callable[[str]
         spent.create("other", FULL, neighbours="replace-one")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", ["DELETE FROM hullabaloo_schema", "UPDATE hullabaloo_schema SET version = 0"])
 def test_an_unknown_schema_is_refused(spent: Ledger, raw: Callable[[str], None], rows: str) -> None:
     raw(rows)

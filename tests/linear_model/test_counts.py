@@ -33,6 +33,7 @@ def test_a_private_rate_is_near_the_truth() -> None:
     assert model.score(new, new["visits"]) > 0.05  # R²
 
 
+@pytest.mark.slow
 def test_a_count_is_proportional_to_its_exposure() -> None:
     frame = table(20_000)
     model = hb.PoissonRegressor(exposure="years", budget=BUDGET, domain=EXPOSED, solver="gradient", test_key=KEY).fit(

@@ -364,7 +364,7 @@ def test_prices_speak_of_what_the_loss_measures(name: str) -> None:
     json.dumps(poor.to_dict(), allow_nan=False)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", NEW)
 def test_every_new_model_comes_back_from_its_file(tmp_path: Path, name: str) -> None:
     frame = examples.table(1000)

@@ -51,6 +51,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("given", "words"), WRONG, ids=[words[:30] for _, words in WRONG])
 def test_a_wrong_parameter_is_refused_and_nothing_is_charged(ledger: hb.Ledger, given: dict, words: str) -> None:
     parameters = {"budget": BUDGET, "domain": DOMAIN, "ledger": ledger, "dataset": "ward", **given}
@@ -144,6 +145,7 @@ def test_refits_check_their_set_too() -> None:
         model.refit(features=["sex=f"], constraint=hb.Box([0, 0], [1, 1]))
 
 
+@pytest.mark.slow
 def test_moments_of_a_table_too_wide_for_them_are_refused_before_the_charge(ledger: hb.Ledger) -> None:
     domain = hb.Domain(row_norm=1.0, target=(0, 30))
     X = sparse.random_array((20, 40_000), density=1e-4, format="csr", rng=np.random.default_rng(0))

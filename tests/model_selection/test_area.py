@@ -53,7 +53,7 @@ def lumps(sizes: tuple[float, float], apart: float) -> Array:
     return np.array([size * law / law.sum() for size, law in zip(sizes, laws, strict=True)])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("penalty", [1e-4, 0.01, 1.0, 1e4])
 def test_without_noise_it_is_scikit_learns_within_its_ties(penalty: float) -> None:
     """Also of predictions that hardly differ: the window is as narrow as coefficients and bounds make them."""
@@ -190,6 +190,7 @@ def test_the_price_says_what_noise_is_to_be_expected(share: float) -> None:
     assert 0.5 <= told / (priced * max(1.0, 1.0 / (3.0 * share))) <= 2.0
 
 
+@pytest.mark.slow
 def test_a_search_compares_by_it() -> None:
     X, y = labels(4000, ["no", "yes"])
     search = hb.PrivateSearchCV(

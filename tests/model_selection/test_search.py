@@ -119,7 +119,7 @@ CANDIDATES: dict[str, dict[str, list[Any]]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_can_be_searched(name):
     target = target_of(name)

@@ -12,7 +12,7 @@ from .coupling import violations
 KEY = TestKey(bytes(range(32)))
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("octaves", range(20, 36))
 def test_coupling_for_every_lattice_the_rule_can_give(octaves):
     rng = np.random.default_rng(octaves)

@@ -64,7 +64,7 @@ def test_the_alias_table_reproduces_the_integer_weights(density, k):
     assert sum(table.core) > 0.95 * 2**64  # the fast path is the common one
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_boxes_contain_the_density_and_the_density_contains_cores(density, ratio):
     table = sampler.build(density, ratio)

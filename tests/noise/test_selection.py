@@ -94,8 +94,8 @@ def test_far_candidates_lose_and_nothing_overflows(select):
         assert drawn == {1}
 
 
+@pytest.mark.slow
 @BOTH
-@pytest.mark.few(1)
 def test_all_equal_is_uniform(select):
     drawn = frequencies(select, np.full(10, 7.25), 1.0, 10_000)
     assert stats.chisquare(drawn).pvalue > ALARM

@@ -76,8 +76,8 @@ def test_rows_hold_the_sampling_error_of_all_columns() -> None:
             assert COLUMNS / rows == pytest.approx(0.5 * p / n, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [700, 40_000])
-@pytest.mark.few(1)
 def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None:
     """However many columns there are; the plan is that of all of them, and with next to no budget the constant."""
     problem, prices = posed(p)
@@ -118,6 +118,7 @@ def test_the_yardstick_of_wide_rehearsals_is_better_than_no_slopes(
         assert silent.constant == silent.optimum
 
 
+@pytest.mark.slow
 def test_a_penalty_that_leaves_nothing_is_no_fault() -> None:
     problem, prices = posed(700, penalty=L1Penalty(3.0))
     solver, _ = choose(PlanContext(problem, prices, Allowance(Budget(1.0, 1e-6)), rehearsal(prices.facts)), "auto")

@@ -35,7 +35,7 @@ OF_EACH_ROOM = {EARLY[place].name for place in chosen(EARLY, lambda bug: bug.mod
 TIERED = [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] * (bug.name not in OF_EACH_ROOM)) for bug in BUGS]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("bug", TIERED)
 def test_a_bug_is_caught(bug: Bug, nursery: Nursery) -> None:
     """By the first of its tests, which is the quickest."""

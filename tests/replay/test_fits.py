@@ -85,7 +85,7 @@ def test_cells_of_any_type_leave_no_trace(relation: str, solver: str, show: Show
     assert told_apart(show, model, clean, {"hostile": hostile}, tmp_path / "run") == {}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("solver", [solver for solver in cases.SOLVED if solver not in ("auto", "moments")])
 def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> None:
@@ -96,7 +96,7 @@ def test_the_same_key_raises_for_no_table_alone(relation: str, solver: str) -> N
         assert model.fit(table).release_.theta.shape == (5, 1)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 def test_prepared_matrices(sparse: bool, relation: str, show: Show, tmp_path: Path) -> None:

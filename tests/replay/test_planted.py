@@ -280,6 +280,7 @@ def test_a_value_in_an_error_is_seen(show: Show, tmp_path: Path, monkeypatch: Pa
         told(show, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_file_left_behind_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     left_behind(monkeypatch, tmp_path)
     assert "file cache.npy" in told(show, tmp_path)
@@ -296,11 +297,13 @@ def test_a_planted_trace_is_seen(fault: str, show: Show, tmp_path: Path, monkeyp
     assert where in told(show, tmp_path)
 
 
+@pytest.mark.slow
 def test_what_a_ledger_learns_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     charged_after(monkeypatch)
     assert "charges" in told(show, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_plan_by_the_number_of_rows_is_seen(show: Show, tmp_path: Path, monkeypatch: Patch) -> None:
     model = cases.model("LinearRegression", "gradient", "add-or-remove")
     plan_by_length(monkeypatch)

@@ -58,7 +58,7 @@ def test_private_bounds(relation: str, fresh: Any, tmp_path: Path) -> None:
     assert told_apart(show, outer, cases.base(), cases.others(relation), tmp_path / "run") == {}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "PoissonRegressor"])
 def test_evaluations(name: str, relation: str, fresh: Any, tmp_path: Path) -> None:

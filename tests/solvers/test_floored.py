@@ -161,7 +161,7 @@ def test_what_is_held_up_would_fall() -> None:
         assert lost(data, runs(data, posed, solver, plan)) > 1.05 * lost(data, runs(data, *level))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gradient", "mirror_descent", "coordinate_descent"])
 def test_a_model_that_is_better_is_kept(name: str) -> None:
     """Targets that fill their range, 0.8 of their variance explained: at most 0.04 of it is lost beside the solver alone."""

@@ -75,7 +75,7 @@ def test_the_steps_are_the_papers() -> None:
     assert len(asked) == steps
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("body", SETS, ids=str)
 @pytest.mark.parametrize("form", ["auto", "general"])

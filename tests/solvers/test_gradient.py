@@ -78,6 +78,7 @@ def test_without_signal_noise_does_next_to_no_harm() -> None:
     assert np.mean(harm) < 1.05
 
 
+@pytest.mark.slow
 def test_an_unbalanced_binary_target_keeps_its_mean() -> None:
     data = table(20_000, 3, intercept=True, signal=0.0)
     y = np.where(np.arange(data.records) % 10 < 3, 1.0, -1.0)

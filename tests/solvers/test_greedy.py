@@ -118,6 +118,7 @@ def _short(intercept: bool) -> Rows:
     return Rows(np.ascontiguousarray(X), y[:, None])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", [Logistic(), Huber(0.3), SmoothedHinge(0.5), Poisson()], ids=lambda loss: loss.name)
 def test_without_noise_the_refit_is_stationary_on_its_support(loss: Loss) -> None:
     rows = table(800, 10, intercept=True, classes=loss.name in ("logistic", "smoothed_hinge"), seed=2)
@@ -277,6 +278,7 @@ def test_the_typical_length_of_mostly_empty_rows_is_the_root_mean_square() -> No
     assert np.array_equal(evened(even, edges), even)
 
 
+@pytest.mark.slow
 def test_rare_indicators_in_sparse_rows_are_fitted() -> None:
     rng = np.random.default_rng(11)
     X = (rng.random((6000, 60)) < 0.04).astype(np.float64)

@@ -242,6 +242,7 @@ def test_matrices_are_sets_of_their_flattened_slopes(loss, body, intercept):
     assert excess < 0.02
 
 
+@pytest.mark.slow
 def test_low_rank_models_over_the_nuclear_ball():
     """Tests: 002, Equation (16)."""
     loss = SquaredTargets()

@@ -110,6 +110,7 @@ def test_the_noise_is_what_the_curvature_makes_of_it() -> None:
     assert SOLVER.predicted_risk(asked, plan) > 0.0
 
 
+@pytest.mark.slow
 def test_the_papers_calibration_states_its_real_cost() -> None:
     """Tests: 002, Algorithm 2."""
     data = table()

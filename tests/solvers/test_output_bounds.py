@@ -148,7 +148,7 @@ def _ridge(plan: Any, n: int) -> float:
     return ridge if plan.solver == "output_perturbation" else ridge / n
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_bound_is_not_vacuous(name: str) -> None:
     """Where every target is 0, so is the minimiser: what a run loses is the noise's part, within a third."""

@@ -489,7 +489,7 @@ def test_steps_go_farther_where_classes_separate(monkeypatch: pytest.MonkeyPatch
         assert (now[:, 1] > 1.0).all()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adaptive_gradient", "preconditioned_gradient"])
 def test_costs_far_below_their_bound_are_not_drowned_by_noise_in_units_of_it(name: str) -> None:
     """Targets of a standard deviation of 0.7 % of their declared range: R² had been −0.44 and −0.18 in the mean of these keys."""

@@ -12,8 +12,8 @@ from hullabaloo.solvers.moments.shrinkage import INFINITE, SLOPELESS, Normalised
 from tests.solvers.tables import noisy_moments, problem, table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("intercept", "free"), [(False, False), (True, False), (True, True)])
-@pytest.mark.few(1)
 def test_the_estimated_risk_is_unbiased_and_knows_its_error(intercept: bool, free: bool) -> None:
     """1 500 draws. False alarm below 1e-6: six standard errors of the mean; the spread within a quarter, fourteen of its own."""
     data = table(300, 3, intercept=intercept)

@@ -51,7 +51,7 @@ def sandwich(frame: pd.DataFrame, by: str | None, alike: bool = False) -> np.nda
     return np.sqrt(np.diag(inverse @ middle @ inverse))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("errors", ["unit", "auto", "robust", "homoskedastic"])
 def test_sampling_errors_are_those_of_least_squares(errors: str) -> None:
     frame = clustered(2_500, 1)

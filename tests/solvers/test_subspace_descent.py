@@ -80,7 +80,7 @@ def test_what_was_bought_is_what_is_asked(intercept: bool, records: int) -> None
             )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("intercept", [False, True])
 def test_of_classes_where_noise_is_loud_one_step_is_taken(neighbours: Neighbours, intercept: bool) -> None:
@@ -145,7 +145,7 @@ def test_of_many_columns_that_matter_a_little_it_keeps_what_single_columns_do_no
     assert by["subspace_descent"] > 1.2 * max(by["adaptive_gradient"], by["constant"] + 0.2), by
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("p", [1, 2])
 def test_of_few_columns_it_learns_the_slope(p: int, intercept: bool) -> None:

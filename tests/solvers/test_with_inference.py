@@ -345,6 +345,7 @@ def test_a_narrow_column_that_is_left_out_leaves_the_total_that_the_release_tell
     assert left[-1] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [1, 10, 40])
 def test_noise_makes_none_of_many_constant_columns_pass_more_often_than_one_alone(columns: int) -> None:
     """At most Φ(−2) = 2.3 % of releases: above 41 of 1 000 with a probability below 1e-4 (2.0 deviations of each let some of 10 pass in 200)."""
@@ -666,6 +667,7 @@ def test_few_records_leave_predictions_as_they_were_or_better(epsilon: float) ->
         assert np.mean((made.predict(X) - y) ** 2) < 2.0 * np.var(y)
 
 
+@pytest.mark.slow
 def test_few_long_records_do_not_hide_the_others_from_a_larger_budget() -> None:
     """A column that is 0 but for 1 in 200 records at the far end of its bounds: at every budget from ε = 1 on all slopes are told (it once was none at 3)."""
     rng = np.random.default_rng(6)
@@ -681,7 +683,7 @@ def test_few_long_records_do_not_hide_the_others_from_a_larger_budget() -> None:
         assert not any(row.reason for row in made.summary().rows[:2])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["objective_perturbation", "frank_wolfe"])
 def test_costs_that_do_not_add_up_as_squares_use_the_budget_up(name: str) -> None:
     """Inference and the solver together: the budget takes them, and 0.998 of its ε does not, whatever the share."""

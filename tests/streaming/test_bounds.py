@@ -150,6 +150,7 @@ def test_the_noise_of_moments_has_the_spectral_norm_stated() -> None:
     assert np.median(norms) > 0.5 * spectral(1.0, 6, 0.5)
 
 
+@pytest.mark.slow
 def test_running_sums_stay_below_theorem_4_2() -> None:
     """At every of 20 releases of 5 runs with β = 1e-8 each: a false alarm below 1e-6.
 

@@ -576,6 +576,7 @@ def test_left_to_the_rule_a_fit_follows_every_tau_records() -> None:
     assert stream._schedule.every == tau
 
 
+@pytest.mark.slow
 def test_the_papers_composition_costs_less_than_the_budget() -> None:
     """Tests: 003, Mechanism 1."""
     encoding, schedule = NUMBERS.encoding(), Schedule(N, 100)
@@ -613,6 +614,7 @@ def test_what_cannot_be_is_refused_before_anything_is_read(what: str) -> None:
         make().partial_fit(records())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", list(Neighbours), ids=str)
 @pytest.mark.parametrize(
     "loss", [hb.Squared(), hb.Logistic(), hb.Huber(0.2), hb.Pinball(0.3)], ids=lambda one: one.name

@@ -143,6 +143,7 @@ def test_what_a_record_outside_holds_changes_nothing(intercept: bool) -> None:
         assert bits(stream(**more).fit(X, y)) == bits(stream(**more).fit(other, poison))
 
 
+@pytest.mark.slow
 def test_the_robust_stream_learns_from_the_records_inside() -> None:
     """Tests: 003, Section 5.2, robust extension."""
     X, y = table(20_000, p=100)

@@ -38,7 +38,7 @@ def test_two_steps_by_hand():
     assert largest_error(BestFactorisation(2)) == pytest.approx(2 / np.sqrt(3), rel=1e-4)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("steps", [3, 16, 64])
 @pytest.mark.parametrize(("decay", "window"), [(1.0, None), (0.9, None), (1.0, 5)])
 def test_the_best_factorisation_beats_all_others(steps, decay, window):

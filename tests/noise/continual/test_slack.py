@@ -74,6 +74,7 @@ def test_floating_point_stays_within_the_slack(strategy):
         assert math.sqrt(float(sum(error * error for error in off))) <= strategy.slack / 2
 
 
+@pytest.mark.slow
 def test_uncompensated_buffers_would_not_do():
     """The bound is no tautology: at ten million steps plain buffers may be off by more than the compensated ones ever are."""
     strategy = BufferedToeplitz(10_000_000)
