@@ -97,10 +97,10 @@ def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None
     assert choose(replace(context, allowance=Allowance(Budget(0.003, 1e-6)), kept={}), "auto")[0].name == "constant"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("norm", [1.0, 8.0, 17.3])
 @pytest.mark.parametrize("body", [None, L1Ball(5.0)], ids=["free", "l1 ball"])
 @pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda one: one.name)
-@pytest.mark.few(6)
 def test_the_yardstick_of_wide_rehearsals_is_better_than_no_slopes(
     norm: float, body: ConvexSet | None, loss: Loss
 ) -> None:

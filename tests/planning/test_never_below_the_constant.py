@@ -111,7 +111,7 @@ def test_the_private_constant_is_nearly_the_best(table: Any, epsilon: float) -> 
     assert over_the_constant(table(), "constant", epsilon) <= 1.02
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["constant", "adaptive_gradient", "preconditioned_gradient"])
 def test_a_target_of_two_values_declared_as_numbers_is_not_cut_to_the_more_frequent_one(solver: str) -> None:
     """Cut at a quantile of the residuals, it was. Nine in ten are 1; half of the gain is kept."""
@@ -125,7 +125,7 @@ def test_a_target_of_two_values_declared_as_numbers_is_not_cut_to_the_more_frequ
     assert lost <= (1.005 if solver == "constant" else 1.0 - 0.5 * (1.0 - best))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @sampled("neighbours,epsilon", product(["replace-one", "add-or-remove"], [1.0, 3.0]), kind=lambda case: case[0])
 def test_rows_in_a_ball_far_off_its_centre_are_no_worse_off_than_by_a_constant_column(
     neighbours: str, epsilon: float

@@ -14,6 +14,7 @@ from hullabaloo.solvers import Problem
 from tests.solvers.tables import prices, problem, table
 
 
+@pytest.mark.slow
 def test_auto_does_better_than_the_mean_on_rare_counts() -> None:
     """The adaptive gradient does not: its intercept takes longer to come down to log(1/80) than it has steps."""
     rng = np.random.default_rng(11)

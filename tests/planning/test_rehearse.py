@@ -43,6 +43,7 @@ def test_without_noise_nothing_is_lost_and_a_constant_loses() -> None:
         assert objective(stage.problem, stage.table, moved) - stage.optimum >= -1e-12
 
 
+@pytest.mark.slow
 def test_more_records_are_expected_to_help(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: SOLVERS[name] for name in ("moments", "gradient")}
     monkeypatch.setattr("hullabaloo.planning.choose.SOLVERS", few)

@@ -26,6 +26,7 @@ def minimisers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hullabaloo.planning.choose.SOLVERS", kept)
 
 
+@pytest.mark.slow
 def test_cheap_supports_are_of_the_structures_kind() -> None:
     p = 40
     parents = [(j - 1) // 2 if j else -1 for j in range(p)]
@@ -81,6 +82,7 @@ def test_dual_frank_wolfe_is_offered_beside_the_norm_of_a_set_function_alone() -
         assert "dual_frank_wolfe" not in solvers_for(other)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("minimisers")
 def test_upper_bounds_are_in_print_and_in_the_dictionary() -> None:
     function = GroupCover([[0, 1], [2, 3], [4, 5]])
