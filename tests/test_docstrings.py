@@ -25,7 +25,7 @@ def _source(name: str) -> Path:
 WITH_EXAMPLES = [name for name in MODULES if ">>>" in _source(name).read_text(encoding="utf-8")]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

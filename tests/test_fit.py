@@ -181,7 +181,7 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     return shown
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
 def test_add_or_remove_hides_the_number_of_rows(tmp_path: Path, solver: str) -> None:
     """Record and replay at n and n + 1: all that is published is the same, but for the noisy answers themselves."""

@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 
+from tests import conftest, sampling
 from tests.sampling import spread
 
 
@@ -31,3 +32,18 @@ def test_cases_that_are_named_are_kept_before_any_other() -> None:
     kept = spread(cases, 4, [11])
     assert len(kept) == 4
     assert {cases[place]["a"] for place in kept} == set(range(4))
+
+
+def test_functions_of_the_long_tests_are_not_made_in_the_fast_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.slow
+    @pytest.mark.parametrize("number", range(9))
+    def test_long(number: int) -> None: ...
+
+    @pytest.mark.few(1)
+    @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow)])
+    def test_short(number: int) -> None: ...
+
+    for fast, left_out in ((True, [True, False, False]), (False, [False, False, False])):
+        monkeypatch.setattr(sampling, "FAST", fast)
+        asked = (("test_long", test_long), ("test_short", test_short), ("test_number", 7))
+        assert [conftest.pytest_pycollect_makeitem(name, one) == [] for name, one in asked] == left_out

@@ -186,7 +186,7 @@ def test_a_cluster_is_named_in_words_of_the_command_line(run: Run, tmp_path: Pat
 
 def test_probabilities_stand_beside_the_label(run: Run, tmp_path: Path) -> None:
     prepared(tmp_path, TARGETS["logistic"][0])
-    words = ["--domain", "domain.toml", "--estimator", "logistic", "--solver", "objective-perturbation", *BUDGET]
+    words = ["--domain", "domain.toml", "--estimator", "logistic", "--solver", "gradient", *BUDGET]
     assert run("fit", "table.csv", *words, "--out", "model.json").code == 0
     for out in ("found.csv", "found.parquet"):
         assert run("predict", "model.json", "table.csv", "--probabilities", "--out", out).code == 0

@@ -60,7 +60,7 @@ def test_constructors_parsers_and_accountants(name: str, random: Random) -> None
     judged(lambda: CHEAP[name](Garbage(random)))
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(13)
 @pytest.mark.parametrize("name", DEAR)
 @FEWER
 @given(seed=st.integers(0, 2**32))
