@@ -114,13 +114,13 @@ def of_check(case: Any) -> str:
     return name_of(case.values[1])
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(14)
 @sampled("estimator, check", checks(estimators(hb.Budget(math.inf))), of_check)
 def test_without_noise(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(14)
 @sampled("estimator, check", checks(estimators(PRIVATE, named=True)), of_check)
 def test_with_noise_under_a_test_key(estimator: Any, check: Any) -> None:
     check(estimator)
