@@ -132,6 +132,7 @@ def check(task: dict[str, object], like: Whole) -> int:
     return again
 
 
+@pytest.mark.slow
 def test_exact_sums_are_those_of_the_table(nursery: Nursery, tmp_path: Path) -> None:
     """What other streams are compared with has every record once: least squares by other means agrees."""
     task = new_task(tmp_path, epsilon=math.inf, every=RECORDS // 3, ledger=False)
