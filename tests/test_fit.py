@@ -181,7 +181,6 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     return shown
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
 def test_add_or_remove_hides_the_number_of_rows(tmp_path: Path, solver: str) -> None:
     """Record and replay at n and n + 1: all that is published is the same, but for the noisy answers themselves."""
@@ -205,7 +204,7 @@ def test_add_or_remove_needs_a_declared_number_of_records() -> None:
         model(neighbours="add-or-remove").fit(X, y)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("solver", sorted(SOLVERS))
 @pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
 def test_values_never_decide_the_outcome(cell: float, solver: str, recwarn: pytest.WarningsRecorder) -> None:

@@ -63,7 +63,7 @@ def plain(neighbours: str, domain: hb.Domain = NUMBERS) -> Canary:
     return made(domain, HIGH, LOW if neighbours == "replace-one" else None)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(14)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_passes(solver: str, neighbours: str) -> None:

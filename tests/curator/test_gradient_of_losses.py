@@ -64,9 +64,9 @@ def test_the_answer_is_the_clipped_gradient(loss: AnyLoss, sparse: bool) -> None
         assert plain == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.few(10)
 @every
 @pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.few(18)
 def test_no_neighbour_moves_the_sum_by_more_than_the_sensitivity(loss: AnyLoss, relation: Neighbours) -> None:
     rng = np.random.default_rng(3)
     for about in (

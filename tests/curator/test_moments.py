@@ -31,10 +31,10 @@ def query(
     return MomentsQuery(about, relation, records, 1, mu, kappa)
 
 
-@pytest.mark.few(10)
 @pytest.mark.parametrize("kappa", [0.2, 1.0, 1.3, 3.0])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.few(20)
 def test_no_neighbour_moves_the_moments_by_more_than_the_sensitivity(
     name: str, relation: Neighbours, kappa: float
 ) -> None:

@@ -130,7 +130,7 @@ def test_pieces_give_the_gradient_in_all_of_their_ball_and_state_its_error(name:
         assert float(np.linalg.norm(pieces.gradient(far, np.zeros(P)) - exact)) > 1.0
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("name", CASES)
 def test_neighbours_answers_are_within_the_sensitivity_for_every_linear_term(relation: Neighbours, name: str) -> None:

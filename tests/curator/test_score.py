@@ -179,7 +179,7 @@ def test_ranks_are_as_near_to_one_another_as_two_classes() -> None:
     assert inner == pytest.approx(np.diag(np.diag(inner)), abs=1e-12)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weight", [1.0, 1.0 / 3.0, 2.5])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_two_records_ranks_are_further_apart_than_is_stated(relation: Neighbours, weight: float) -> None:

@@ -47,7 +47,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("name", SHAPES)
 def test_neighbours_minimisers_are_within_the_sensitivity(relation: Neighbours, name: str) -> None:

@@ -49,7 +49,7 @@ def reader(fault: str, when: int) -> Callable[[], Iterator[Any]]:
     return read
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("fault", ["raises", "another cell", "another cell once", "one fewer"])
 def test_a_fault_in_one_pass_releases_what_one_table_has_or_nothing(use: str, fault: str, tmp_path: Path) -> None:

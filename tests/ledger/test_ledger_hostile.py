@@ -70,7 +70,7 @@ def test_every_public_method_is_tried() -> None:
     assert public == set(GOOD)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", GOOD)
 def test_no_argument_brings_out_a_foreign_exception(kept: Path, tmp_path: Path, name: str) -> None:
     """`Ledger.remaining(5)` raised TypeError, `records_per_unit=10**400` OverflowError, `filter=[]` TypeError."""
@@ -132,7 +132,7 @@ def _damaged(kept: Path, path: Path, table: str, column: str, cell: str) -> Ledg
     return Ledger(f"sqlite:///{path}")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("cells", [CELLS[:3], pytest.param(CELLS, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 def test_no_cell_brings_out_a_foreign_exception(

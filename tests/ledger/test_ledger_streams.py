@@ -159,7 +159,6 @@ def test_creating_in_an_old_ledger_changes_nothing(old: tuple[Ledger, int]) -> N
     assert old[0].upgrade().before == old[1]
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("damage", "says", "number"),
     [

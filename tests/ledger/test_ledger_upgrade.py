@@ -26,8 +26,8 @@ DAMAGE = {
 }
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.few(4)
 def test_a_damaged_ledger_stays_one_that_cannot_be_charged(tmp_path: Path, damage: str) -> None:
     """A ledger of version 1 with rows missing refused every charge; upgraded, it was charged on, with the budget of those rows again.
 

@@ -36,7 +36,7 @@ def test_a_sound_ledger(spent: Ledger) -> None:
 ONE = "WHERE dataset = 'clinic' AND number = 1"
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("damage", "says", "number"),
     [
@@ -94,7 +94,6 @@ def test_damage_is_named_with_its_row(
     assert all(one.dataset == "clinic" for one in verdict.findings)
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -105,6 +104,7 @@ def test_damage_is_named_with_its_row(
         "UPDATE hullabaloo_dataset SET charges = -1 WHERE name = 'clinic'",
     ],
 )
+@pytest.mark.few(5)
 def test_a_damaged_dataset_takes_no_more_charges(spent: Ledger, raw: Callable[[str], None], damage: str) -> None:
     raw(damage)
     with pytest.raises(LedgerError):

@@ -191,7 +191,6 @@ def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any)
     } | durable(folder, ledger)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("sealed", [False, True], ids=["open", "sealed"])
 def test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs(tmp_path, monkeypatch, capfd, sealed):
     key = new_key_file(tmp_path / "key") if sealed else None

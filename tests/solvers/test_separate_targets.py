@@ -59,7 +59,7 @@ def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
         )
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)
 def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
     solver = SeparateTargetsSolver(inner)

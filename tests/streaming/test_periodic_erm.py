@@ -120,7 +120,7 @@ def test_a_state_whose_records_do_not_fit_is_refused_in_a_sentence(tmp_path: Pat
             PeriodicERM(model, N, every=200, state=path).partial_fit(frame)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_all_records_of_a_person_are_paid_for_in_every_fit(neighbours: str) -> None:
     """Each fit's answers, asked of streams that differ in one person with more records than count, lie within the sensitivity that its noise was made for."""

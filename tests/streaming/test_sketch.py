@@ -167,7 +167,7 @@ def pairs(about: RowFacts, relation: Neighbours) -> Iterator[tuple[Rows, Rows]]:
         yield join(before, one, after), join(before, second, after)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("relation", list(Neighbours), ids=str)
 @pytest.mark.parametrize("name", SKETCHES)
 @pytest.mark.parametrize("kappa", [1.0, 3.0])

@@ -155,7 +155,7 @@ def shuffled(whole: pa.Table, about: hb.Domain, folder: Path, rows: int) -> list
     return sorted(found)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("limit", [module._LIMIT, 1 << 14])
 @pytest.mark.parametrize("share", [1, 2, 5])
 def test_neighbours_differ_in_one_units_share(
