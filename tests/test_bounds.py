@@ -260,7 +260,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_come_before_the_charge_and_the_records(name: str, tmp_path: Path) -> None:
     change, kind, words = REFUSED[name]

@@ -35,7 +35,7 @@ def same(found: Any, told: list[float]) -> bool:
     return near(told, numbers(found))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_models_are_opened_and_predict(name: str) -> None:
     model = hb.load(keep.KEPT / f"{name}.json")
@@ -51,7 +51,7 @@ def test_the_model_of_a_stream_is_opened_and_predicts() -> None:
     assert np.isfinite(model.predict_one({"age": 40.0, "hours": 20.0}))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", STATES)
 def test_streams_go_on_where_they_were_left(name: str, folder: Path) -> None:
     made = keep.streams(folder, sealed=name.endswith("-sealed.state")) | keep.later(folder)

@@ -88,7 +88,6 @@ def kinds(base: type, attribute: str) -> dict[type, str]:
     return found
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("base", "attribute", "frozen"),
     [

@@ -42,13 +42,13 @@ def charge(ledger: Ledger, event: Event, budget: Budget = FULL, dataset: str = "
     return ledger.charge(dataset, event, budget=budget, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("filter", FILTERS)
 @pytest.mark.parametrize(
     "budget",
     [FULL, Budget(0.1, 1e-6), Budget(8.0, 1e-5), Budget(1e-3, 1e-9), Budget.gdp(0.24), Budget.zcdp(0.0244)],
     ids=repr,
 )
+@pytest.mark.few(9)
 def test_exactly_one_default_fit_at_the_full_budget(sqlite_ledger: Ledger, filter: str, budget: Budget) -> None:
     if (filter, budget.kind) in {("basic", "gdp"), ("basic", "zcdp"), ("gdp", "zcdp"), ("renyi", "gdp")}:
         with pytest.raises(BudgetError):
@@ -65,7 +65,6 @@ def test_exactly_one_default_fit_at_the_full_budget(sqlite_ledger: Ledger, filte
     assert len(sqlite_ledger.charges("clinic")) == 1
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize("filter", FILTERS)
 def test_exactly_one_default_fit_in_both_databases(ledger: Ledger, filter: str) -> None:
     ledger.create("clinic", FULL, neighbours="replace-one", filter=filter)

@@ -103,8 +103,8 @@ def damaged(kept: Path, folder: Path, damage: str) -> Ledger:
     return Ledger(f"sqlite:///{path}")
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.few(12)
 def test_every_edit_is_found_at_its_row(kept: Path, tmp_path: Path, name: str) -> None:
     """Most of these were "sound" while rows had no heads: a line, a person, a time; and a budget raised with its capacity."""
     damage, number = DAMAGES[name]

@@ -67,7 +67,7 @@ def every_statement(ledger: Ledger, name: str, *, whole: bool) -> Counter[str]:
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_fault_at_every_statement_of_a_write(sqlite_ledger: Ledger, name: str) -> None:
     found = every_statement(prepare(sqlite_ledger), name, whole=False)

@@ -86,7 +86,6 @@ def test_the_command_names_the_model_whose_row_is_gone(
         shutil.copy(backup, file)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [_fit, _stream, _search])
 def test_a_model_that_says_otherwise_what_was_charged_is_found(ledger: hb.Ledger, kind: Any) -> None:
     """Noise a hundred times as large, another budget, relation or unit: the card and the summary of such a file read well."""

@@ -32,7 +32,6 @@ REFUSALS: dict[str, Callable[[], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_server_that_quotes_the_row_it_refuses_is_not_repeated(postgres_ledger: Ledger, refusal: str) -> None:
     """`Failing row contains (…)` was a part of the message and of its traceback: whole rows, the dataset's secret salt among them."""

@@ -51,7 +51,6 @@ WRONG = [
 ]
 
 
-@pytest.mark.few(8)
 @pytest.mark.parametrize(("given", "words"), WRONG, ids=[words[:30] for _, words in WRONG])
 def test_a_wrong_parameter_is_refused_and_nothing_is_charged(ledger: hb.Ledger, given: dict, words: str) -> None:
     parameters = {"budget": BUDGET, "domain": DOMAIN, "ledger": ledger, "dataset": "ward", **given}

@@ -63,7 +63,7 @@ RELEASES: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_answer_has_a_key_of_its_own_which_is_one_read_and_is_used_whole(name: str) -> None:
     """A key from time and pid reads nothing; one of 8 bytes repeated, or with a plain half, is not what was read."""

@@ -124,7 +124,6 @@ def test_two_never_go_on_from_one_state(folder: Path) -> None:
         stream(folder, "old.state").begin()
 
 
-@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("other", "says"),
     [

@@ -159,7 +159,6 @@ def test_the_last_model_stays_until_the_next_fit() -> None:
     assert not np.array_equal(stream.coef_, first)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 def test_all_fits_together_cost_the_budget_and_next_to_nothing_is_left(neighbours: str) -> None:
     for budget, every in ((BUDGET, (50, 60, 600)), (hb.Budget.gdp(0.5), 100), (hb.Budget.zcdp(0.1), (50, 600))):
@@ -614,7 +613,6 @@ def test_what_cannot_be_is_refused_before_anything_is_read(what: str) -> None:
         make().partial_fit(records())
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", list(Neighbours), ids=str)
 @pytest.mark.parametrize(
     "loss", [hb.Squared(), hb.Logistic(), hb.Huber(0.2), hb.Pinball(0.3)], ids=lambda one: one.name

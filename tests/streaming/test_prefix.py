@@ -36,7 +36,6 @@ def outcome(source: StreamSource, mark: Mark, **options: bool) -> Records | str:
         return str(refused)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_byte_before_the_place_counts_and_none_after_it(tmp_path: Path, kind: str) -> None:
     """A byte that changed in place (the file's number and length the same) was believed at every place before."""

@@ -324,7 +324,6 @@ def source_of(kind: str, folder: Path) -> Callable[[], StreamSource]:
     return lambda: ParquetSource(path)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_resumed_at_every_cut_by_mark_and_by_counting(tmp_path: Path, kind: str) -> None:
     make = source_of(kind, tmp_path)
