@@ -127,8 +127,11 @@ def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept:
 
     Where shortening took a share k of the curvature, `kG̃δ`, δ as far as it is longer than noise makes it.
 
-    Of a loss that is no quadratic the step leaves `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and counts it is at most `b = (e^m − 1 − m) h̄^{1/2}` long in
-    all directions together (Bessel's inequality in the metric of G̃; Bach 2010), m the root mean square of d and h̄ the mean curvature. Its weight is a function of z and d alone, so that for elliptical
+    Of a loss that is no quadratic the step leaves `r = E φ‴(z + sd)d²v(1 − s)`, s from 0 to 1, where predictions z move by d. As `|φ‴| ≤ φ''` for classes and counts it is taken as at most `b = (e^m − 1 − m) h̄^{1/2}` long in
+    all directions together (Bessel's inequality in the metric of G̃; Bach 2010, with the largest |d| for m), m the root mean square of d and h̄ the mean curvature. Of normal records, all coefficients were off by less than 1.96 deviations of
+    that. (Of made counts with two gamma columns, two of t of 5 degrees, log-normal ones or 0/1 columns of 10 or 2 %, 40 steps each of coefficients of deviation 0.05 to 0.2, what records that are not normal leave besides is 0.7 to 8 b²
+    in the mean, in the worst step 2 to 127, and 0 to 12 % of the coefficients were off by more than 1.96 deviations of what is told of bending alone.)
+    Its weight is a function of z and d alone, so that for elliptical
     records r lies in the span of the constant, z and d (Li & Duan 1989): there it is taken as b long, in each direction, and besides as spread evenly over all, for other shapes. (Measured on law school, Adult, bank and
     a rare class at ε = 1 and 3: 0.2 to 1.8 times `½m²h̄^{1/2}` long at the estimated m, 0.7 on average, and 0.2 to 1.0 of its square in that span; at the true m 0.1 to 0.4 times b.)
 
