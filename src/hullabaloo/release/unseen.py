@@ -19,7 +19,7 @@ likelihood of what each level's own estimate says at its noise. A level becomes 
 and a derivative u of one event (1 of classes, of counts one over their bound) the score of the level is in the mean, over r, `g = p min(u(1 − p̂), c/L) − (1 − p) min(up̂, c/L)`, p its true chance: linear in p, which so has an estimate of known noise, and with p(1 − p) at the average an effect, kept within `USUAL_LINK`.
 A small g is no evidence for p̂ where r is not sure: r's error counts at the g that the average effect would make. The end of a walk by whitened gradients releases no score: it is 0 there, but for the noise of the steps, which says the same.
 
-*The coefficient's noise* is that of g over `u p(1 − p)`, p the level's or the average's, whichever is told better. Where the rarer outcome's gradients are more than `LONG` times as long as where the walk or the score cut them, what that may have taken, `log² ((1 − p̂)L/c)`, comes to it, and the own estimate has a part;
+*The coefficient's noise* is that of the level's score over `r u p(1 − p)`, p the level's or the average's, whichever is told better: it is where gradients cancel, which needs no share. Where the rarer outcome's gradients are more than `LONG` times as long as where the walk or the score cut them, what that may have taken, `log² ((1 − p̂)L/c)`, comes to it, and the own estimate has a part;
 others stay unless noise has more than `DROWNED` times the variance of effects. The intercept keeps the total of levels that are seen. Intervals rest on the score, and stay.
 """
 
@@ -42,7 +42,7 @@ from hullabaloo.solvers.gradient.schedule import GradientSchedule, is_residual
 
 LONG, DROWNED, RARE = 2.0, 2.0, 0.5
 """How many times the cut gradients of the rarer outcome are long before what it took is reckoned with; how many times the variance of effects noise has before a level moves that was not cut; and the chance up to which counts are rare.
-`DROWNED` was chosen on tables of Adult, bank, fremtpl2 and hflights at ε = 0.3, 1 and 3: at 1 months of bank, whose rare ones differ, lose .008 of their share, where 2 loses .002; at 3 motor claims gain half as much."""
+All was chosen on tables of Adult, bank, fremtpl2 and hflights at ε = 0.3, 1 and 3. At a `DROWNED` of 4 motor claims gain a third less and Adult's 41 countries a sixth; at 1 months of bank, whose rare ones differ, lose .008 of the share."""
 SPREADS = np.linspace(0.1, USUAL_LINK, 20)[:, None] ** 2
 SEEN, ALL, FAR = 2.0, 4.0, 3.0
 """Deviations of its noise from which a share is taken to be that of some record (one that is never seen: once in 44 fits), and within which shares may be those
@@ -76,7 +76,7 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
     found = solution.scores[k] if solution.scores else _end(problem, plan, solution, k)
     if found is None or not (counts or isinstance(problem.loss, Logistic)):
         return
-    unit = 1.0 / float(encoding.target_scale[k]) if counts else 1.0
+    unit = math.exp(-float(encoding.prediction_offset[k]))
     shift = max(problem.offset_bound - math.log(2.0), 0.0) - math.log(unit)  # exposed for half the bound in the mean
 
     def chances(z: Array) -> Array:
@@ -105,7 +105,7 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         bent = np.maximum(bend, own * (1.0 - own))
         doubt = np.maximum(np.abs(g), np.abs(usually * told - ways[1])) * noise / r
         errors = (np.hypot(heard, doubt) / told / bend) ** 2 + 1.0 / (bend * r * found.counted)
-        loud = (np.hypot(heard, g * noise / r) / told / bent) ** 2 + 1.0 / (bent * r * found.counted)
+        loud = (heard / told / bent) ** 2 + 1.0 / (bent * r * found.counted)
         effects = ((g + ways[1]) / told - usually) / bend
         variances = SPREADS + np.append(errors, [0.0] * others)
         odds = np.sum(np.log(variances) + np.append(effects, [-average] * others) ** 2 / variances, axis=1)
