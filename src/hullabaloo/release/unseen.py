@@ -16,7 +16,7 @@ And effects of levels are of one kind (random effects, Robinson 1991): with s² 
 likelihood of what each level's own estimate says at its noise. A level becomes the mean, weighted by inverse variances, of the average, by s², of its own estimate, and of its coefficient as it was. Of two classes and of rare counts, before all else.
 
 *Own estimate.* Records of a level of share r lie 1/√r or further from the centre where records are round. Steps by gradients cut at c take the rarer outcome of such a level for rarer than it is, of odds up to `(1 − p̂)L/c` times too small. With chances p̂ at the released point, records of length L
-and a derivative u of one event (1 of classes, of counts one over their bound) the score of the level is in the mean, over r, `g = p min(u(1 − p̂), c/L) − (1 − p) min(up̂, c/L)`, p its true chance: linear in p, which so has an estimate of known noise, and with p(1 − p) at the average an effect, kept within `USUAL_LINK`.
+and a derivative u of one event (1 of classes, of counts one over their bound) the score of the level is in the mean, over r, `g = p min(u(1 − p̂), c/L) − (1 − p) min(up̂, c/L)`, p its true chance: linear in p, which so has an estimate of known noise, and with p(1 − p) at the average an effect.
 A small g is no evidence for p̂ where r is not sure: r's error counts at the g that the average effect would make. The end of a walk by whitened gradients releases no score: it is 0 there, but for the noise of the steps, which says the same.
 
 *The coefficient's noise* is that of the level's score over `r u p(1 − p)`, p the level's or the average's, whichever is told better: it is where gradients cancel, which needs no share. Where the rarer outcome's gradients are more than `LONG` times as long as where the walk or the score cut them, what that may have taken, `log² ((1 − p̂)L/c)`, comes to it, and the own estimate has a part;
@@ -111,7 +111,7 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         odds = np.sum(np.log(variances) + np.append(effects, [-average] * others) ** 2 / variances, axis=1)
         spread = float(np.average(SPREADS[:, 0], weights=np.exp(0.5 * (odds.min() - odds))))
         weights = np.array([long / errors, 1.0 / (loud + long * np.log(longer) ** 2), 0.0 * r + 1.0 / spread])
-        near = [average + np.clip(effects, -USUAL_LINK, USUAL_LINK), theta[columns], 0.0 * r + average]
+        near = [average + effects, theta[columns], 0.0 * r + average]
         theta[columns] = np.where(long | (loud > DROWNED * spread), np.average(near, 0, weights), theta[columns])
         theta[-1] -= share * (share > SEEN * noise) @ (chances(rest + theta[columns]) - own) / (middle * (1.0 - middle))
 
