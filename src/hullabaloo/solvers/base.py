@@ -180,8 +180,6 @@ class Solution:
 
     Attributes:
         theta: coefficients, shape (p, k), the intercept last when there is one.
-        privacy_covariance: known covariance of the privacy noise in `theta[:, 0..k−1]`, shape (k, p, p), or None.
-        sampling_covariance: estimated sampling covariance, shape (k, p, p), or None where the release cannot tell.
         moments: the noisy moments, when the release contains them.
         scores: the noisy gradient with its curvature and spread, of each target, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
@@ -191,8 +189,6 @@ class Solution:
     """
 
     theta: Array
-    privacy_covariance: Array | None = None
-    sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
     scores: tuple[NoisyScore, ...] = ()
     trace: tuple[Mapping[str, Any], ...] = ()

@@ -150,9 +150,7 @@ class WithInference(Solver):
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight, trace = asked.found.mean_weight, solution.trace
         trace = trace if problem.alike else (*trace, {"mean weight": weight})
-        solution = replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
-        # Covariances are those of the solver's own coefficients.
-        return replace(solution, privacy_covariance=None, sampling_covariance=None)
+        return replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
