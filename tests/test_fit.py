@@ -167,7 +167,7 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     """Everything that a fit shows, but for what is a function of noisy answers and for clock times."""
     fitted.fit_seen = None  # type: ignore[attr-defined]  # attributes may be set; they are not part of the release
     document = fitted.release_.to_dict()
-    for private_answer in ("theta", "moments", "privacy_covariance", "sampling_covariance", "trace"):
+    for private_answer in ("theta", "moments", "trace"):
         document.pop(private_answer)
     for own in ("made", "database", "head"):  # clocks, and what is salted
         document["statement"].pop(own, None)

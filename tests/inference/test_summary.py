@@ -133,6 +133,20 @@ def test_a_sampling_error_that_noise_hides_is_not_called_0() -> None:
     assert all(math.isnan(row.sampling_error) and row.privacy_error > 0.0 for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("more", "known"), [({}, True), ({"constraint": hb.L1Ball(2.0)}, False), ({"solver": "gradient"}, False)]
+)
+def test_noise_alone_is_told_where_it_is_all_that_is_known(more: dict[str, Any], known: bool) -> None:
+    """Of output perturbation without a set: its standard deviation, in units of columns that are scaled by their bounds, here by 1."""
+    model = logistic(inference=False, **more)
+    summary = model.summary()
+    told = [row.privacy_error for row in summary.rows]
+    if known:
+        assert told[:2] == pytest.approx([model.release_.plan["settings"]["sigma"]] * 2)
+    assert all(math.isnan(one) != known for one in told)
+    assert ("privacy s.e." in str(summary)) == known
+
+
 def test_a_hand_made_table_of_least_squares_is_reproduced() -> None:
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (80, 2))

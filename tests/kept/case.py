@@ -41,13 +41,12 @@ def of_statement(statement: Any) -> Parts:
 
 
 def of_release(release: Any) -> Parts:
-    """Of a release: θ, the chosen solver, the event, the noise, and the covariances and moments where they are released."""
+    """Of a release: θ, the chosen solver, the event, the noise, and the moments where they are released."""
     moments = release.moments
     return {
         "theta": numbers(release.theta),
         "solver": str(release.plan["solver"]),
         **of_statement(release.statement),
-        "errors": numbers([release.privacy_covariance, release.sampling_covariance]),
         "moments": [] if moments is None else numbers([moments.gram, moments.cross, moments.square, moments.sigma]),
     }
 

@@ -13,7 +13,6 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.release.planned import allowance
 from hullabaloo.streaming.bounds import (
     Shape,
     by_width,
@@ -124,7 +123,7 @@ def test_fits_on_prefixes_stay_below_theorem_3_1() -> None:
             taken, release = at, process.released()
             theta = np.zeros(P) if release is None else release.theta[:, 0]
             found.append(loss(X[:at], y[:at], theta) - least[at])
-    mu = allowance(task).mu
+    mu = task.allowance().mu
     for at, found in excess.items():
         bound = refitted(SHAPE, at, schedule, divided(positions), mu)
         assert np.mean(found) < bound

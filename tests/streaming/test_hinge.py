@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a ledger without a dataset": ({"dataset": "clicks"}, "go together"),
     "both ways to forget": ({"window": 80, "half_life": 100.0}, "Forget in one way"),
     "a window of nothing": ({"window": 0}, "window=0"),
-    "a half-life of nothing": ({"half_life": 0.0}, "half_life=0.0"),
+    "a half-life of nothing": ({"half_life": 0.0}, "half_life.*above 0, but 0.0"),
     "a half-life shorter than a step": ({"half_life": 1.0}, "nothing would be left"),
     "a window at listed positions": ({"window": 80, "schedule": Schedule(N, (10, 100))}, "listed positions"),
     "a half-life at listed positions": ({"half_life": 80, "schedule": Schedule(N, (10, 100))}, "listed positions"),

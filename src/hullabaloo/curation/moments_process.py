@@ -6,7 +6,6 @@ Validate → plan here; the estimator charges the process's event through its jo
 import hashlib
 import json
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,8 +19,8 @@ from hullabaloo.errors import BudgetError, InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
-from hullabaloo.release import Purchase, Release, shown, stated, whole
-from hullabaloo.release.planned import Task, allowance, check, problem_of
+from hullabaloo.release import Purchase, Release, positive, shown, stated, whole
+from hullabaloo.release.planned import Task, check, problem_of
 from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
@@ -70,13 +69,8 @@ class StreamTask(Task):
         """What a step's records count for one step later, in (0, 1]."""
         if self.half_life is None:
             return 1.0
-        half_life = whole(self.half_life)
-        number = isinstance(half_life, int | float) and not isinstance(half_life, bool)
-        if not (number and 0.0 < half_life <= sys.float_info.max):
-            raise InvalidParameter(
-                f"half_life={shown(self.half_life)} was asked. It is the number of records after which a record counts half: pass a positive "
-                "number, or None to forget nothing."
-            )
+        what = "the number of records after which one counts half, or None to forget nothing"
+        half_life = positive("half_life", self.half_life, what)
         every = self._spacing("half_life")
         if every > 30 * half_life:
             raise InvalidParameter(
@@ -128,7 +122,7 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
         query = query.priced(query.sensitivity / sigma)
     else:
         samples = max(DRAWS, query.length)
-        query = query.priced(gaussian_mu(task.budget, samples=samples, filter=allowance(task).filter))
+        query = query.priced(gaussian_mu(task.budget, samples=samples, filter=task.allowance().filter))
     if printed and not task.budget.admits(query.event):
         raise BudgetError(
             f"The noise that the paper prints for the tree mechanism costs more than the budget {task.budget.describe()} that it is printed for. "

@@ -167,7 +167,7 @@ class PrefixProcess(Process):
             more, onward = answer(fit, replace(rows, offset=(rows.X @ before.theta)[:, 0])), True
             theta = before.theta + more.theta
             scores = tuple(replace(one, point=before.theta[:, 0] + one.point) for one in more.scores)
-            release = replace(more, theta=theta, scores=scores, privacy_covariance=None, sampling_covariance=None)
+            release = replace(more, theta=theta, scores=scores)
         plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
         horizon = self.schedule.position(self.schedule.steps)
         together = replace(  # of all fits, in place of the one fit's

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from hullabaloo.erm.objective import Local, Objective, euclidean
-from hullabaloo.erm.shape import Array, multiplied
+from hullabaloo.erm.shape import Array
 from hullabaloo.geometry.within import Kinks
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.quadratic.linear_system import factorise
@@ -57,16 +57,9 @@ def model_minimiser(objective: Objective, theta: Array, gradient: Array, hessian
     shape = objective.shape
     if shape.kinks is not None and not shape.kinks.any():
         return theta + factorise(hessian).solve(-gradient)
-    cross = hessian @ theta - gradient
-    if shape.kinks is not None:
-        solved = minimise_quadratic(hessian, cross, penalty=Kinks(shape.kinks), start=theta)
-    elif shape.body is not None:
-        penalty = None if shape.penalty is None else multiplied(shape.penalty, shape.copies)
-        solved = minimise_quadratic(hessian, cross, feasible=shape.body, penalty=penalty, start=theta)
-    else:
-        assert shape.penalty is not None
-        solved = minimise_quadratic(hessian, cross, penalty=multiplied(shape.penalty, shape.copies), start=theta)
-    return solved.theta
+    cross, penalty = hessian @ theta - gradient, shape.penalty if shape.kinks is None else Kinks(shape.kinks)
+    hessian, cross = hessian / shape.copies, cross / shape.copies  # of copies · ψ beside it: the same minimiser
+    return minimise_quadratic(hessian, cross, feasible=shape.body, penalty=penalty, start=theta).theta
 
 
 def _line(objective: Objective, local: Local, target: Array, least: float) -> tuple[float, Array]:

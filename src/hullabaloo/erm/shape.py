@@ -1,13 +1,13 @@
 """ψ and C as a minimisation inside the curator meets them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hullabaloo import geometry
-from hullabaloo.geometry.within import Kinks, beside
+from hullabaloo.geometry.within import beside
 from hullabaloo.quadratic.order_faces import elastic_weights, plainer
 
 Array = npt.NDArray[np.float64]
@@ -59,37 +59,3 @@ def shape_of(
     if body is None:
         return Shape(kinks), squares
     return Shape(None, body, beside(kinks, body) if kinks.any() else None), squares
-
-
-def multiplied(penalty: geometry.Penalty, copies: float) -> geometry.Penalty:
-    """`copies · ψ`, as what the quadratic solver knows where it knows it."""
-    if isinstance(penalty, geometry.PenaltyWithFreeIntercept):
-        return replace(penalty, penalty=multiplied(penalty.penalty, copies))
-    if isinstance(penalty, geometry.SubmodularPenalty | geometry.GroupPenalty | geometry.NuclearPenalty):
-        return replace(penalty, strength=copies * penalty.strength)
-    return Kinks(copies * penalty.weights) if isinstance(penalty, Kinks) else Copies(penalty, copies)
-
-
-@dataclass(frozen=True, slots=True)
-class Copies(geometry.Penalty):
-    """A penalty multiplied by a positive number."""
-
-    penalty: geometry.Penalty
-    copies: float
-
-    @property
-    def strong_convexity(self) -> float:
-        """As many times that of one."""
-        return self.copies * self.penalty.strong_convexity
-
-    def value(self, theta: Array) -> float:
-        """`copies · ψ(θ)`."""
-        return self.copies * self.penalty.value(theta)
-
-    def prox(self, v: Array, step: float) -> Array:
-        """The prox of ψ with a step as many times as long."""
-        return self.penalty.prox(v, step * self.copies)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A word: this never leaves the curator."""
-        return {"kind": "copies", "copies": self.copies, "penalty": self.penalty.to_dict()}

@@ -23,7 +23,7 @@ those of the normal law of log-odds whose E φ'' and E φ''z are the released cu
 On the logistic lines of `benchmarks/inference.py` (n = 20 000, ε = 0.5 to 10) the range held the population's in 107 of 110 fits that tell one of the development half and 145 of 145 of the report half, whose electricity had shown the fault of the other law (n = 200 000: 110 of 112); all misses are of
 `bank`, 0.13 for 0.17. Of eleven other tables with a target of two classes (ε = 1 and 3, 3 draws) it held the table's own in 58 of 58. Of counts the release lacks E y log y and E log y!: none is told.
 
-*From moments.* `solvers/moments/uncertainty.py`.
+*From moments.* `solvers/moments/explained.py`.
 """
 
 import math

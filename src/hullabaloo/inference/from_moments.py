@@ -17,8 +17,8 @@ from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.refit import kept_columns
 from hullabaloo.privacy.answers import NoisyMoments
+from hullabaloo.solvers.moments.explained import HIDDEN
 from hullabaloo.solvers.moments.moments import quadratic_weights
-from hullabaloo.solvers.moments.uncertainty import HIDDEN
 
 SEEN = 1.5
 """An indicator of missing values stays in the question when its share is so many times the spectral radius of the noise."""

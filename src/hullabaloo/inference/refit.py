@@ -6,7 +6,7 @@ import numpy as np
 
 from hullabaloo.data import Encoding, columns_of
 from hullabaloo.errors import InvalidParameter, NotReleased
-from hullabaloo.inference.fitted import Array, FittedModel
+from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
@@ -39,8 +39,6 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
             "refit": {"features": features, **lost},
         },
         scores=scores,
-        privacy_covariance=_spread(solution.privacy_covariance, keep, facts.width),
-        sampling_covariance=_spread(solution.sampling_covariance, keep, facts.width),
         trace=solution.trace,
     )
 
@@ -80,11 +78,3 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
         )
     chosen = sorted({place for name in features for place in columns_of(encoding, name)})
     return [*chosen, *([facts.width - 1] * facts.intercept)]
-
-
-def _spread(covariance: Array | None, keep: list[int], width: int) -> Array | None:
-    if covariance is None:
-        return None
-    full = np.zeros((covariance.shape[0], width, width))
-    full[np.ix_(range(covariance.shape[0]), keep, keep)] = covariance
-    return full

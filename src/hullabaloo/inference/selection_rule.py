@@ -143,7 +143,7 @@ def selected(model: FittedModel, rule: SelectionRule) -> Release:
     theta = np.column_stack([of_target(model, keep[:, k], k) for k in range(keep.shape[1])])
     told = {"rule": rule.name, "level": rule.level, "tested": keep.size, "selected": int(keep.sum())}
     plan = {**release.plan, "selection": told}
-    return replace(release, theta=theta, plan=plan, privacy_covariance=None, sampling_covariance=None)
+    return replace(release, theta=theta, plan=plan)
 
 
 def _solved(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.codec import arguments
-from hullabaloo.data import INTERCEPT, BoundedTarget, ClassTarget, Encoding
+from hullabaloo.data import INTERCEPT, BoundedTarget, ClassTarget
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference import identified
@@ -242,7 +242,7 @@ def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, we
     private = model.release.statement.budget.is_private
     if not known.told:
         numbers = np.full((8, len(model.names)), np.nan)
-        numbers[3] = standard_errors(model.encoding, model.release.privacy_covariance, k)[: len(model.names)]
+        numbers[3] = _known_noise(model) * np.linalg.norm(model.encoding.user_matrix(k), axis=1)[: len(model.names)]
         return numbers
     matrix, shift = model.user_map(k)
     if weights is not None:
@@ -260,13 +260,11 @@ def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, we
     return numbers
 
 
-def standard_errors(encoding: Encoding, covariance: Array | None, k: int) -> Array:
-    """Of target k's coefficients in the user's units, then the intercept; NaN where the release does not tell them."""
-    if covariance is None:
-        return np.full(len(encoding.feature_names_out) + 1, np.nan)
-    matrix = encoding.user_matrix(k)
-    variance = np.einsum("ij,jl,il->i", matrix, covariance[k], matrix)
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
+def _known_noise(model: FittedModel) -> float:
+    """Standard deviation of the privacy noise in each unit coefficient of a release that tells no other error; NaN where it is not that of output perturbation alone."""
+    settings = model.release.plan["settings"]
+    own = model.release.plan["solver"] == "output_perturbation" and model.constraint is None and "floor" not in settings
+    return float(settings.get("sigma", math.nan)) if own else math.nan
 
 
 def _ratio(model: FittedModel) -> str:

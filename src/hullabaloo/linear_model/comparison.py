@@ -50,7 +50,7 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
     """Noise-corrected R² of models that were fitted, or refitted, with `solver="moments"`.
 
     `R² = 1 − residual/variance`, where residual and variance are read off the noisy moments and corrected for the noise
-    that the coefficients were fitted to (Stein's lemma; see `solvers/moments/uncertainty.py`). Costs nothing: post-processing.
+    that the coefficients were fitted to (Stein's lemma; see `solvers/moments/explained.py`). Costs nothing: post-processing.
 
     Args:
         models: fitted models, or a mapping from the name to show.

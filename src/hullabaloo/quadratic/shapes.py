@@ -134,8 +134,13 @@ def _through_the_penalty(quadratic: Quadratic, body: L1Ball, theta: Array, minim
     return body.project(last)
 
 
-def accelerated(quadratic: Quadratic, shape: Shape, theta: Array, steps: int) -> tuple[Array, int]:
-    """Accelerated proximal gradient steps, restarted whenever the momentum points uphill; stops at a fixed point."""
+def accelerated(
+    quadratic: Quadratic, shape: Shape, theta: Array, steps: int, tolerance: float = 0.0
+) -> tuple[Array, int]:
+    """Accelerated proximal gradient steps, restarted whenever the momentum points uphill (O'Donoghue, Candès 2015).
+
+    Stops at a fixed point, or where a step moves θ by less than `tolerance` times its length.
+    """
     image = quadratic.gram @ theta
     ahead, ahead_image, momentum = theta, image, 1.0
     for count in range(steps):
@@ -154,7 +159,9 @@ def accelerated(quadratic: Quadratic, shape: Shape, theta: Array, steps: int) ->
         following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
         factor = (momentum - 1.0) / following
         ahead, ahead_image = new + factor * (new - theta), new_image + factor * (new_image - image)
-        theta, image, momentum = new, new_image, following
+        theta, last, image, momentum = new, theta, new_image, following
+        if float(np.linalg.norm(theta - last)) < tolerance * float(np.linalg.norm(theta)):
+            break
     return theta, steps
 
 

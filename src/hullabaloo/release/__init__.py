@@ -4,7 +4,7 @@
 # isort: off
 from hullabaloo.release.estimator import RegressorMixin, label_of, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, found, one_of, positive, shown, terms_of, whole
-from hullabaloo.release.planned import PlannedFit, Task, allowance, plan_context, prepare, problem_of
+from hullabaloo.release.planned import PlannedFit, Task, plan_context, prepare, problem_of
 from hullabaloo.release.release import (
     AS_PARSED, NOT_PRIVATE, NOT_RECORDED, NO_COPY_IS_NOTICED, PrivacyStatement, Release, large_delta,
 )
@@ -13,7 +13,7 @@ from hullabaloo.release.run import Purchase, run_question, stated
 
 __all__ = [
     "AS_PARSED", "NOT_PRIVATE", "NOT_RECORDED", "NO_COPY_IS_NOTICED", "PlannedFit", "PrivacyStatement", "Purchase",
-    "RegressorMixin", "Release", "ReleaseRequest", "Task", "allowance", "check_types", "declared", "found", "label_of",
+    "RegressorMixin", "Release", "ReleaseRequest", "Task", "check_types", "declared", "found", "label_of",
     "large_delta", "one_of", "plan_context", "positive", "prepare", "problem_of", "run_question", "shown", "stated", "terms_of",
     "warn_of_column", "whole",
 ]

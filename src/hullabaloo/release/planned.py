@@ -49,13 +49,12 @@ class Task(ReleaseRequest):
     penalty: Penalty
     fit_intercept: bool
     solver: str | Solver
-    calibration: Calibration = Calibration.EXACT
     scale: TargetScale = TargetScale.SYMMETRIC
     exposure: str | None = None
     inference: bool | float | str = False
     errors: str = "auto"
     earlier: int = 0
-    """How many versions ago the stream was begun whose plans are made again: what `Problem.earlier` and `WithInference.earlier` say of so many."""
+    """How many versions ago the stream was begun whose plans are made again: what `Problem.earlier` says of so many."""
     public: PublicTable | None = None
     held: bool = True
     """Whether a solver may be held up by the constant: not within streams and searches, which share a budget by plans of their own."""
@@ -163,7 +162,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
         refuse(why, helps)
     if why:
         return asked, f"No errors are told: {why}. {helps}".strip()
-    return WithInference(asked, share, errors, task.earlier), ""
+    return WithInference(asked, share, errors), ""
 
 
 def _errors(task: Task, context: PlanContext) -> str:
@@ -193,7 +192,7 @@ def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bo
     check(task, encoding)
     problem = problem_of(task, encoding, task.number_of_records(rows))
     prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records, parted)
-    return PlanContext(problem, prices, allowance(task), rehearsal(prices.facts), held=task.held)
+    return PlanContext(problem, prices, task.allowance(), rehearsal(prices.facts), held=task.held)
 
 
 def check(task: Task, encoding: Encoding) -> None:
@@ -315,11 +314,6 @@ def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -
         priced = [replace(each, name=f"{each.name}, {known}", **known) for each in PRICED]  # type: ignore[arg-type]
         scenarios = rehearsals.scenarios[:-1] if rehearsals.wide else priced
         return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in scenarios)
-
-
-def allowance(task: Task) -> Allowance:
-    """The budget, in the ledger's filter."""
-    return task.allowance(task.calibration)
 
 
 def fit(

@@ -276,8 +276,6 @@ class Release:
         theta: coefficients, shape (p, k), the intercept last when there is one.
         statement: the guarantee.
         plan: the public plan as a dictionary.
-        privacy_covariance: covariance of the privacy noise in each target's coefficients, (k, p, p), where known.
-        sampling_covariance: estimated sampling covariance, (k, p, p), where the release contains enough to tell.
         moments: the noisy moments, where the release contains them.
         scores: the noisy gradient with its curvature and spread, of each target, where the release contains them.
         trace: public record of the run.
@@ -286,8 +284,6 @@ class Release:
     theta: Array
     statement: PrivacyStatement
     plan: Mapping[str, Any] = field(repr=False)
-    privacy_covariance: Array | None = field(default=None, repr=False)
-    sampling_covariance: Array | None = field(default=None, repr=False)
     moments: NoisyMoments | None = field(default=None, repr=False)
     scores: tuple[NoisyScore, ...] = field(default=(), repr=False)
     trace: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
@@ -295,7 +291,7 @@ class Release:
     @classmethod
     def of(cls, solution: Solution, statement: PrivacyStatement, plan: Mapping[str, Any]) -> "Release":
         """What a solver found, with its guarantee and plan."""
-        same = "theta", "privacy_covariance", "sampling_covariance", "moments", "scores", "trace"
+        same = "theta", "moments", "scores", "trace"
         return cls(statement=statement, plan=plan, **{name: getattr(solution, name) for name in same})
 
     def to_dict(self) -> dict[str, Any]:
@@ -305,17 +301,11 @@ class Release:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Release":
         """Read what `to_dict` wrote."""
-
-        def array(name: str) -> Array | None:
-            return None if data[name] is None else np.asarray(data[name], dtype=np.float64)
-
         scores = data.get("scores") or filter(None, [data.get("score")])  # files of before hold one at most
         return cls(
             theta=np.asarray(data["theta"], dtype=np.float64),
             statement=PrivacyStatement.from_dict(data["statement"]),
             plan={**data["plan"], "queries": list(map(_renamed, data["plan"]["queries"]))},
-            privacy_covariance=array("privacy_covariance"),
-            sampling_covariance=array("sampling_covariance"),
             moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
             scores=tuple(map(NoisyScore.from_dict, scores)),
             trace=tuple(data["trace"]),
@@ -333,8 +323,6 @@ class Release:
             ValueError: they are not: the file was changed after it was written, and the model would fail when it predicts.
         """
         shapes = [(self.theta, (columns, *self.theta.shape[1:2]))]
-        for covariance in (self.privacy_covariance, self.sampling_covariance):
-            shapes += [] if covariance is None else [(covariance, (*covariance.shape[:1], columns, columns))]
         lines = [line for line in self.trace if isinstance(line, Mapping)]
         told = {"scores": self.theta.shape, "at": self.theta.shape, "totals off": self.theta.shape[1:]}
         points = [(line[name], told[name]) for line in lines for name in told.keys() & line.keys()]

@@ -27,6 +27,7 @@ class ReleaseRequest:
         neighbours: the relation between tables that cannot be told apart.
         ledger, dataset: where it is charged, or None.
         key: a test key, or None for fresh noise.
+        calibration: whether noise is exact or a paper's.
     """
 
     what: str
@@ -36,6 +37,7 @@ class ReleaseRequest:
     ledger: Ledger | None = None
     dataset: str | None = None
     key: TestKey | None = None
+    calibration: Calibration = Calibration.EXACT
 
     def check(self) -> None:
         """Refuse a ledger without a dataset, and the other way round."""
@@ -88,10 +90,10 @@ class ReleaseRequest:
             )
         return int(count)
 
-    def allowance(self, calibration: Calibration = Calibration.EXACT) -> Allowance:
+    def allowance(self) -> Allowance:
         """The budget, in the ledger's filter."""
         rule = None if self.ledger is None or self.dataset is None else self.ledger.dataset(self.dataset).filter
-        return Allowance(copy(self.budget), rule, calibration)  # a solver is shown it
+        return Allowance(copy(self.budget), rule, self.calibration)  # a solver is shown it
 
     def refuse_hopeless(self) -> None:
         """Raise, before anything is planned, what the ledger says to a charge of this budget, unit and relation whatever is planned.

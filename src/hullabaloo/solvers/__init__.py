@@ -12,8 +12,8 @@ from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver
 from hullabaloo.solvers.gradient.subspace_descent import SubspaceDescentSolver
 from hullabaloo.solvers.mirror.mirror_descent import MirrorDescentSolver
 from hullabaloo.solvers.mirror.mirror_rule import prediction_bound, slope_bound
+from hullabaloo.solvers.moments.explained import Explained, explained
 from hullabaloo.solvers.moments.moments import TARGET_SCALE, MomentsSolver, quadratic_weights, solve_moments
-from hullabaloo.solvers.moments.uncertainty import Explained, explained
 from hullabaloo.solvers.perturbation.objective_perturbation import ObjectivePerturbationSolver
 from hullabaloo.solvers.perturbation.output_perturbation import OutputPerturbationSolver
 from hullabaloo.solvers.public import PublicTable

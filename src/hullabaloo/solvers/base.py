@@ -50,7 +50,7 @@ class Problem:
         before: coefficients of the released model whose predictions are the records' offsets, (p,); empty where there is none.
         earlier: how many versions ago the stream was begun whose fits go on as they were: from 1 on with another cut in counts' steps for the level alone; from 2 on in those of residuals, too, and other slopes where a set holds and the intercept is beyond
             its bounds; from 3 on without a curvature where a set or a penalty holds, with other steps for the level in the second phase, and longer directions of a subspace; from 4 on without a curvature of
-            classes, and with other and fewer such steps in the first phase, too.
+            classes, and with other and fewer such steps in the first phase, too. Of inference: from 2 versions ago on all but a hundredth of gradients are as long as they are for their spread, whatever the noise, from 3 on no second hump of lengths is looked for, from 5 on the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
     """
 
     loss: AnyLoss
@@ -180,8 +180,6 @@ class Solution:
 
     Attributes:
         theta: coefficients, shape (p, k), the intercept last when there is one.
-        privacy_covariance: known covariance of the privacy noise in `theta[:, 0..k−1]`, shape (k, p, p), or None.
-        sampling_covariance: estimated sampling covariance, shape (k, p, p), or None where the release cannot tell.
         moments: the noisy moments, when the release contains them.
         scores: the noisy gradient with its curvature and spread, of each target, when the release contains them.
         trace: public record of the run, such as the norms of noisy gradients.
@@ -191,8 +189,6 @@ class Solution:
     """
 
     theta: Array
-    privacy_covariance: Array | None = None
-    sampling_covariance: Array | None = None
     moments: NoisyMoments | None = None
     scores: tuple[NoisyScore, ...] = ()
     trace: tuple[Mapping[str, Any], ...] = ()

@@ -109,7 +109,7 @@ class FlooredSolver(Solver):
         return replace(own, queries=queries, settings=settings, reason=reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """The constant, the model, and the point between them; errors of the model's own coefficients are not the point's."""
+        """The constant, the model, and the point between them."""
         told = plan.settings["floor"]
         first = Plan(ConstantSolver.name, plan.queries[: told["first"]], told["level"])
         level = ConstantSolver().run(problem, first, curator).theta[:, 0]
@@ -148,5 +148,4 @@ def _between(problem: Problem, plan: Plan, level: Array, found: Solution, curato
     if not brief:
         last, noise = falls(1.0)
         kept = first / (first + max(-last - noise, 0.0)) if first > 0.0 else 0.0
-    theta, trace = (level + kept * line)[:, None], (*found.trace, {"held up": kept})
-    return replace(found, theta=theta, trace=trace, privacy_covariance=None, sampling_covariance=None)
+    return replace(found, theta=(level + kept * line)[:, None], trace=(*found.trace, {"held up": kept}))

@@ -63,9 +63,6 @@ class SeparateTargetsSolver(Solver):
         k, single, public = problem.targets, _single(plan, problem), problem.public
         ones = [replace(problem, targets=1, public=public and public.of_target(j)) for j in range(k)]
         parts = [self.solver.run(one, single, curator.of_target(j)) for j, one in enumerate(ones)]
-        known = [part.privacy_covariance for part in parts]
-        told = [one for one in known if one is not None]
-        covariance = np.concatenate(told) if len(told) == k else None
         trace = tuple({**dict(line), "target": j} for j, part in enumerate(parts) for line in part.trace)
         theta, told_of = np.column_stack([part.theta for part in parts]), [part.marginals for part in parts]
         seen = [one for one in told_of if one is not None]
@@ -73,10 +70,7 @@ class SeparateTargetsSolver(Solver):
         if len(seen) == k:
             means, spread = np.column_stack([one.means for one in seen]), np.concatenate([one.spread for one in seen])
             marginals = Marginals(means, seen[0].noise, spread)
-        seen_by_first = parts[0].coordinates
-        return Solution(
-            theta, privacy_covariance=covariance, trace=trace, marginals=marginals, coordinates=seen_by_first
-        )
+        return Solution(theta, trace=trace, marginals=marginals, coordinates=parts[0].coordinates)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The sum over targets."""

@@ -3,8 +3,6 @@
 Post-processing: arithmetic on numbers that are already private, and on a public matrix.
 """
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +107,7 @@ def minimise_sketched(
     require(body, [Projectable], "A sketched regression")
     assert isinstance(body, Projectable)
     most = max(100, min(1000, _WORK // max(2 * factor.size, 1))) if steps is None else steps
-    return _accelerated(factor, linear, body.project, body.start(matrix.shape[1]), most, 1e-9)
+    return _accelerated(factor, linear, body, body.start(matrix.shape[1]), most, 1e-9)
 
 
 def is_least(matrix: Array, theta: Array, pull: Array, body: ConvexSet) -> bool:
@@ -142,12 +140,8 @@ def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
         bound = float(rho @ aim) / far
         if bound <= least * (1.0 + enough):
             break
-        least = scale = bound
-
-        def project(point: Array, scale: float = scale) -> Array:
-            return np.asarray(scale * body.project(point / scale), dtype=np.float64)
-
-        theta = _accelerated(phi, linear, project, project(theta), steps, 1e-11)
+        least = bound
+        theta = bound * _accelerated(bound * phi, bound * linear, body, theta / bound, steps, 1e-11)
         rho = aim - phi @ theta
         if float(np.linalg.norm(rho)) <= 1e-7 * size:
             break
@@ -157,28 +151,17 @@ def _along_the_curve(phi: Array, aim: Array, body: Any) -> Lifted:
     return Lifted(theta, body.gauge(theta), least)
 
 
-def _accelerated(
-    factor: Array, linear: Array, project: Callable[[Array], Array], start: Array, steps: int, tolerance: float
-) -> Array:
-    """Accelerated projected gradient for ½‖Fθ‖² − ⟨l, θ⟩, momentum dropped where it points uphill (O'Donoghue, Candès 2015)."""
+def _accelerated(factor: Array, linear: Array, body: Projectable, start: Array, steps: int, tolerance: float) -> Array:
+    """Accelerated projected gradient steps for ½‖Fθ‖² − ⟨l, θ⟩, by products with F alone."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    from hullabaloo.quadratic.linear_system import Quadratic
+    from hullabaloo.quadratic.shapes import OnSet, accelerated
+
     # The largest eigenvalue of FᵀF, a little from above.
     curvature = float(np.linalg.eigvalsh(factor @ factor.T)[-1]) * (1.0 + 1e-9) if factor.size else 0.0
     if curvature == 0.0:
-        return project(start + linear * (1e12 / max(float(np.linalg.norm(linear)), 1e-300)))
-    theta = ahead = project(start)
-    image = ahead_image = factor @ theta
-    momentum = 1.0
-    for _ in range(steps):
-        new = project(ahead - (ahead_image @ factor - linear) / curvature)
-        new_image = factor @ new
-        move = new - theta
-        if float((ahead - new) @ move) > 0.0 and momentum > 1.0:
-            ahead, ahead_image, momentum = theta, image, 1.0
-            continue
-        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
-        share = (momentum - 1.0) / following
-        ahead, ahead_image = new + share * move, new_image + share * (new_image - image)
-        theta, image, momentum = new, new_image, following
-        if float(np.linalg.norm(move)) <= tolerance * float(np.linalg.norm(new)):
-            break
-    return theta
+        return body.project(start + linear * (1e12 / max(float(np.linalg.norm(linear)), 1e-300)))
+    products = aslinearoperator(factor)
+    quadratic = Quadratic(products.T @ products, linear, curvature)
+    return accelerated(quadratic, OnSet(body), body.project(start), steps, tolerance)[0]

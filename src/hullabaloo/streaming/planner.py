@@ -17,7 +17,7 @@ from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse
 from hullabaloo.privacy import Budget, Neighbours, Schedule
-from hullabaloo.release import PlannedFit, Task, allowance, plan_context, whole
+from hullabaloo.release import PlannedFit, Task, plan_context, whole
 from hullabaloo.release.planned import tried_out
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.price import span
@@ -281,7 +281,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
     memory = 8.0 * horizon * (facts.width + len(facts.targets) + 4 * (task.domain.unit is not None))
-    bounds = of_fits(AGAIN, _posed(task, encoding, horizon).problem, refits, schedule, allowance(task).mu, looks)
+    bounds = of_fits(AGAIN, _posed(task, encoding, horizon).problem, refits, schedule, task.allowance().mu, looks)
     return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}", bounds
 
 

@@ -17,7 +17,7 @@ from hullabaloo.planning.favours import CONSTANT, FAVOUR, weights
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose, paper_pair
 from hullabaloo.release import PlannedFit
-from hullabaloo.release.planned import Task, allowance, check, plan_context, prepare, problem_of
+from hullabaloo.release.planned import Task, check, plan_context, prepare, problem_of
 from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import Problem, QueryPrices, Solver
 from hullabaloo.solvers.mirror.mirror_rule import penalty_strength, prediction_bound, slope_bound
@@ -69,7 +69,7 @@ def planned(task: Task, encoding: Encoding, schedule: Schedule, begun: Sequence[
             "read. Fit less often (every=…), or leave it out: inference=False."
         )
     event = compose(*(one.bought.event for one in fits))
-    refuse_overspent(f"The plan of {len(fits)} fits up to the horizon", task.budget, allowance(task).takes(event))
+    refuse_overspent(f"The plan of {len(fits)} fits up to the horizon", task.budget, task.allowance().takes(event))
     return Refits(schedule, fits, event)
 
 
@@ -172,7 +172,7 @@ def _budgets(task: Task, positions: tuple[int, ...]) -> list[Budget]:
     if task.calibration is Calibration.PAPER:
         epsilon, delta = paper_pair(budget, "ε/(2√(2R ln(2/δ))) and δ/(2R) for each of R fits")
         return [Budget(epsilon / (2.0 * math.sqrt(2.0 * count * math.log(2.0 / delta))), delta / (2.0 * count))] * count
-    mu = allowance(task).mu
+    mu = task.allowance().mu
     return [Budget.gdp(mu * math.sqrt(share)) for share in divided(positions)]
 
 

@@ -21,7 +21,6 @@ from hullabaloo.solvers.constant import level_plan, mean_noise
 from hullabaloo.solvers.floored import LEAST, LEVEL, MOST, PRECISE
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, LESS, choose_ridge, normalised
-from hullabaloo.solvers.moments.uncertainty import Errors, least_squares_errors
 from hullabaloo.solvers.options import YES_OR_NO, check_options
 from hullabaloo.solvers.reference import Reference
 
@@ -129,28 +128,17 @@ def _with_level(moments: NoisyMoments, noise: tuple[float, ...], line: Answers) 
     return replace(moments, cross=cross, gram=gram, level=level, corner=corner)
 
 
-Told = tuple[Array, Errors | None, dict[str, Any]]
-"""θ of a target, its errors where they can be told, and what the trace says."""
-
-
 def solve_moments(moments: NoisyMoments, problem: Problem, *, above_mean: bool = False) -> Solution:
     """All targets of `problem` from released moments: post-processing, free of charge."""
-    columns, told, traces = zip(
-        *(_solve_target(moments, problem, target, above_mean) for target in range(moments.cross.shape[1])), strict=True
-    )
-    errors = [one for one in told if one is not None]
-    complete = len(errors) == len(columns)
-    return Solution(
-        theta=np.stack(columns, axis=1),
-        privacy_covariance=np.stack([error.privacy for error in errors]) if complete else None,
-        sampling_covariance=np.stack([error.sampling for error in errors]) if complete else None,
-        moments=moments,
-        trace=traces,
-    )
+    targets = range(moments.cross.shape[1])
+    columns, traces = zip(*(_solve_target(moments, problem, one, above_mean) for one in targets), strict=True)
+    return Solution(theta=np.stack(columns, axis=1), moments=moments, trace=traces)
 
 
-def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_mean: bool) -> Told:
-    """θ, its errors where they can be told, and what the trace says."""
+def _solve_target(
+    moments: NoisyMoments, problem: Problem, target: int, above_mean: bool
+) -> tuple[Array, dict[str, Any]]:
+    """θ of a target, and what the trace says."""
     facts = normalised(moments, target, problem.intercept, problem.max_weight)
     ridge = choose_ridge(facts, above_mean=above_mean)
     size, cross = moments.scale_x**2 * problem.max_weight, moments.cross[:, target]
@@ -165,17 +153,12 @@ def _solve_target(moments: NoisyMoments, problem: Problem, target: int, above_me
     gram = moments.gram if facts.noiseless else facts.gram * size + added
     if ridge.strength >= INFINITE:
         theta = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
-        free = problem.feasible is None
     else:
         theta = minimise_quadratic(gram, cross, feasible=problem.feasible, penalty=problem.regulariser).theta
-        free = problem.feasible is None or _inactive(gram + np.diag(own), cross, theta)
-    errors = None
-    if free and squares is not None:
-        errors = least_squares_errors(moments, target, problem, theta, squares)
     trace = {"target": target, "ridge": ridge.strength * size}
     if not facts.noiseless:
         trace |= {"risk": ridge.risk, "risk_bound": ridge.bound}
-    return theta, errors, trace
+    return theta, trace
 
 
 def quadratic_weights(penalty: Penalty, slopes: int, intercept: bool) -> Array | None:
@@ -184,8 +167,3 @@ def quadratic_weights(penalty: Penalty, slopes: int, intercept: bool) -> Array |
         return None
     kinks, squares = penalty.elastic_weights(slopes)
     return None if kinks.any() else np.append(squares, np.zeros(int(intercept)))
-
-
-def _inactive(gram: Array, cross: Array, theta: Array) -> bool:
-    """Whether θ is stationary without the set."""
-    return float(np.linalg.norm(gram @ theta - cross)) <= 1e-8 * (1.0 + float(np.linalg.norm(cross)))

@@ -168,17 +168,6 @@ class RidgePath:
         self.edge = EDGE * facts.gram_noise * math.sqrt(len(facts.cross))
         self.floor = max(0.0, self.edge - float(self.values[0])) if columns else 0.0
 
-    def inverse(self, strength: float) -> Array:
-        """K at one λ, (p, p)."""
-        kernel = (self.vectors / np.maximum(self.values + strength * self.ridged, 1e-12)) @ self.vectors.T
-        if not self.free:
-            return np.asarray(kernel, dtype=np.float64)
-        side = -kernel @ (self.vectors @ self.mean) / self.corner
-        whole = np.empty((len(side) + 1, len(side) + 1))
-        whole[:-1, :-1], whole[:-1, -1], whole[-1, :-1] = kernel, side, side
-        whole[-1, -1] = 1.0 / self.corner - float(side @ (self.vectors @ self.mean)) / self.corner
-        return whole
-
     def risk(self, grid: Array, level: float = 0.0) -> tuple[Array, Array]:
         """f̂ and sd for every λ of `grid`, each above minus the smallest eigenvalue; sd is that of the difference to the constant `level`, by the same formula with `v = 0`."""
         facts, g, c = self.facts, self.mean, self.corner

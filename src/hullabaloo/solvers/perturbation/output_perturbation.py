@@ -20,9 +20,6 @@ from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solutio
 from hullabaloo.solvers.options import one_prediction
 from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, reference_terms
 
-LARGEST = 1 << 28
-"""Numbers of a covariance that is formed: 2 GB, as the matrix of the widest moments takes."""
-
 
 @dataclass(frozen=True, slots=True)
 class OutputPerturbationSolver(Solver):
@@ -64,12 +61,7 @@ class OutputPerturbationSolver(Solver):
         feasible, _ = _with_intercepts(problem)
         if isinstance(feasible, Projectable) and plan.settings["sigma"] > 0.0:
             theta = feasible.project(theta.ravel()).reshape(theta.shape)
-        columns = theta[:, None] if theta.ndim == 1 else theta
-        sigma = plan.settings["sigma"]
-        covariance = None
-        if problem.constraint is None and columns.size * problem.dimension <= LARGEST:
-            covariance = np.tile(sigma**2 * np.eye(problem.dimension), (columns.shape[1], 1, 1))
-        return Solution(theta=columns, privacy_covariance=covariance)
+        return Solution(theta=theta[:, None] if theta.ndim == 1 else theta)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """`½ φ̄'' Σ_j v_j (σ² + (λ θ_j/(φ̄'' v_j + λ))²)` on the reference table, v_j its second moments."""

@@ -44,7 +44,6 @@ class WithInference(Solver):
         solver: the solver of the coefficients; a name, or "auto", until the planner has looked it up.
         share: of the budget (of μ²) for inference.
         errors: a word of `spread.py`; "auto": robust, unless the solver releases moments, which tell homoskedastic ones.
-        earlier: as streams were planned that an earlier version began: from 2 versions ago on all but a hundredth of gradients are as long as they are for their spread, whatever the noise, from 3 on no second hump of lengths is looked for, from 5 on the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
 
     **Guarantee.** The plan buys what `solver` buys, one answer of means, two covariances and two histograms, and for each target a histogram, a curvature, a gradient, where there is an intercept one more of which its place alone is meant,
     and a spread: Gaussian releases at points, views and lengths that are functions of earlier answers, each of one target's column; the allowance takes their adaptive composition.
@@ -53,7 +52,6 @@ class WithInference(Solver):
     solver: str | Solver
     share: float = shares.SHARE
     errors: str = "auto"
-    earlier: int = 0
 
     name: ClassVar[str] = "with_inference"
 
@@ -77,7 +75,7 @@ class WithInference(Solver):
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (self.earlier > 4 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (problem.earlier > 4 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -121,7 +119,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
         left = shares.SPREAD - sum(spreads)
-        alone = problem.intercept and self.earlier < 5
+        alone = problem.intercept and problem.earlier < 5
         own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
@@ -144,15 +142,13 @@ class WithInference(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
         solution = self._resolved().run(problem, self._own(problem, plan), curator)
-        asked, theta = _Scores(problem, plan, curator, solution.coordinates, self.earlier), solution.theta
+        asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.free:
             theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
         weight, trace = asked.found.mean_weight, solution.trace
         trace = trace if problem.alike else (*trace, {"mean weight": weight})
-        solution = replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
-        # Covariances are those of the solver's own coefficients.
-        return replace(solution, privacy_covariance=None, sampling_covariance=None)
+        return replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the solver of the coefficients."""
@@ -171,10 +167,10 @@ class WithInference(Solver):
 class _Scores:
     """What is asked after the fit, of all targets."""
 
-    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, earlier: int) -> None:
+    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
         assert isinstance(problem.loss, Loss)  # the plan saw to it
-        self.known, self.earlier = known, earlier
-        self.beyond = math.inf if earlier > 2 or isinstance(problem.loss, Poisson) else 0.0
+        self.known = known
+        self.beyond = math.inf if problem.earlier > 2 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
@@ -234,7 +230,7 @@ class _Scores:
             score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
             level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
         wide = gradients.quantile(spread.TAIL_SPREAD)
-        if others and self.earlier < 2:
+        if others and problem.earlier < 2:
             wide = max(wide, lighter.moment_clip(others[0], q, math.sqrt(0.5 * size)))
         wide *= heaviest
 
