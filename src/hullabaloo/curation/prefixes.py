@@ -21,6 +21,7 @@ from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Event, Schedule
 from hullabaloo.release import PlannedFit, Release, Task
+from hullabaloo.release.release import WEIGHTS
 
 Array = npt.NDArray[Any]
 
@@ -77,7 +78,9 @@ class PrefixProcess(Process):
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
         fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
-        return self._digest(fits=fits, **({"used": used} if used else {}))
+        return self._digest(
+            fits=fits, **({"used": used} if used else {}), **(WEIGHTS if self.task.domain.weight else {})
+        )
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem

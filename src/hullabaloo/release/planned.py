@@ -23,7 +23,7 @@ from hullabaloo.planning.synthetic import PRICED
 from hullabaloo.privacy import Allowance, Calibration, compose
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.release.release import PrivacyStatement, Release
+from hullabaloo.release.release import WEIGHTS, PrivacyStatement, Release
 from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
@@ -101,7 +101,7 @@ class PlannedFit:
         """What leaves."""
         if (public := self.problem.public) is not None:
             statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
-        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
+        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, **WEIGHTS}
         return Release.of(solution, statement, plan)
 
 
@@ -290,11 +290,6 @@ def replanned(planned: PlannedFit, records: int, spend: float = 1.0) -> PlannedF
     prices = PricedQueries(planned.encoding.facts, problem.neighbours, records)
     plan = planned.solver.plan(problem, prices, planned.allowance.scaled(spend))
     return replace(planned, problem=problem, plan=plan)
-
-
-def mean_weight(planned: PlannedFit) -> float:
-    """Of records whose weights are spread evenly from 0 to their bound; 1 where none are declared."""
-    return 1.0 if planned.task.domain.weight is None else 0.5 * planned.encoding.facts.max_weight
 
 
 def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -> tuple[Rehearsed, ...]:

@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context
 from typing import Any
@@ -268,6 +268,10 @@ class PrivacyStatement:
         )
 
 
+WEIGHTS = {"weights": "over half their bound"}
+OTHER_UNIT = "No errors are told: this model was made by a version that counted weights in another unit. Fit again, or use that version."
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """Everything that a fit releases, on the unit domain: all of it is post-processing of private answers.
@@ -326,8 +330,8 @@ class Release:
         """The first target's: what kind of errors it tells is the same for all."""
         return self.scores[0] if self.scores else None
 
-    def of_width(self, columns: int) -> "Release":
-        """This release, read from a file, when its arrays are finite and have the shapes of a model of so many columns.
+    def of_width(self, columns: int, weighted: bool = False) -> "Release":
+        """This release, read from a file, when its arrays are finite and have the shapes of a model of so many columns; of records that are `weighted` without what tells errors where it is of a version that counted weights in the user's unit.
 
         Raises:
             ValueError: they are not: the file was changed after it was written, and the model would fail when it predicts.
@@ -364,6 +368,8 @@ class Release:
         for query in self.statement.query_noise if self.statement.private else ():
             event_from_dict(query["event"])
         str(self.statement)  # what cannot be shown was changed
+        if weighted and "weights" not in self.plan:
+            return replace(self, plan={**self.plan, "without inference": OTHER_UNIT}, moments=None, scores=())
         return self
 
 
