@@ -40,6 +40,7 @@ from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.release.levels import RAREST, levels, nearly_constant
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
+from hullabaloo.solvers.score.shares import BLURRED
 from hullabaloo.solvers.score.spread import steadied, unlike
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step, undone
 
@@ -126,8 +127,11 @@ class FromScore:
         self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
 
     def _drowned(self, beside: bool) -> bool:
-        """Whether the spectral radius of the curvature's noise is more than the curvature's mean, or `BESIDE` of it."""
-        found, size = self.found, self.basis.shape[1]
+        """Whether the spectral radius of the curvature's noise is more than the curvature's mean, or `BESIDE` of it; or so few records count that a table of these alone would have been refused, as shares of lengths have more noise than `BLURRED` and a tenth, which the released number is off by."""
+        found, size, weighted = self.found, self.basis.shape[1], self.model.encoding.domain.weight is not None
+        settings = self.model.release.plan.get("settings") or {}
+        if float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * (1.0 if weighted else found.weight):
+            return True
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * size)
         mean = float(np.sum((found.curvature @ self.basis) * self.basis)) / max(size, 1)
         return bool(radius > (BESIDE if beside else 1.0) * mean)
