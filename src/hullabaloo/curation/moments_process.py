@@ -22,7 +22,6 @@ from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.privacy import DRAWS, Calibration, NoisyMoments, Schedule, gaussian_mu
 from hullabaloo.release import Purchase, Release, shown, stated, whole
 from hullabaloo.release.planned import Task, allowance, check, problem_of
-from hullabaloo.release.release import WEIGHTS
 from hullabaloo.release.request import refuse_overspent
 from hullabaloo.solvers import TARGET_SCALE, Problem, Solution, Solver, solve_moments
 
@@ -217,13 +216,7 @@ class MomentsProcess(Process):
         solution = self._solve(moments, self.problem)
         settings = {"target_scale": moments.target_scale, "sigma": self._quoted["noise_std_of_sum"], **self._public}
         reason = "one noisy running sum serves every model of the stream"
-        plan = {
-            "solver": "continual_moments",
-            "queries": [self._quoted],
-            "settings": settings,
-            "reason": reason,
-            **WEIGHTS,
-        }
+        plan = {"solver": "continual_moments", "queries": [self._quoted], "settings": settings, "reason": reason}
         task, records = self.task, self.schedule.horizon or self.schedule.position(step)
         bought = Purchase(
             (), self.event, (self._quoted,), records, task.budget, task.budget if task.as_printed else None

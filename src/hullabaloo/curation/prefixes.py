@@ -21,7 +21,6 @@ from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
 from hullabaloo.privacy import Event, Schedule
 from hullabaloo.release import PlannedFit, Release, Task
-from hullabaloo.release.release import WEIGHTS
 
 Array = npt.NDArray[Any]
 
@@ -78,9 +77,8 @@ class PrefixProcess(Process):
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
         fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
-        return self._digest(
-            fits=fits, **({"used": used} if used else {}), **(WEIGHTS if self.task.domain.weight else {})
-        )
+        weights = {"weights": 2.0} if self.task.domain.weight else {}
+        return self._digest(fits=fits, **({"used": used} if used else {}), **weights)
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem

@@ -86,8 +86,7 @@ class Encoding:
         weights = np.ones(X.shape[0]) if self.domain.drops else None
         if self.domain.weight is not None:
             most = self.domain.weight[1]
-            usual = min(2.0 / most, encode.HEAVIEST)  # of a weight of 1
-            weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], usual)
+            weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(2.0 / most, 2.0))
         if target is not None and self.targets:
             Y = encode.encode_targets(self.targets, *target, self.fit_intercept, self.scale)
             if self.domain.drops and weights is not None:

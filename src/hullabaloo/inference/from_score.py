@@ -35,7 +35,7 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
-from hullabaloo.inference.shortening import at_ends, hidden, lean, one_signed
+from hullabaloo.inference.shortening import at_ends, hidden, lean, one_signed, separating
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.release.levels import RAREST, levels, nearly_constant
@@ -116,7 +116,11 @@ class FromScore:
         self.doubts += allowed + undone(found, model.loss, step.step, beyond, self.intercept, self.kept)
         sampling = steadied(found) / found.counted * alike + self.doubts
         self.away = math.inf if classes and unlike(found) else max(far, unseen)
-        self.drowned = self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
+        # So few count that a table of these alone is refused, and a tenth fewer, as their released number has noise.
+        few = float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * (
+            found.weight if facts.max_weight == 1.0 else 1.0
+        )
+        self.drowned = few or self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
         self.law = Debiased(Equations(*seen, found.scale, step.inverse, step.left, allowed))
@@ -127,11 +131,8 @@ class FromScore:
         self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
 
     def _drowned(self, beside: bool) -> bool:
-        """Whether the spectral radius of the curvature's noise is more than the curvature's mean, or `BESIDE` of it; or so few records count that a table of these alone would have been refused, as shares of lengths have more noise than `BLURRED` and a tenth, which the released number is off by."""
-        found, size, weighted = self.found, self.basis.shape[1], self.model.encoding.domain.weight is not None
-        settings = self.model.release.plan.get("settings") or {}
-        if float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * (1.0 if weighted else found.weight):
-            return True
+        """Whether the spectral radius of the curvature's noise is more than the curvature's mean, or `BESIDE` of it."""
+        found, size = self.found, self.basis.shape[1]
         radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * size)
         mean = float(np.sum((found.curvature @ self.basis) * self.basis)) / max(size, 1)
         return bool(radius > (BESIDE if beside else 1.0) * mean)
@@ -148,6 +149,7 @@ class FromScore:
         self.longest: Array = np.sqrt(heaviest * bent)[:, None] * (ends @ found.matrix)
         self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
         self.most: Array = found.as_many(ends @ found.matrix)
+        self.separating: Array = separating(model, found)
 
     def _holding(self) -> "FromScore | None":
         """The same with those columns held where they were released that decide what is told of others (`decided_by`), where the curvature shows what they say themselves; None where there are none.

@@ -206,8 +206,7 @@ def _privacy(prepared: PlannedFit) -> float:
     """What it adds to the error of a coefficient of a column of deviation 1, over σ; nothing where there is no inference."""
     if not isinstance(prepared.solver, WithInference):
         return 0.0
-    noise = float(prepared.plan.settings["score_noise"])
-    return float(USUAL * noise ** (2.0 / 3.0) * math.sqrt(prepared.problem.dimension))
+    return float(USUAL * prepared.plan.settings["score_noise"] ** (2.0 / 3.0) * math.sqrt(prepared.problem.dimension))
 
 
 def _levels(encoding: Encoding) -> set[int]:

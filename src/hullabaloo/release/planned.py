@@ -23,7 +23,7 @@ from hullabaloo.planning.synthetic import PRICED
 from hullabaloo.privacy import Allowance, Calibration, compose
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.release.release import WEIGHTS, PrivacyStatement, Release
+from hullabaloo.release.release import PrivacyStatement, Release
 from hullabaloo.release.remembered import remembered
 from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
@@ -101,7 +101,7 @@ class PlannedFit:
         """What leaves."""
         if (public := self.problem.public) is not None:
             statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
-        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without, **WEIGHTS}
+        plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
         return Release.of(solution, statement, plan)
 
 

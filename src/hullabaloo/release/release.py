@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context
 from typing import Any
@@ -268,10 +268,6 @@ class PrivacyStatement:
         )
 
 
-WEIGHTS = {"weights": "over half their bound"}
-OTHER_UNIT = "No errors are told: this model was made by a version that counted weights in another unit. Fit again, or use that version."
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """Everything that a fit releases, on the unit domain: all of it is post-processing of private answers.
@@ -304,11 +300,12 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return arguments(self) | {"plan": dict(self.plan), "trace": [dict(one) for one in self.trace]}
+        return arguments(self) | {"plan": dict(self.plan), "trace": [dict(one) for one in self.trace], "weights": 2.0}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Release":
-        """Read what `to_dict` wrote."""
+    def from_dict(cls, data: Mapping[str, Any], weighted: bool = False) -> "Release":
+        """Read what `to_dict` wrote, "weights" being the bound of declared ones; of records that are `weighted` without what tells errors where a version wrote it that counted weights in the user's unit."""
+        other_unit = weighted and "weights" not in data
 
         def array(name: str) -> Array | None:
             return None if data[name] is None else np.asarray(data[name], dtype=np.float64)
@@ -320,8 +317,8 @@ class Release:
             plan={**data["plan"], "queries": list(map(_renamed, data["plan"]["queries"]))},
             privacy_covariance=array("privacy_covariance"),
             sampling_covariance=array("sampling_covariance"),
-            moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
-            scores=tuple(map(NoisyScore.from_dict, scores)),
+            moments=None if data["moments"] is None or other_unit else NoisyMoments.from_dict(data["moments"]),
+            scores=() if other_unit else tuple(map(NoisyScore.from_dict, scores)),
             trace=tuple(data["trace"]),
         )
 
@@ -330,8 +327,8 @@ class Release:
         """The first target's: what kind of errors it tells is the same for all."""
         return self.scores[0] if self.scores else None
 
-    def of_width(self, columns: int, weighted: bool = False) -> "Release":
-        """This release, read from a file, when its arrays are finite and have the shapes of a model of so many columns; of records that are `weighted` without what tells errors where it is of a version that counted weights in the user's unit.
+    def of_width(self, columns: int) -> "Release":
+        """This release, read from a file, when its arrays are finite and have the shapes of a model of so many columns.
 
         Raises:
             ValueError: they are not: the file was changed after it was written, and the model would fail when it predicts.
@@ -368,8 +365,6 @@ class Release:
         for query in self.statement.query_noise if self.statement.private else ():
             event_from_dict(query["event"])
         str(self.statement)  # what cannot be shown was changed
-        if weighted and "weights" not in self.plan:
-            return replace(self, plan={**self.plan, "without inference": OTHER_UNIT}, moments=None, scores=())
         return self
 
 
