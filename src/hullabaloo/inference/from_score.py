@@ -117,8 +117,9 @@ class FromScore:
         sampling = steadied(found) / found.counted * alike + self.doubts
         self.away = math.inf if classes and unlike(found) else max(far, unseen)
         # So few count that a table of these alone is refused, and a tenth fewer, as their released number has noise.
-        few = float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * (
-            found.weight if facts.max_weight == 1.0 else 1.0
+        few = (
+            BLURRED * (found.weight if facts.max_weight == 1.0 else 1.0)
+            < float(settings.get("tail_noise") or 0.0) / 1.1
         )
         self.drowned = few or self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
