@@ -117,18 +117,15 @@ class FromScore:
         sampling = steadied(found) / found.counted * alike + self.doubts
         self.away = math.inf if classes and unlike(found) else max(far, unseen)
         # So few count that a table of these alone is refused, and a tenth fewer, as their released number has noise.
-        few = (
-            BLURRED * (found.weight if facts.max_weight == 1.0 else 1.0)
-            < float(settings.get("tail_noise") or 0.0) / 1.1
-        )
-        self.drowned = few or self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
+        share = found.weight if facts.max_weight == 1.0 else 1.0
+        self.drowned = float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * share
+        self.drowned |= self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
         self.law = Debiased(Equations(*seen, found.scale, step.inverse, step.left, allowed))
         self.law = Debiased(replace(self.law.equations, left=self._left(step)))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
-        self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
         self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
 
     def _drowned(self, beside: bool) -> bool:
@@ -151,6 +148,7 @@ class FromScore:
         self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
         self.most: Array = found.as_many(ends @ found.matrix)
         self.separating: Array = separating(model, found)
+        self.held, self.beside_held = np.zeros(found.point.size, dtype=bool), np.zeros((found.point.size,) * 2)
 
     def _holding(self) -> "FromScore | None":
         """The same with those columns held where they were released that decide what is told of others (`decided_by`), where the curvature shows what they say themselves; None where there are none.

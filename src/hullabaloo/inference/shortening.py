@@ -102,8 +102,7 @@ def separating(model: FittedModel, found: NoisyScore) -> Array:
         gained, bent = float(a @ found.score), float(a @ found.curvature @ a)
         noises = found.score_noise * float(np.linalg.norm(a)), found.curvature_noise * float(found.scale**2 @ a**2)
         for sign, rest in ((1.0, max(1.0 - p, 1e-9)), (-1.0, max(p, 1e-9)))[: 1 + classes]:
-            few = sign * gained + bent / rest < EVENTS * math.hypot(noises[0], noises[1] / rest)
-            ways += [-sign * mark] * few
+            ways += [-sign * mark] * (sign * gained + bent / rest < EVENTS * math.hypot(noises[0], noises[1] / rest))
     return np.array(ways).reshape(-1, len(columns))
 
 
