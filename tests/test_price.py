@@ -191,9 +191,9 @@ def test_a_constant_with_errors_is_said_to_have_the_slopes_of_their_step(epsilon
     assert any(model.fit(table).coef_ != 0.0) == (epsilon == 1.0)
 
 
-@pytest.mark.parametrize(("largest", "said"), [(None, False), (2.0, False), (5.0, True), (500.0, True), (0.01, True)])
+@pytest.mark.parametrize(("largest", "said"), [(None, False), (2.0, True), (500.0, True), (0.01, True)])
 def test_a_price_of_weights_says_what_mean_is_reckoned_with(largest: float | None, said: bool) -> None:
-    """A plan is of weights of mean 1, and errors are of half the bound: a user who knows the mean divides by it."""
+    """Half the bound: where the mean is less errors are larger."""
     weight = None if largest is None else ("w", largest)
     domain = hb.Domain({"a": (0, 1)}, target={"y": (0, 1)}, indicators=False, weight=weight)
     model = hb.LinearRegression(domain=domain, budget=hb.Budget(1.0, 1e-9), solver="moments")

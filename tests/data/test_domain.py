@@ -130,7 +130,6 @@ REFUSED = [
     ({"row_norm": 1, "records": np.inf}, "at least 1"),
     ({"row_norm": 1, "weight": "w"}, "largest value"),
     ({"row_norm": 1, "weight": ("w", 0)}, "must be positive"),
-    ({"row_norm": 1, "weight": ("w", 1e-200)}, "lost in rounding"),
 ]
 
 

@@ -98,7 +98,7 @@ def test_describe_prints_every_scale_and_cost() -> None:
         "× 0.894",
         "× 0.800",
         "(y - 15) / 15",
-        "× 4",
+        "[0, 4]: noise is × 2",
         "× 3",
         "1000",
     ):

@@ -1,5 +1,6 @@
-"""Weights of 0 to 1 and the same weights times a power of 4, declared so, are one question: coefficients, errors and R² are alike, and intervals hold."""
+"""Weights and the same weights times a power of 2, declared so, are one question, to the last bit, and intervals hold."""
 
+import json
 import warnings
 from typing import Any
 
@@ -8,11 +9,12 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.errors import CapabilityError, NotReleased
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.named import SOLVERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
-FACTOR = 256.0
-"""A power of 4, so that roots of weights, which rows of moments are multiplied by, are rounded alike."""
+FACTOR = 512.0
 
 
 def table(n: int, seed: int = 0) -> pd.DataFrame:
@@ -32,33 +34,94 @@ def fitted(records: pd.DataFrame, factor: float, epsilon: float, target: Any = N
     return model.fit(records.assign(w=records["w"] * factor))
 
 
-ASKED: dict[str, dict[str, Any]] = {
-    "little": {"solver": "moments", "epsilon": 0.1},
-    "much": {"solver": "moments", "epsilon": 2.0},
-    "no intercept": {"solver": "moments", "epsilon": 2.0, "fit_intercept": False},
-    "penalty": {"solver": "moments", "epsilon": 2.0, "strength": 0.05},
-    "constant": {"solver": "constant", "epsilon": 2.0},
+ESTIMATORS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "squared": (hb.LinearRegression, {}),
+    "ridge": (hb.Ridge, {"penalty": hb.SquaredL2Penalty(0.05)}),
+    "lasso": (hb.Lasso, {"constraint": None, "penalty": hb.L1Penalty(0.01)}),
+    "no intercept": (hb.LinearRegression, {"fit_intercept": False}),
+    "huber": (hb.HuberRegressor, {}),
+    "quantile": (hb.QuantileRegressor, {}),
+    "counts": (hb.PoissonRegressor, {}),
+    "classes": (hb.LogisticRegression, {}),
+    "hinge": (hb.LinearSVC, {}),
 }
+RELATIONS = ("replace-one", "add-or-remove")
 
 
-@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
-@pytest.mark.parametrize("asked", ASKED)
-def test_weights_in_other_units_change_nothing(asked: str, relation: str) -> None:
-    key, given = TestKey(b"weights in one unit or another.."), dict(ASKED[asked])
-    solver, strength = given["solver"], given.pop("strength", 0.0)
-    given |= {"neighbours": relation, "test_key": key}
-    penalties = ({"penalty": hb.SquaredL2Penalty(strength * factor)} if strength else {} for factor in (1.0, FACTOR))
-    one, other = (
-        fitted(table(4_000), factor, **given, **penalty)
-        for factor, penalty in zip((1.0, FACTOR), penalties, strict=True)
+def told(estimator: str, solver: str, relation: str, factor: float) -> Any:
+    """Everything that is said of a fit whose weights are multiplied by a factor, before it and after it; or why it is refused."""
+    records, (kind, given) = table(600), ESTIMATORS[estimator]
+    target: dict[str, Any] = {"target": {"y": (0, 4)}}
+    if kind in (hb.LogisticRegression, hb.LinearSVC):
+        records["y"], target = records["y"] > 2.2, {"classes": {"y": [False, True]}}
+    domain = hb.Domain(
+        features={"a": (-1, 1), "b": (0, 1)}, **target, indicators=False, weight=("w", factor), records=600
     )
-    for name in ("coef_", "intercept_"):
-        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-3, abs=1e-4)
-    if solver == "moments":
-        numbers = ["estimate", "sampling_error", "privacy_error", "low", "high"]
-        told, again = (model.summary().to_dataframe()[numbers].to_numpy() for model in (one, other))
-        assert again == pytest.approx(told, rel=1e-2, abs=1e-3, nan_ok=True)
-        assert dict(other.summary().header).get("R²") == dict(one.summary().header).get("R²")
+    asked = {
+        "solver": solver,
+        "neighbours": relation,
+        "test_key": TestKey(b"weights in one unit or another.."),
+        **given,
+    }
+    model = kind(domain=domain, budget=hb.Budget(8.0, 1e-6), **asked)
+    try:
+        price = str(model.price(n=600))
+        release = model.fit(records.assign(w=records["w"] * factor)).release_.to_dict()
+    except CapabilityError as error:
+        return str(error)
+    del release["statement"]  # it says when it was made
+    try:
+        return price, release, str(model.summary())
+    except NotReleased as error:
+        return price, release, str(error)
+
+
+@pytest.mark.few(24)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_in_another_unit_change_no_bit(estimator: str, solver: str, relation: str) -> None:
+    """Prices, plans, releases and summaries of (w, W) and (c w, c W), c a power of 2."""
+    one, other = (told(estimator, solver, relation, factor) for factor in (1.0, FACTOR))
+    assert one == other
+
+
+@pytest.mark.parametrize("largest", [1e-300, 1e-100, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e100])
+def test_encoded_weights_are_within_their_bound_whatever_the_unit(largest: float) -> None:
+    """Of each record alone, in [0, 2]; W/2 is exact, and a quotient is rounded upwards at most to that of W itself."""
+    cells = [
+        np.nan,
+        -1.0,
+        0.0,
+        largest / 3.0,
+        largest / 2.0,
+        np.nextafter(largest, 0.0),
+        largest,
+        2.0 * largest,
+        np.inf,
+    ]
+    records = table(len(cells)).assign(w=cells)
+    domain = hb.Domain(features={"a": (-1, 1), "b": (0, 1)}, target={"y": (0, 4)}, weight=("w", largest))
+    encoding = domain.encoding()
+    found = encoding.encode(domain.open(records)).weight
+    assert encoding.facts.max_weight == 2.0
+    assert found is not None
+    assert found[[0, 1, 2, 4, 6, 7, 8]].tolist() == [0.0, 0.0, 0.0, 1.0, 2.0, 2.0, 2.0]
+    assert np.all((found >= 0.0) & (found <= 2.0))
+    assert found[3] == pytest.approx(2.0 / 3.0)
+
+
+def test_a_model_of_before_weights_had_one_unit_predicts_and_tells_no_errors(tmp_path: Any) -> None:
+    """What its release holds is in the user's unit, so that errors would be told by a wrong bound of a weight."""
+    model = fitted(table(4_000), FACTOR, 4.0, solver="moments")
+    path = tmp_path / "model.json"
+    model.save(path)
+    written = json.loads(path.read_text())
+    del written["release"]["weights"]
+    path.write_text(json.dumps(written))
+    before = hb.load(path)
+    assert before.coef_ == pytest.approx(model.coef_, rel=0.0, abs=0.0)
+    assert "neither a score nor second moments" in " ".join(str(before.summary()).split())
 
 
 def test_errors_without_an_intercept_are_no_shorter_than_weights_make_them() -> None:

@@ -77,7 +77,8 @@ class PrefixProcess(Process):
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
         fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
-        return self._digest(fits=fits, **({"used": used} if used else {}))
+        weights = {"weights": 2.0} if self.task.domain.weight else {}
+        return self._digest(fits=fits, **({"used": used} if used else {}), **weights)
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem

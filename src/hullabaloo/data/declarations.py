@@ -227,8 +227,8 @@ def same_level(a: Level, b: Level) -> bool:
 
 NORMS = ("l1", "l2", "linf")
 
-LIGHTEST, LEAST_NORM = 1e-100, 1e-30
-"""The least largest weight, and the least norm that rows of features may be cut to: products of two weights, and of eight cells, are then ordinary numbers."""
+LEAST_NORM = 1e-30
+"""The least norm that rows of features may be cut to: products of eight cells are then ordinary numbers."""
 
 
 def features(given: object, functions: object) -> dict[str, Declaration]:
@@ -316,9 +316,4 @@ def weight(value: object) -> tuple[str, float] | None:
     largest = finite(value[1], "The largest weight")
     if largest <= 0:
         raise DomainError(f"The largest weight must be positive, not {largest:g}: every record would count nothing.")
-    if largest < LIGHTEST:
-        raise DomainError(
-            f"The largest weight must be at least {LIGHTEST:g}, and {largest:g} was found, whose square is lost in rounding. Only "
-            "weights relative to the largest matter: declare them in other units."
-        )
     return str(column(value[0], "weight")), largest

@@ -141,7 +141,9 @@ def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
         )
     if domain.weight is not None:
         name, largest = domain.weight
-        lines.append(f"Weights {name!r} are clipped to [0, {largest:g}]: the noise of every sum is × {largest:g}.")
+        lines.append(
+            f"Weights {name!r} are clipped to [0, {largest:g}]: noise is × 2 where they are half of it on average."
+        )
     if domain.unit is not None:
         lines.append(
             f"A unit is all records with the same {domain.unit!r}, of which {domain.records_per_unit} count (of a table those with the "

@@ -38,7 +38,7 @@ class Domain:
     - ``unit``, ``records_per_unit``: the column that names a person, and how many records of a person count: of those with a
       positive weight the ones whose encoded row has the smallest BLAKE2, so that the table's order does not matter. Where it is missing, a float from 2^53 on, which may be a
       longer number rounded, or a text with U+FFFD, as which readers take bytes that are no UTF-8, so that two names may be one, the record is nobody's and counts for nothing.
-    - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max]. Plans take it to be 1 on average: divide by the mean where it is publicly known.
+    - ``weight``: ``(column, max)``: a weight per record, clipped to [0, max] and divided by max/2, which plans take to be the mean. A factor of all weights and of max changes nothing.
     - ``records``: a public nominal number of records, needed under add-or-remove and with several records a unit.
     - ``quoted_line_breaks``: of CSV files, whether a quoted cell may hold line breaks. By default a record is one line, and a quote
       that it leaves open ends with it; else records are as parsed, and one that closes no quote takes those after it with it.

@@ -16,6 +16,8 @@ from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 from hullabaloo.data.threads import by_rows
 
 Array = NDArray[np.float64]
+HEAVIEST = 2.0
+"""Bound of an encoded weight: weights are divided by half of their declared bound, so that plans and solvers, for which a weight is 1 on average, see one unit whatever the user's is."""
 NORM_CODES = {"l1": 1, "l2": 2, "linf": 3}  # the codes of kernels.py
 
 
@@ -125,9 +127,9 @@ def targets_there(targets: tuple[Target, ...], table: Table, columns: list[int])
 
 
 def encode_weight(table: Table, column: int, largest: float) -> Array:
-    """(n,) weights in [0, largest]; a missing one is 0."""
-    values = table.numbers([column])[:, 0]
-    return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest) + 0.0
+    """(n,) weights over half of `largest`, in [0, 2]; a missing one is 0."""
+    values = table.numbers([column])[:, 0] / (0.5 * largest)
+    return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, HEAVIEST) + 0.0
 
 
 def numbered(labels: Sequence[str | None]) -> NDArray[np.int64]:

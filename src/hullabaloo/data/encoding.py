@@ -86,7 +86,7 @@ class Encoding:
         weights = np.ones(X.shape[0]) if self.domain.drops else None
         if self.domain.weight is not None:
             most = self.domain.weight[1]
-            weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(1.0, most))
+            weights = encode.encode_weight(*weighing, most) if weighing else np.full(X.shape[0], min(2.0 / most, 2.0))
         if target is not None and self.targets:
             Y = encode.encode_targets(self.targets, *target, self.fit_intercept, self.scale)
             if self.domain.drops and weights is not None:
@@ -282,7 +282,7 @@ def make_encoding(
         norm_l2=l2,
         norm_linf=linf,
         targets=tuple(name for target in targets for name in target.names),
-        max_weight=1.0 if domain.weight is None else domain.weight[1],
+        max_weight=1.0 if domain.weight is None else encode.HEAVIEST,
         records_per_unit=domain.records_per_unit,
         weighted=domain.weight is not None or domain.unit is not None or domain.drops,
         offset_bound=0.0 if offset is None else offset.bound,

@@ -20,7 +20,7 @@ class RowFacts:
 
     Numeric columns lie in [−1, 1], a categorical's one-hot columns have norm ≤ 1, and the intercept column, when there
     is one, is the last column and equals 1. The norms bound ``‖x‖`` of an encoded row *including* that column. Rows are
-    ``weighted`` where the domain declares a weight or a unit, even where no weight exceeds 1. ``offset_bound`` bounds
+    ``weighted`` where the domain declares a weight or a unit; a declared weight is over half its bound, so that ``max_weight`` is 2. ``offset_bound`` bounds
     the magnitude of a record's known offset (the logarithm of its exposure), 0 where there is none.
 
     **Guarantee.** Precondition: the row was made by ``Encoding.encode`` of the same encoding. Claim: ``‖x‖_q`` is at most

@@ -35,11 +35,12 @@ from hullabaloo.geometry import NoPenalty
 from hullabaloo.inference.debiased import Debiased, Equations, Intervals, as_likely, forms, reach
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
-from hullabaloo.inference.shortening import at_ends, hidden, lean, one_signed
+from hullabaloo.inference.shortening import at_ends, hidden, lean, one_signed, separating
 from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy.answers import NoisyScore
 from hullabaloo.release.levels import RAREST, levels, nearly_constant
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
+from hullabaloo.solvers.score.shares import BLURRED
 from hullabaloo.solvers.score.spread import steadied, unlike
 from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step, undone
 
@@ -115,14 +116,16 @@ class FromScore:
         self.doubts += allowed + undone(found, model.loss, step.step, beyond, self.intercept, self.kept)
         sampling = steadied(found) / found.counted * alike + self.doubts
         self.away = math.inf if classes and unlike(found) else max(far, unseen)
-        self.drowned = self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
+        # So few count that a table of these alone is refused, and a tenth fewer, as their released number has noise.
+        share = found.weight if facts.max_weight == 1.0 else 1.0
+        self.drowned = float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * share
+        self.drowned |= self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
         self.law = Debiased(Equations(*seen, found.scale, step.inverse, step.left, allowed))
         self.law = Debiased(replace(self.law.equations, left=self._left(step)))
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
-        self.held, self.beside_held = np.zeros(p, dtype=bool), np.zeros((p, p))
         self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
 
     def _drowned(self, beside: bool) -> bool:
@@ -144,6 +147,8 @@ class FromScore:
         self.longest: Array = np.sqrt(heaviest * bent)[:, None] * (ends @ found.matrix)
         self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
         self.most: Array = found.as_many(ends @ found.matrix)
+        self.separating: Array = separating(model, found)
+        self.held, self.beside_held = np.zeros(found.point.size, dtype=bool), np.zeros((found.point.size,) * 2)
 
     def _holding(self) -> "FromScore | None":
         """The same with those columns held where they were released that decide what is told of others (`decided_by`), where the curvature shows what they say themselves; None where there are none.

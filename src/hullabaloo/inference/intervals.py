@@ -17,7 +17,7 @@ from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import one_of
 
-DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients, or nearly half of it beside a number that varies little within its bounds. More budget, fewer columns, narrower bounds or more records help."
+DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients, or nearly half of it beside a number that varies little within its bounds, or far fewer records count than were declared, too few to show how long gradients are. More budget, fewer columns, narrower bounds or more records help."
 FAR = (
     "No errors are told{}: the released coefficients are {} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature "
     "holds within {}. Noise, a set, a penalty or a rare class may hold them apart: fit with more budget, fewer columns or a weaker set or penalty; of solvers objective_perturbation ends nearest to the estimates."
@@ -119,6 +119,10 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
     absent = functions[:, (told.basis**2).sum(axis=1) < 1e-12].any(axis=1)
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
         part[absent] = np.nan
+    if isinstance(told.estimator, FromScore):
+        along = functions @ told.estimator.separating.T
+        for end, sign in ((found.low, -1.0), (found.high, 1.0)):
+            end[np.any(sign * along > 0.0, axis=1) & ~np.isnan(end)] = sign * math.inf
     return found
 
 

@@ -231,7 +231,8 @@ def rows_of(
         values = values if weights is None else weights @ values
         far = known.told[k].reason and TOO_FAR if known.told else ""
         for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
-            untold = far or why if math.isnan(line[-1]) else ALONE * math.isnan(line[5])
+            ended = ALONE if np.isfinite(line[-2:]).all() else identified.ENDLESS
+            untold = far or why if math.isnan(line[-1]) else ended * math.isnan(line[5])
             about = dict(zip(NUMBERS, map(float, line), strict=True))
             rows.append(Row(target, name, float(value), **about, reason=untold if known.told else ""))
     return rows
@@ -356,6 +357,8 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if score is not None:
         yield "Very influential records were shortened, and are assumed to be as few as noise lets see, and not all to pull one way."
     yield known.reason
+    if endless := [row.name for row in rows if row.reason == identified.ENDLESS]:
+        yield f"Of {', '.join(endless[:5])}{' and others' * (len(endless) > 5)} {identified.ENDLESS}: join such levels with others."
     several = len(facts.targets) > 1
     untold = [row for row in rows if not row.identified and row.reason != TOO_FAR]
     yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])

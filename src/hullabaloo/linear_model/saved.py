@@ -98,7 +98,7 @@ def _build(kind: type, document: dict[str, Any], known: dict[str, type]) -> Any:
         parameters["loss"] = loss_from_dict(given["loss"])
     model = kind(**parameters)
     encoding = model._encoding(columns["names"], columns["n_features"])
-    release = Release.from_dict(document["release"]).of_width(encoding.facts.width)
+    release = Release.from_dict(document["release"], encoding.domain.weight is not None).of_width(encoding.facts.width)
     if "unit" in (given.get("errors"), release.score and release.score.errors) and model.domain.unit is None:
         raise InvalidParameter(
             "The file says that errors are clustered by a unit, and its domain declares none. It was changed after it was written; restore the original file."

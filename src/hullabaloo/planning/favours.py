@@ -120,6 +120,6 @@ def usual_share(problem: Problem, prices: QueryPrices, allowance: Allowance) -> 
         return SHARE
     with suppress(CalibrationError):  # a budget of no Gaussian noise
         mu = allowance.mu * math.sqrt(SHARE * CURVATURE)
-        loud = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / (problem.records * problem.max_weight)
+        loud = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
         return LARGEST_SHARE if loud * 1.5 * q * math.sqrt(2.0 * q) <= STILL else SHARE
     return SHARE

@@ -32,7 +32,7 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyMoments(_Kept):
-    """One release of the moments of encoded rows, in mean form on the unit domain.
+    """One release of the moments of encoded rows, in mean form on the unit domain; declared weights are over half their bound.
 
     With rows `a = (x / scale_x, target_scale · y / scale_y)`, the curator releases `Σ a aᵀ + E`, where `E` is symmetric,
     `E_ii ~ N(0, sigma²)` and `E_ij ~ N(0, sigma²/2)` for i ≠ j. The fields below are that release mapped back to x and y

@@ -32,7 +32,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import positive
-from hullabaloo.release.planned import PlannedFit, mean_weight
+from hullabaloo.release.planned import PlannedFit
 from hullabaloo.solvers import MomentsSolver, WithInference
 
 ROOTS = ": of a class √(s(1 − s)) of its share s, of counts the root of their mean, which is within their bound"
@@ -206,8 +206,7 @@ def _privacy(prepared: PlannedFit) -> float:
     """What it adds to the error of a coefficient of a column of deviation 1, over σ; nothing where there is no inference."""
     if not isinstance(prepared.solver, WithInference):
         return 0.0
-    noise = float(prepared.plan.settings["score_noise"]) / mean_weight(prepared)
-    return float(USUAL * noise ** (2.0 / 3.0) * math.sqrt(prepared.problem.dimension))
+    return float(USUAL * prepared.plan.settings["score_noise"] ** (2.0 / 3.0) * math.sqrt(prepared.problem.dimension))
 
 
 def _levels(encoding: Encoding) -> set[int]:

@@ -291,11 +291,6 @@ def replanned(planned: PlannedFit, records: int, spend: float = 1.0) -> PlannedF
     return replace(planned, problem=problem, plan=plan)
 
 
-def mean_weight(planned: PlannedFit) -> float:
-    """Of records whose weights are spread evenly from 0 to their bound; 1 where none are declared."""
-    return 1.0 if planned.task.domain.weight is None else 0.5 * planned.encoding.facts.max_weight
-
-
 def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -> tuple[Rehearsed, ...]:
     """What the plan, or the same solver's of fewer columns, does on the synthetic tables with a signal; nothing where that would take long.
 

@@ -20,7 +20,7 @@ from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import Budget, Event, epsilon_of
 from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
-from hullabaloo.release.planned import PlannedFit, mean_weight, replanned, tried_out
+from hullabaloo.release.planned import PlannedFit, replanned, tried_out
 from hullabaloo.release.release import large_delta
 from hullabaloo.solvers import Problem
 from hullabaloo.solvers.options import passes
@@ -93,7 +93,7 @@ LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
 APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
-WEIGHED = "a plan takes weights to be 1 on average, and this price to be half their bound: divide them and the bound by their mean, where it is publicly known, as of a survey of n out of N people N/n; where the mean is less than half the bound, expect larger errors than these"
+WEIGHED = "plan and price take weights to be half their bound on average: where their mean is less, expect larger errors than these, and declare a smaller bound, beyond which weights are clipped; a factor of weights and bound changes nothing"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 CHOSEN = "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
 LOUD = "it tells no total whose error is above 0.13"
@@ -193,7 +193,7 @@ def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ..
     task, encoding, problem = prepared.task, prepared.encoding, prepared.problem
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
     notes += [NARROWER.format(encoding.facts.targets[0])] * (unknown and len(encoding.facts.targets) == 1)
-    notes += [WEIGHED] * (mean_weight(prepared) != 1.0)
+    notes += [WEIGHED] * (task.domain.weight is not None)
     notes += [DROPS] * task.domain.drops + [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
     if prepared.without and task.inference is not False:
         notes.append(prepared.without.rstrip(".").replace("No errors", "no errors of coefficients", 1))
@@ -216,9 +216,6 @@ def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ..
 def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     if not prepared.task.budget.is_private:
         return "the non-private optimum: no noise is drawn and nothing is protected"
-    weight = mean_weight(prepared)
-    if weight != 1.0:  # noise of the same size against so many times the signal: as of so many times the records
-        prepared = replanned(prepared, max(1, round(prepared.problem.records * weight)))
     problem = prepared.problem
     table, constant, unknown = words(problem)
     if prepared.solver.name == CONSTANT:
@@ -241,7 +238,7 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
     if records is not None:
-        remedies.append(f"about {_round(problem.records / weight * records):,} records")
+        remedies.append(f"about {_round(problem.records * records):,} records")
     if budget is not None and epsilon is not None:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"

@@ -296,18 +296,19 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return arguments(self) | {"plan": dict(self.plan), "trace": [dict(one) for one in self.trace]}
+        return arguments(self) | {"plan": dict(self.plan), "trace": [dict(one) for one in self.trace], "weights": 2.0}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Release":
-        """Read what `to_dict` wrote."""
+    def from_dict(cls, data: Mapping[str, Any], weighted: bool = False) -> "Release":
+        """Read what `to_dict` wrote, "weights" being the bound of declared ones; of records that are `weighted` without what tells errors where a version wrote it that counted weights in the user's unit."""
+        other_unit = weighted and "weights" not in data
         scores = data.get("scores") or filter(None, [data.get("score")])  # files of before hold one at most
         return cls(
             theta=np.asarray(data["theta"], dtype=np.float64),
             statement=PrivacyStatement.from_dict(data["statement"]),
             plan={**data["plan"], "queries": list(map(_renamed, data["plan"]["queries"]))},
-            moments=None if data["moments"] is None else NoisyMoments.from_dict(data["moments"]),
-            scores=tuple(map(NoisyScore.from_dict, scores)),
+            moments=None if data["moments"] is None or other_unit else NoisyMoments.from_dict(data["moments"]),
+            scores=() if other_unit else tuple(map(NoisyScore.from_dict, scores)),
             trace=tuple(data["trace"]),
         )
 

@@ -82,7 +82,7 @@ class CoefficientDisplay(Display):
         if ax is None:
             _, ax = new_figure(1.2 + 0.29 * max(len(self.rows), 1), 1.4 * WIDTH)
         places = range(len(self.rows))[::-1]
-        told = [(row, place) for row, place in zip(self.rows, places, strict=True) if math.isfinite(row.high)]
+        told = [(row, place) for row, place in zip(self.rows, places, strict=True) if math.isfinite(row.high - row.low)]
         ends = [[row.estimate - row.low for row, _ in told], [row.high - row.estimate for row, _ in told]]
         middles, heights = [row.estimate for row, _ in told], [place for _, place in told]
         self._errorbars(ax, middles, heights, xerr=ends, label="estimate")

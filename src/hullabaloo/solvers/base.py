@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The public facts of one fit: minimise `(1/n) Σ φ(⟨x_i, θ⟩, y_i) + ψ(θ)` over θ in C, on the unit domain.
+    """The public facts of one fit: minimise `(1/n) Σ w_i φ(⟨x_i, θ⟩, y_i) + ψ(θ)` over θ in C, on the unit domain; w is 1, or a declared weight over half its bound.
 
     Attributes:
         loss: φ.

@@ -101,7 +101,7 @@ def level_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, loud
         for name, share in _sums(problem)
     )
     noise = tuple(one.sigma / problem.records / (clip if one.name == "gradient" else 1.0) for one in bought)
-    if bought and (problem.loss.kernel_code != KernelCode.SQUARED or mean_noise(noise) <= loud * problem.max_weight):
+    if bought and (problem.loss.kernel_code != KernelCode.SQUARED or mean_noise(noise) <= loud):
         reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
         return Plan(ConstantSolver.name, bought, {"sums": noise}, reason)
     inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
@@ -150,10 +150,9 @@ def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> flo
 
 
 def _noise(problem: Problem, plan: Plan) -> float:
-    """Standard deviation of the noise in the intercept where all weights are the largest; to that of measured gradients unsteady cuts add."""
+    """Standard deviation of the noise in the intercept where weights are 1 on average; to that of measured gradients unsteady cuts add."""
     measured = _solver(problem) is MEASURED
-    noise = UNSTEADY * level_noise(alone(problem), plan) if measured else plain_level_noise(alone(problem), plan)
-    return noise / problem.max_weight
+    return UNSTEADY * level_noise(alone(problem), plan) if measured else plain_level_noise(alone(problem), plan)
 
 
 def _solver(problem: Problem) -> Solver:

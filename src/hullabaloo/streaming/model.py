@@ -193,7 +193,7 @@ class StreamModel(Saved, CoefficientInference):
         bounded = [isinstance(one, BoundedTarget) for one in encoding.targets]
         if type(data["fit_intercept"]) is not bool or not bounded or not all(bounded):
             raise ValueError("intercept or targets")  # the model would fail when it predicts
-        release = Release.from_dict(data["release"]).of_width(encoding.facts.width)
+        release = Release.from_dict(data["release"], domain.weight is not None).of_width(encoding.facts.width)
         return cls(
             estimator=str(data["estimator"]),
             domain=domain,

@@ -82,7 +82,7 @@ class MomentsSolver(Solver):
         if not (self.above_mean and problem.intercept and problem.targets == 1 and 0.0 < mu < math.inf):
             return 0.0
         noise = level_plan(problem, prices, Allowance.gdp(mu)).settings.get("sums", (0.0,))
-        share = min((mean_noise(noise) / problem.max_weight / PRECISE) ** 2, LEVEL * MOST)
+        share = min((mean_noise(noise) / PRECISE) ** 2, LEVEL * MOST)
         return share if share >= LEAST else 0.0
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:

@@ -96,7 +96,7 @@ class Ridge:
 def normalised(moments: NoisyMoments, target: int, intercept: bool, heaviest: float = 1.0) -> Normalised:
     """Divide by the bounds of ‖x‖ and of weights, and weigh what is known about the intercept's column against its noisy sum.
 
-    That column is 1 in every record, so its own entry is (sum of weights)/records, over the largest weight: 1, up to what the declared number
+    That column is 1 in every record, so its own entry is (sum of weights)/records, over the largest weight: one over this, as weights are 1 on average, up to what the declared number
     and lighter records miss, and exactly 1 where the records are counted. Prior and noisy entry are averaged by precision. A sum of weights is
     positive: where far fewer records came than were declared, what noise left of it is raised to its own deviation.
     """
@@ -105,7 +105,7 @@ def normalised(moments: NoisyMoments, target: int, intercept: bool, heaviest: fl
     if intercept and noise > 0.0:
         doubt, own = 0.0 if moments.counted else COUNT_DOUBT / scale**2, math.sqrt(moments.corner)
         corner = doubt**2 / (doubt**2 + (own * noise) ** 2)
-        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2
+        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) / scale**2 / heaviest
         corner *= own
         gram[-1, -1] = max(gram[-1, -1], corner * noise)
     noises = noise, moments.cross_noise / scale / heaviest

@@ -50,7 +50,7 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
         return "the budget takes no Gaussian noise", ""
     mu *= math.sqrt(share / total(problem))
     squares = prices.price("gradient_moments", loss=loss, mu=mu * math.sqrt(CURVATURE))
-    loud = squares.sigma / (problem.records * problem.max_weight) * 1.5 * q * math.sqrt(2.0 * q)
+    loud = squares.sigma / problem.records * 1.5 * q * math.sqrt(2.0 * q)
     counts = prices.price("norm_histogram", loss=loss, bins=FINE, mu=mu * math.sqrt(TAILS))
     blurred = counts.sigma / problem.records
     loudest = LOUDEST if isinstance(loss, Squared) else LOUDEST_BENT

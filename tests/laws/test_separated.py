@@ -1,0 +1,57 @@
+"""Levels without an event, or with nothing but events, have no finite coefficient: no interval has an end on that side, whether the level is a baseline or not, of counts and of classes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hullabaloo as hb
+from hullabaloo.noise import TestKey
+
+pytestmark = pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
+KINDS = ("level", "baseline", "all")
+"""A level without an event, a baseline without one, and a level of events alone."""
+
+
+def ends(loss: str, kind: str | None, epsilon: float) -> Any:
+    """The summary's rows, by name."""
+    rng = np.random.default_rng(7)
+    n = 30_000
+    made = pd.DataFrame({"a": rng.uniform(-1, 1, n), "g": rng.choice(["u", "v", "w"], n, p=[0.5, 0.1, 0.4])})
+    rate = 0.3 * np.exp(0.4 * made["a"])
+    made["y"] = rng.poisson(rate).clip(0, 4) if loss == "counts" else (rng.random(n) < rate).astype(int)
+    if kind is not None:
+        made.loc[made["g"] == "v", "y"] = int(kind == "all")
+    about = {"target": {"y": (0, 4)}} if loss == "counts" else {"classes": {"y": [0, 1]}}
+    level = hb.Categorical(["u", "v", "w"], baseline="v" if kind == "baseline" else "u")
+    domain = hb.Domain(features={"a": (-1, 1), "g": level}, **about, indicators=False)
+    model = (hb.PoissonRegressor if loss == "counts" else hb.LogisticRegression)(
+        domain=domain, budget=hb.Budget(epsilon, 1e-9), test_key=TestKey(b"levels without an event or with.")
+    )
+    summary = model.fit(made).summary()
+    return summary.to_dataframe().set_index("name"), " ".join(str(summary).split())
+
+
+@pytest.mark.parametrize(("loss", "kind"), [(loss, kind) for loss in ("counts", "classes") for kind in KINDS if (loss, kind) != ("counts", "all")])  # fmt: skip
+def test_what_has_no_finite_optimum_has_no_end(loss: str, kind: str) -> None:
+    """Or is not told. Fixed key."""
+    rows, text = ends(loss, kind, 2.0)
+    low, high = rows["low"], rows["high"]
+    if kind == "baseline":  # the constant falls for ever, and levels rise
+        assert not np.isfinite(low["(intercept)"])
+        assert not np.isfinite(high[["g=u", "g=w"]]).any()
+    else:
+        assert not np.isfinite((low if kind == "level" else high)["g=v"])
+        assert np.isfinite((high if kind == "level" else low)["g=v"]) or np.isnan(low["g=v"])
+        assert np.isfinite(rows.loc[["a", "g=w", "(intercept)"], ["low", "high"]].to_numpy()).all()
+    assert np.isfinite(rows.loc["a", ["low", "high"]].to_numpy(dtype=float)).all()
+    if np.isinf(rows[["low", "high"]].to_numpy()).any():
+        assert "there is no end on one side" in text
+
+
+@pytest.mark.parametrize("loss", ["counts", "classes"])
+def test_levels_with_events_keep_both_ends(loss: str) -> None:
+    rows, text = ends(loss, None, 2.0)
+    assert np.isfinite(rows[["low", "high"]].to_numpy()).all()
+    assert "there is no end" not in text
