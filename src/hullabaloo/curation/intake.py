@@ -20,7 +20,7 @@ from hullabaloo.data.engines.units import hashes_of
 from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.sources.base import Mark
 from hullabaloo.durable.sealed import Snapshot
-from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
+from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved, sealed
 from hullabaloo.release import Release, found
 
 BUFFER = 1024
@@ -115,6 +115,7 @@ class StreamBuffer:
             if self.process.position + len(self._records) >= self._due:
                 self._flush()
 
+    @sealed
     def take(self, count: int, encode: Callable[[], Rows]) -> None:
         """Take a table of `count` records, or nothing of it."""
         with self._held():
@@ -209,6 +210,7 @@ class StreamBuffer:
         steps = self._schedule.completed(position + BUFFER)
         return self._schedule.position(steps) if steps > self._schedule.completed(position) else position + BUFFER
 
+    @sealed
     def _flush(self) -> None:
         """Take the records that wait."""
         if not self._records:
@@ -235,6 +237,7 @@ class StreamBuffer:
         if self._unsaved:
             self._save()
 
+    @sealed
     def _save(self) -> None:
         self._unsaved = True
         try:

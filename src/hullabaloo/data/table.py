@@ -153,9 +153,6 @@ def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableS
     return TableSchema(hidden(names), ("unknown",) * width, (CELLS,) * width, from_text=from_text)
 
 
-MEMORY = "The machine has not enough memory for this. A charge that was made stays."
-
-
 class TornTable(HullabalooError, OSError):
     """A table's file cannot be read to its end. What its reader said is left out: it may quote the file, or name others beside it."""
 

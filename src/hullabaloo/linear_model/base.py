@@ -33,6 +33,7 @@ from hullabaloo.release.parameters import check_types, declared, inference_share
 from hullabaloo.release.planned import Task, fit, prepare
 from hullabaloo.release.price import UNSELECTED, Price, price
 from hullabaloo.release.public_table import public_table
+from hullabaloo.release.request import quiet
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
 
@@ -214,8 +215,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
-        release = fit(self._task(encoding), encoding, source, y, sample_weight, points)
-        self._finish(release, encoding, source.schema.names is not None)
+        with quiet():
+            release = fit(self._task(encoding), encoding, source, y, sample_weight, points)
+            self._finish(release, encoding, source.schema.names is not None)
         if callback is not None:
             self._tell(callback, points or [])
         return self

@@ -25,7 +25,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.release import PrivacyStatement, Release
 from hullabaloo.release.remembered import remembered
-from hullabaloo.release.request import ReleaseRequest
+from hullabaloo.release.request import ReleaseRequest, quiet
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
@@ -75,12 +75,12 @@ class PlannedFit:
     without: str = ""
     totals: Any = None
 
+    @quiet()  # an error of arithmetic would lose what has been paid for
     def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
         """Carry the plan out; `points` takes the iterates."""
         curator = curator if points is None else Watched(curator, self.problem, points)
         try:
-            with np.errstate(all="ignore"):  # a warning that is made an error would lose what has been paid for
-                solution = self.solver.run(self.problem, self.plan, curator)
+            solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
             raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
         wanted = (self.problem.dimension, self.problem.targets)
@@ -93,8 +93,7 @@ class PlannedFit:
         solution = held_near(self.encoding, self.problem, self.plan, solution)
         if self.totals is not None:
             answer = curator.answer("score", solution.theta)
-            with np.errstate(all="ignore"):
-                solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
+            solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
         return solution
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:

@@ -1,5 +1,6 @@
 """The terms of one release, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
+import ctypes
 import math
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,9 +9,11 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hullabaloo.data import Domain
-from hullabaloo.data.table import MEMORY, TornTable
-from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
+from hullabaloo.data.table import TornTable
+from hullabaloo.errors import MEMORY, BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose, filter_named
@@ -38,7 +41,15 @@ class ReleaseRequest:
     key: TestKey | None = None
 
     def check(self) -> None:
-        """Refuse a ledger without a dataset, and the other way round."""
+        """Refuse a ledger without a dataset, and the other way round; and a process whose arithmetic is not that of proofs and kernels."""
+        ulp, least = math.ulp(1.0), sys.float_info.min
+        usual = 1.0 + 0.5 * ulp == 1.0 == 1.0 - 0.25 * ulp and 0.5 * least > 0.0
+        if not usual or getattr(ctypes.CDLL(None), "fegetexcept", int)():
+            raise InvalidParameter(
+                "In this process floating-point numbers are not rounded to the nearest, small ones count as 0, or large ones end it: another library changed "
+                "the processor's settings (-ffast-math, fesetround, feenableexcept). The accounting of noise rests on the usual ones, and no record may end the process. "
+                "Nothing was charged or read. Set them back, or work in a process without that library."
+            )
         if (self.ledger is None) != (self.dataset is None):
             raise InvalidParameter(
                 "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
@@ -141,6 +152,15 @@ def refuse_overspent(what: str, budget: Budget, admitted: bool) -> None:
         raise BudgetError(
             f"{what} costs more than the budget {budget.describe()} allows. Nothing was charged or read. This is a fault of the planner; please report it."
         )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Around arithmetic: it raises nothing and calls nobody's handler of floating-point errors, whatever NumPy and SciPy are set to."""
+    from scipy import special
+
+    with np.errstate(all="ignore"), special.errstate(all="ignore"):
+        yield
 
 
 @contextmanager

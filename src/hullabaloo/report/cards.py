@@ -4,12 +4,13 @@ import copy
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data import path_of, write_whole
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, InvalidParameter, MissingLibrary
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.report import entries, guarantee
 from hullabaloo.report.document import FORMAT, document
@@ -137,6 +138,8 @@ def card_from_json(path: str | Path) -> Card:
                 "after it was written; restore the original file."
             )
         str(Card(found))  # fails where a section is there, and not what it was
+        with suppress(MissingLibrary):  # without which no page is ever seen
+            Card(found).to_html()
         return Card(found)
 
     return FORMAT.read(path, made)
