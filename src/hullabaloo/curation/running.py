@@ -14,7 +14,7 @@ from hullabaloo.curation.scoring import SearchRandomness, answer, score_of
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
 from hullabaloo.errors import StateError, sealed
-from hullabaloo.release.request import quiet
+from hullabaloo.release.planned import quiet
 
 Parts = dict[Any, tuple[Rows, Rows]]
 

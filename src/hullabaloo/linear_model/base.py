@@ -30,10 +30,9 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release, terms_of, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
-from hullabaloo.release.planned import Task, fit, prepare
+from hullabaloo.release.planned import Task, fit, prepare, quiet
 from hullabaloo.release.price import UNSELECTED, Price, price
 from hullabaloo.release.public_table import public_table
-from hullabaloo.release.request import quiet
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
 

@@ -1,6 +1,7 @@
 """A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -25,7 +26,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.release.release import PrivacyStatement, Release
 from hullabaloo.release.remembered import remembered
-from hullabaloo.release.request import ReleaseRequest, quiet
+from hullabaloo.release.request import ReleaseRequest
 from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
@@ -38,6 +39,15 @@ PAPERS = (
 """Solvers whose paper prints how much noise they take."""
 OWN = {type(one) for one in SOLVERS.values()}
 SLOPELESS = "solver='constant' sets every slope to 0 without looking (it is taken where noise would drown them), so nothing is estimated that would have an error"
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Around arithmetic: it raises nothing and calls nobody's handler of floating-point errors, whatever NumPy and SciPy are set to."""
+    from scipy import special
+
+    with np.errstate(all="ignore"), special.errstate(all="ignore"):
+        yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hullabaloo.data import Domain
 from hullabaloo.data.table import TornTable
 from hullabaloo.errors import MEMORY, BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
@@ -42,13 +40,12 @@ class ReleaseRequest:
 
     def check(self) -> None:
         """Refuse a ledger without a dataset, and the other way round; and a process whose arithmetic is not that of proofs and kernels."""
-        ulp, least = math.ulp(1.0), sys.float_info.min
-        usual = 1.0 + 0.5 * ulp == 1.0 == 1.0 - 0.25 * ulp and 0.5 * least > 0.0
+        usual = 1.0 + math.ulp(0.5) == 1.0 == 1.0 - math.ulp(0.25) and 0.5 * sys.float_info.min > 0.0
         if not usual or getattr(ctypes.CDLL(None), "fegetexcept", int)():
             raise InvalidParameter(
                 "In this process floating-point numbers are not rounded to the nearest, small ones count as 0, or large ones end it: another library changed "
-                "the processor's settings (-ffast-math, fesetround, feenableexcept). The accounting of noise rests on the usual ones, and no record may end the process. "
-                "Nothing was charged or read. Set them back, or work in a process without that library."
+                "the processor's settings (-ffast-math, fesetround, feenableexcept). Noise and its price rest on the usual ones. Nothing was charged or read. "
+                "Set them back, or work in a process without that library."
             )
         if (self.ledger is None) != (self.dataset is None):
             raise InvalidParameter(
@@ -152,15 +149,6 @@ def refuse_overspent(what: str, budget: Budget, admitted: bool) -> None:
         raise BudgetError(
             f"{what} costs more than the budget {budget.describe()} allows. Nothing was charged or read. This is a fault of the planner; please report it."
         )
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Around arithmetic: it raises nothing and calls nobody's handler of floating-point errors, whatever NumPy and SciPy are set to."""
-    from scipy import special
-
-    with np.errstate(all="ignore"), special.errstate(all="ignore"):
-        yield
 
 
 @contextmanager
