@@ -7,11 +7,10 @@ may quote what the caller passed; a password in an address among that is not rep
 
 import math
 import re
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
 from importlib import import_module
 from numbers import Integral
-from typing import Any, NoReturn, ParamSpec, TypeGuard, TypeVar
+from typing import Any, NoReturn, TypeGuard
 
 _PORT = r"(?!\d+(?:[/?#\s'\",.;)]|$))"
 _SCHEME = r"(?<![\w+.\-])[\w+.\-]+:/+[^\s:@/]*:"
@@ -69,34 +68,6 @@ def bare(error: BaseException) -> NoReturn:
         raise error
     finally:
         error.__context__ = None
-
-
-_HELD: tuple[Any, ...] = tuple(vars(BaseException)[name] for name in ("__cause__", "__context__", "__traceback__"))
-"""By the base class's own means: an error of somebody's own may have others, which would be run where exact numbers lie."""
-MEMORY = "The machine has not enough memory for this. A charge that was made stays."
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def sealed(answer: Callable[P, T]) -> Callable[P, T]:
-    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from; of want of memory in our words, as
-    its own tell how many records there are.
-
-    A solver of somebody's own may catch it, and reporters of errors send frames' variables far away.
-    """
-
-    @wraps(answer)
-    def ask(*given: P.args, **named: P.kwargs) -> T:
-        try:
-            return answer(*given, **named)
-        except BaseException as error:
-            fault = MemoryError(MEMORY) if isinstance(error, MemoryError) else error
-            for part in _HELD:
-                part.__set__(fault, None)
-        raise fault
-
-    del ask.__wrapped__  # which would answer without the seal
-    return ask
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

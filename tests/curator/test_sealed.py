@@ -7,7 +7,7 @@ import pytest
 
 from hullabaloo.curator import Curator
 from hullabaloo.data import Rows
-from hullabaloo.errors import MEMORY, sealed
+from hullabaloo.data.table import MEMORY, sealed
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries

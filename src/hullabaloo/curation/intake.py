@@ -19,8 +19,9 @@ from hullabaloo.data import Encoding, Rows, table_of
 from hullabaloo.data.engines.units import hashes_of
 from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.sources.base import Mark
+from hullabaloo.data.table import sealed
 from hullabaloo.durable.sealed import Snapshot
-from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved, sealed
+from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.release import Release, found
 
 BUFFER = 1024

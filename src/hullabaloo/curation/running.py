@@ -13,7 +13,8 @@ from hullabaloo.curation.parts import held_out, part
 from hullabaloo.curation.scoring import SearchRandomness, answer, score_of
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
-from hullabaloo.errors import StateError, sealed
+from hullabaloo.data.table import sealed
+from hullabaloo.errors import StateError
 from hullabaloo.release.planned import quiet
 
 Parts = dict[Any, tuple[Rows, Rows]]

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from hullabaloo.curator import views
 from hullabaloo.curator.query import Query
 from hullabaloo.data import PartedRows, Rows
-from hullabaloo.errors import NotPaidFor, sealed
+from hullabaloo.data.table import sealed
+from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import Key, ReleaseKey
 
 

@@ -9,8 +9,8 @@ import narwhals as nw
 from narwhals.dependencies import is_pandas_like_dataframe
 
 from hullabaloo.data.readers.arrow import ArrowTable, schema_of
-from hullabaloo.data.table import Table, TornTable
-from hullabaloo.errors import HullabalooError, SchemaError, library, sealed
+from hullabaloo.data.table import Table, TornTable, sealed
+from hullabaloo.errors import HullabalooError, SchemaError, library
 
 CHUNK = 65_536
 

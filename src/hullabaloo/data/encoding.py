@@ -14,8 +14,9 @@ from hullabaloo.data.labels import memo, unit_of
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Array, Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.table import sealed
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
-from hullabaloo.errors import DomainError, is_whole, sealed
+from hullabaloo.errors import DomainError, is_whole
 
 INTERCEPT = "(intercept)"
 WIDEST = 2**26

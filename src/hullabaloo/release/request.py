@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.data import Domain
-from hullabaloo.data.table import TornTable
-from hullabaloo.errors import MEMORY, BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
+from hullabaloo.data.table import MEMORY, TornTable
+from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, Calibration, Event, Neighbours, compose, filter_named
@@ -43,9 +43,8 @@ class ReleaseRequest:
         usual = 1.0 + math.ulp(0.5) == 1.0 == 1.0 - math.ulp(0.25) and 0.5 * sys.float_info.min > 0.0
         if not usual or getattr(ctypes.CDLL(None), "fegetexcept", int)():
             raise InvalidParameter(
-                "In this process floating-point numbers are not rounded to the nearest, small ones count as 0, or large ones end it: another library changed "
-                "the processor's settings (-ffast-math, fesetround, feenableexcept). Noise and its price rest on the usual ones. Nothing was charged or read. "
-                "Set them back, or work in a process without that library."
+                "In this process another library changed how the processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, "
+                "feenableexcept), and noise and its price rest on the usual ways. Nothing was charged or read. Work in a process without that library."
             )
         if (self.ledger is None) != (self.dataset is None):
             raise InvalidParameter(

@@ -16,9 +16,9 @@ from hullabaloo.data.engines import units
 from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
 from hullabaloo.data.sparse_lists import SparsePart
-from hullabaloo.data.table import Table, TableSchema, TornTable
+from hullabaloo.data.table import MEMORY, Table, TableSchema, TornTable
 from hullabaloo.data.threads import share_cores
-from hullabaloo.errors import MEMORY, CapabilityError
+from hullabaloo.errors import CapabilityError
 
 T = TypeVar("T")
 PATIENCE = 50.0
