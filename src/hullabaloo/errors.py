@@ -70,6 +70,18 @@ def bare(error: BaseException) -> NoReturn:
         error.__context__ = None
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, for `object_pairs_hook`; one that has a key twice would be read one way here and another way elsewhere.
+
+    Raises:
+        ValueError: a key is there twice, which is not quoted.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object of JSON (at a key that is there twice)")
+    return found
+
+
 class InvalidParameter(HullabalooError, ValueError):
     """A public argument is outside its domain."""
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hullabaloo.curator import Curator
-from hullabaloo.curator.curator import sealed
 from hullabaloo.data import Rows
+from hullabaloo.data.table import MEMORY, sealed
 from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
@@ -66,4 +66,4 @@ def test_a_machine_that_runs_out_of_memory_does_not_say_for_how_many_records(doo
     with pytest.raises(MemoryError) as caught:
         DOORS[door](curator)
     assert type(caught.value) is MemoryError
-    assert not caught.value.args
+    assert caught.value.args == (MEMORY,)

@@ -194,6 +194,24 @@ def test_records_of_any_content_stay_within_the_sensitivity(relation: Neighbours
         assert np.linalg.norm(left - right) <= asked.sensitivity
 
 
+@pytest.mark.parametrize("kappa", [1.0, 2.0])
+@pytest.mark.parametrize("every", EVERY)
+@pytest.mark.parametrize("table", TABLES)
+def test_no_step_of_declared_records_is_cut_short(table: str, every: str, kappa: float) -> None:
+    """The bound to which a step's vector is clipped is one that records of the greatest weight, cells and targets keep to: it is never met."""
+    about = TABLES[table]
+    asked = query(about, every=EVERY[every], kappa=kappa)
+    count = asked.schedule.position(asked.schedule.steps)
+    X = np.zeros((count, len(about.columns)))
+    X[:, 0] = min(about.norm_linf, 1.0)
+    X[:, -1] = 1.0
+    rows = Rows(X, np.ones((count, len(about.targets))), np.full(count, about.max_weight))
+    ends = np.array([asked.schedule.position(step + 1) for step in range(asked.schedule.steps)], dtype=np.int64)
+    cut, whole = (StepSums(asked.moments, bound).add(rows, ends) for bound in (asked.step_bound, 1e9))
+    assert np.array_equal(cut, whole)
+    assert np.abs(whole).max() >= 0.2 * asked.step_bound
+
+
 def test_the_noise_is_what_the_price_allows() -> None:
     for name in STRATEGIES:
         for mu in (0.05, 0.3, 3.0):

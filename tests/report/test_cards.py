@@ -292,3 +292,25 @@ def test_prints_as_a_short_text(model: Any) -> None:
     card = hb.report.card(model)
     assert ("NOT PRIVATE" in str(card)) is not card.document["private"]
     assert card.document["plain"]["headline"] in str(card)
+
+
+@pytest.mark.parametrize("value", ["gone", None, "x", {}])
+@pytest.mark.parametrize(
+    "place", ["guarantee/readings", "ledger/shares", "model/targets", "coefficients/rows", "mechanism/queries", "trust"]
+)
+@pytest.mark.few(4)
+def test_an_edited_card_is_refused_or_shown(plain: Any, tmp_path: Path, place: str, value: Any) -> None:
+    """What an edit left is tried out where it is read: a page of it ended in a traceback of its template or of its pictures."""
+    edited = hb.report.card(plain).to_dict()
+    *outer, name = place.split("/")
+    within = edited[outer[0]] if outer else edited
+    within.pop(name, None)
+    if value != "gone":
+        within[name] = value
+    (tmp_path / "card.json").write_text(json.dumps(edited))
+    try:
+        read = hb.report.card_from_json(tmp_path / "card.json")
+    except InvalidParameter:
+        return
+    assert str(read)
+    assert read.to_html()

@@ -189,6 +189,10 @@ def evaluate(
     limits |= {"metrics": metrics, "neighbours": neighbours, "bins": 10 if bins is None else bins}
     output = Output("evaluate", json_)
     if price or known is not None:
+        if out is not None:
+            raise InvalidParameter(
+                "A price makes no evaluation, so nothing can be saved at --out. Leave --out out, or --price and --known."
+            )
         priced = hb.model_selection.price_evaluation(fitted, records, known=known, **terms, **limits)  # type: ignore[arg-type]  # None is refused
         output.result({"price": priced.to_dict()}, str(priced), NOTHING)
         return

@@ -168,8 +168,8 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
     lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
     said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
     said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
-    # The first note says of which release this is.
-    said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:])]
+    # The first note says of which release this is; streams have no --known.
+    said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:]) if "--known" not in note]
     about = facts({"spend": f"{spend(prices[-1])}, once, for all releases together", "releases": _releases(schedule)})
     steps = None if schedule.horizon is None else schedule.steps
     output.result({"releases": steps, "prices": [one.to_dict() for one in prices]}, about, *said, NOTHING)

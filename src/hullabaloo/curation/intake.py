@@ -19,6 +19,7 @@ from hullabaloo.data import Encoding, Rows, table_of
 from hullabaloo.data.engines.units import hashes_of
 from hullabaloo.data.readers.dense import cell_of
 from hullabaloo.data.sources.base import Mark
+from hullabaloo.data.table import sealed
 from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
 from hullabaloo.release import Release, found
@@ -115,6 +116,7 @@ class StreamBuffer:
             if self.process.position + len(self._records) >= self._due:
                 self._flush()
 
+    @sealed
     def take(self, count: int, encode: Callable[[], Rows]) -> None:
         """Take a table of `count` records, or nothing of it."""
         with self._held():
@@ -209,6 +211,7 @@ class StreamBuffer:
         steps = self._schedule.completed(position + BUFFER)
         return self._schedule.position(steps) if steps > self._schedule.completed(position) else position + BUFFER
 
+    @sealed
     def _flush(self) -> None:
         """Take the records that wait."""
         if not self._records:
@@ -235,6 +238,7 @@ class StreamBuffer:
         if self._unsaved:
             self._save()
 
+    @sealed
     def _save(self) -> None:
         self._unsaved = True
         try:

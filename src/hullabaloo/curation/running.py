@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hullabaloo.curation.kept import Best, Kept
 from hullabaloo.curation.loaded import load_all
 from hullabaloo.curation.parts import held_out, part
 from hullabaloo.curation.scoring import SearchRandomness, answer, score_of
 from hullabaloo.curation.searching import SearchPlan
 from hullabaloo.data import Rows
+from hullabaloo.data.table import sealed
 from hullabaloo.errors import StateError
+from hullabaloo.release.planned import quiet
 
 Parts = dict[Any, tuple[Rows, Rows]]
 
@@ -27,6 +27,7 @@ FAILED = (
 )
 
 
+@sealed
 def search(plan: SearchPlan, source: Any, target: Any, weight: Any, kept: Kept) -> Best:
     """Carry a search out from its secret to its end, or give the end that it has come to.
 
@@ -95,8 +96,6 @@ def _best(plan: SearchPlan, parts: Parts, lots: SearchRandomness) -> Best:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Around what is computed from numbers that are not released: it warns nobody and calls nobody's handler of floating-point errors."""
-    from scipy import special
-
-    with warnings.catch_warnings(), np.errstate(all="ignore"), special.errstate(all="ignore"):
+    with warnings.catch_warnings(), quiet():
         warnings.simplefilter("ignore")
         yield

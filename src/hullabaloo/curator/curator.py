@@ -9,9 +9,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from threading import RLock
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,34 +19,9 @@ import numpy.typing as npt
 from hullabaloo.curator import views
 from hullabaloo.curator.query import Query
 from hullabaloo.data import PartedRows, Rows
+from hullabaloo.data.table import sealed
 from hullabaloo.errors import NotPaidFor
 from hullabaloo.noise import Key, ReleaseKey
-
-_HELD: tuple[Any, ...] = tuple(vars(BaseException)[name] for name in ("__cause__", "__context__", "__traceback__"))
-"""By the base class's own means: an error of somebody's own may have others, which would be run where exact numbers lie."""
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def sealed(answer: Callable[P, T]) -> Callable[P, T]:
-    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from; of want of memory without its words,
-    which tell how many records there are.
-
-    A solver of somebody's own may catch it, and reporters of errors send frames' variables far away.
-    """
-
-    @wraps(answer)
-    def ask(*given: P.args, **named: P.kwargs) -> T:
-        try:
-            return answer(*given, **named)
-        except BaseException as error:
-            fault = MemoryError() if isinstance(error, MemoryError) else error
-            for part in _HELD:
-                part.__set__(fault, None)
-        raise fault
-
-    del ask.__wrapped__  # which would answer without the seal
-    return ask
 
 
 class Curator:

@@ -9,7 +9,7 @@ import narwhals as nw
 from narwhals.dependencies import is_pandas_like_dataframe
 
 from hullabaloo.data.readers.arrow import ArrowTable, schema_of
-from hullabaloo.data.table import MEMORY, Table, TornTable
+from hullabaloo.data.table import Table, TornTable, sealed
 from hullabaloo.errors import HullabalooError, SchemaError, library
 
 CHUNK = 65_536
@@ -143,6 +143,7 @@ def _declares(given: Any) -> bool:
     return True
 
 
+@sealed
 def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     """What somebody's reader or query gives; what it says when it fails may quote a record, so nothing of that goes on, not as a context either.
 
@@ -153,12 +154,10 @@ def unheard(ask: Callable[[], Any], *, called: bool = False) -> Any:
     """
     try:
         return ask()
-    except (HullabalooError, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (HullabalooError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # reason: a panic of Polars is no Exception
         failed = type(error)
-    if issubclass(failed, MemoryError):
-        raise MemoryError(MEMORY)
     if called:
         # A name that is written down in a module.
         fixed = getattr(sys.modules.get(failed.__module__), failed.__name__, None) is failed

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from hullabaloo.data.files import place_in
 from hullabaloo.data.given import path_of
 from hullabaloo.data.saving import write_whole
-from hullabaloo.errors import HullabalooError, InvalidParameter, UnknownParameter, bare
+from hullabaloo.errors import HullabalooError, InvalidParameter, UnknownParameter, bare, once
 
 T = TypeVar("T")
 
@@ -66,7 +66,8 @@ class Format:
             InvalidParameter: there is no such file, or it is no such document, of another version, or damaged.
         """
         try:
-            found = json.loads(path_of(path).read_text(encoding="utf-8"), parse_constant=_no_number, parse_int=_whole)
+            text = path_of(path).read_text(encoding="utf-8")
+            found = json.loads(text, parse_constant=_no_number, parse_int=_whole, object_pairs_hook=once)
         except FileNotFoundError:
             raise InvalidParameter(f"There is no {self.noun} at {path}. Check it; {self.writer} writes one.") from None
         except HullabalooError:
@@ -77,7 +78,7 @@ class Format:
         self.check(found, str(path))
         try:
             return make(found)
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        except Exception as error:  # reason: a page's template has errors of its own
             # Whose name is the file's.
             if isinstance(error, HullabalooError) and not isinstance(error, UnknownParameter):
                 raise

@@ -14,6 +14,7 @@ from hullabaloo.data.labels import memo, unit_of
 from hullabaloo.data.layout import Layout, make_layout, norm_bounds
 from hullabaloo.data.offset import Array, Offset, exposure
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.data.table import sealed
 from hullabaloo.data.targets import BoundedTarget, Target, TargetScale
 from hullabaloo.errors import DomainError, is_whole
 
@@ -52,6 +53,7 @@ class Encoding:
 
     # ---- private: touches records ---------------------------------------------------------------------------------
 
+    @sealed
     def encode(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> Rows:
         """Clip, encode and scale the records, one by one. PRIVATE: the result is for the curator only.
 
@@ -73,6 +75,7 @@ class Encoding:
         weights = np.asarray(counts if rows.weight is None else rows.weight * counts, dtype=np.float64)
         return replace(rows, weight=weights, unit=units if self.facts.records_per_unit > 1 else None)
 
+    @sealed
     @np.errstate(all="ignore")
     def owned(
         self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None

@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hullabaloo.data.given import path_of
 from hullabaloo.data.readers.opening import describe_table
 from hullabaloo.data.schema import NO_WIDTH
 from hullabaloo.data.table import NUMBER, REFUSED
-from hullabaloo.errors import DomainError, SchemaError, bare
+from hullabaloo.errors import DomainError, SchemaError, bare, once
 
 
 def check_keys(declared: object) -> dict[str, Any]:
@@ -56,14 +57,14 @@ def read_toml(source: str | Path) -> dict[str, Any]:
 
 def read_json(source: str | Path) -> Any:
     """Parse a JSON file or text."""
-    return _parsed(source, ("{",), json.loads, "JSON")
+    return _parsed(source, ("{",), partial(json.loads, object_pairs_hook=once), "JSON")
 
 
 def place_in(error: Exception) -> str:
     """Where a parser stopped. What it says beside that may quote the file, which may be another than was meant."""
     if isinstance(error, json.JSONDecodeError):
         return f" at line {error.lineno}, column {error.colno}"
-    found = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
+    found = re.search(r"\(at (line \d+, column \d+|end of document|a key that is there twice)\)$", str(error))
     return f" at {'the ' if found[1].startswith('end') else ''}{found[1]}" if found else ""
 
 

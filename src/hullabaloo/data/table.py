@@ -6,9 +6,10 @@ not be shown. What messages, logs and reports may quote is what the caller decla
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +154,32 @@ def cells_schema(names: Names, width: int, *, from_text: bool = False) -> TableS
     return TableSchema(hidden(names), ("unknown",) * width, (CELLS,) * width, from_text=from_text)
 
 
+_HELD: tuple[Any, ...] = tuple(vars(BaseException)[name] for name in ("__cause__", "__context__", "__traceback__"))
+"""By the base class's own means: an error of somebody's own may have others, which would be run where exact numbers lie."""
 MEMORY = "The machine has not enough memory for this. A charge that was made stays."
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def sealed(answer: Callable[P, T]) -> Callable[P, T]:
+    """The same answer; an exception leaves it as it is, but without the frames inside and without what it came from; of want of memory in our words, as
+    its own tell how many records there are.
+
+    A solver of somebody's own may catch it, and reporters of errors send frames' variables far away.
+    """
+
+    @wraps(answer)
+    def ask(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return answer(*given, **named)
+        except BaseException as error:
+            fault = MemoryError(MEMORY) if isinstance(error, MemoryError) else error
+            for part in _HELD:
+                part.__set__(fault, None)
+        raise fault
+
+    del ask.__wrapped__  # which would answer without the seal
+    return ask
 
 
 class TornTable(HullabalooError, OSError):

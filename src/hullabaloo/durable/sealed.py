@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from hullabaloo._version import __version__
-from hullabaloo.errors import StateError, bare
+from hullabaloo.errors import StateError, bare, once
 
 FORMAT = 2
 """Version of the layout and of what the arrays mean. Raise it with every change of either."""
@@ -169,7 +169,7 @@ def _body(state: State) -> bytes:
 
 def _state(body: bytes, facts: Mapping[str, Any]) -> State:
     start = body.index(b"\n") + 1
-    header = json.loads(body[:start])
+    header = json.loads(body[:start], object_pairs_hook=once)
     numbers, arrays, position = header.pop("numbers"), {}, header["position"]
     other = any(type(header[name]).__name__ not in kinds.split() for name, kinds in _HEADER.items())
     if other or not 0 <= position == dict(numbers or {}).get("position", position) < 2**63:
@@ -187,7 +187,7 @@ def _state(body: bytes, facts: Mapping[str, Any]) -> State:
     if any(type(one) is not str for one in public.get(SOLVERS, ())) or type(public.get("event", {})) is not dict:
         raise ValueError("solvers without names, or an event without fields")
     if "source" in header:
-        header["source"] = _source(json.loads(header["source"]))
+        header["source"] = _source(json.loads(header["source"], object_pairs_hook=once))
     return State(**header, snapshot=None if numbers is None else Snapshot(numbers, arrays), library=facts["library"])
 
 
@@ -204,7 +204,7 @@ def _line(value: object, room: int = 0) -> bytes:
 def _facts(data: bytes, end: int, path: Path) -> dict[str, Any]:
     """Line 2, which every format has."""
     try:
-        facts = json.loads(data[data.index(b"\n") : end])
+        facts = json.loads(data[data.index(b"\n") : end], object_pairs_hook=once)
         version, _, _ = facts["format"], facts["library"], facts["sealed"]
     except (ValueError, KeyError, TypeError, RecursionError):
         bare(damaged(path, "its second line cannot be read"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from hullabaloo.errors import LedgerError
+from hullabaloo.errors import LedgerError, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Advisory:
 def read(text: str) -> tuple[Advisory, ...]:
     """Read the file's format; anything else is an error, because silence would read as an all-clear."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=once)
         if content["format"] != 1:
             raise ValueError("unknown format")
         return tuple(

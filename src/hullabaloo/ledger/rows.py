@@ -11,7 +11,7 @@ from fractions import Fraction
 from re import ASCII, fullmatch
 from typing import Any
 
-from hullabaloo.errors import bare
+from hullabaloo.errors import bare, once
 from hullabaloo.ledger.names import shown
 from hullabaloo.ledger.records import Charge, Dataset, Stream, Versions
 from hullabaloo.privacy import Budget, Cost, Neighbours, Totals
@@ -119,7 +119,7 @@ def _reader(
 
 def _json(text: object) -> Any:
     try:
-        return json.loads(text if isinstance(text, str) else "")
+        return json.loads(text if isinstance(text, str) else "", object_pairs_hook=once)
     except (ValueError, RecursionError):
         bare(Garbled("", "not JSON"))
 

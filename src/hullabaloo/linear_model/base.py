@@ -30,7 +30,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release, terms_of, warn_of_column
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
-from hullabaloo.release.planned import Task, fit, prepare
+from hullabaloo.release.planned import Task, fit, prepare, quiet
 from hullabaloo.release.price import UNSELECTED, Price, price
 from hullabaloo.release.public_table import public_table
 from hullabaloo.solvers import Solver
@@ -214,8 +214,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
-        release = fit(self._task(encoding), encoding, source, y, sample_weight, points)
-        self._finish(release, encoding, source.schema.names is not None)
+        with quiet():
+            release = fit(self._task(encoding), encoding, source, y, sample_weight, points)
+            self._finish(release, encoding, source.schema.names is not None)
         if callback is not None:
             self._tell(callback, points or [])
         return self

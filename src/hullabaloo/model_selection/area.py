@@ -66,7 +66,7 @@ class Area(Metric):
         sums = noise.records * laws / laws.sum(axis=1, keepdims=True) @ waves(np.arange(1 << LEVELS))
         mixed = (sums * np.array([[1.0 - share], [share]]) for share in shares)
         answers = (ScoreAnswer({self.tally: one}, noise.records, noise) for one in mixed)
-        return tuple(self.measure(one, 0.0).privacy_error for one in answers)
+        return tuple(min(self.measure(one, 0.0).privacy_error, 1.0) for one in answers)
 
 
 def window(public: FittedModel) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """A fit, for every estimator: what is asked, by which solver and at which price is fixed first, then it is released in the order of `run.py`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -40,6 +41,15 @@ OWN = {type(one) for one in SOLVERS.values()}
 SLOPELESS = "solver='constant' sets every slope to 0 without looking (it is taken where noise would drown them), so nothing is estimated that would have an error"
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Around arithmetic: it raises nothing and calls nobody's handler of floating-point errors, whatever NumPy and SciPy are set to."""
+    from scipy import special
+
+    with np.errstate(all="ignore"), special.errstate(all="ignore"):
+        yield
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(ReleaseRequest):
     """The public arguments of one fit: what every release asks for, and what is to be learned."""
@@ -74,12 +84,12 @@ class PlannedFit:
     without: str = ""
     totals: Any = None
 
+    @quiet()  # an error of arithmetic would lose what has been paid for
     def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
         """Carry the plan out; `points` takes the iterates."""
         curator = curator if points is None else Watched(curator, self.problem, points)
         try:
-            with np.errstate(all="ignore"):  # a warning that is made an error would lose what has been paid for
-                solution = self.solver.run(self.problem, self.plan, curator)
+            solution = self.solver.run(self.problem, self.plan, curator)
         except InvalidParameter as error:  # a callable of the user's that failed at a released point
             raise InvalidParameter(f"{error} Nothing is released; a charge that was made stays.") from error
         wanted = (self.problem.dimension, self.problem.targets)
@@ -92,8 +102,7 @@ class PlannedFit:
         solution = held_near(self.encoding, self.problem, self.plan, solution)
         if self.totals is not None:
             answer = curator.answer("score", solution.theta)
-            with np.errstate(all="ignore"):
-                solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
+            solution = class_totals.shifted(self.problem, solution, answer, self.totals.sigma)
         return solution
 
     def release(self, solution: Solution, statement: PrivacyStatement) -> Release:

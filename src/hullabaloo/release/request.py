@@ -1,5 +1,6 @@
 """The terms of one release, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
+import ctypes
 import math
 import sys
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,13 @@ class ReleaseRequest:
     calibration: Calibration = Calibration.EXACT
 
     def check(self) -> None:
-        """Refuse a ledger without a dataset, and the other way round."""
+        """Refuse a ledger without a dataset, and the other way round; and a process whose arithmetic is not that of proofs and kernels."""
+        usual = 1.0 + math.ulp(0.5) == 1.0 == 1.0 - math.ulp(0.25) and 0.5 * sys.float_info.min > 0.0
+        if not usual or getattr(ctypes.CDLL(None), "fegetexcept", int)():
+            raise InvalidParameter(
+                "In this process another library changed how the processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, "
+                "feenableexcept), and noise and its price rest on the usual ways. Nothing was charged or read. Work in a process without that library."
+            )
         if (self.ledger is None) != (self.dataset is None):
             raise InvalidParameter(
                 "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hullabaloo.data.given import path_of
-from hullabaloo.errors import InvalidParameter
+from hullabaloo.errors import InvalidParameter, once
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
 from hullabaloo.release.parameters import found as named
@@ -38,7 +38,7 @@ def entry_from_json(path: str | Path) -> Any:
     kinds: dict[str, Any] = {one.FORMAT.name: one for one in (PrivateBounds, Evaluation)}
     place = path_of(path)
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
+        found = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=once)
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidParameter(f"{path} cannot be read as JSON ({type(error).__name__}). Check the path.") from None
     kind = kinds.get(str(found.get("format"))) if isinstance(found, dict) else None

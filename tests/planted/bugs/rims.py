@@ -50,7 +50,7 @@ _REMEMBERED = (
     Bug(
         "frames of an interrupt",
         "An interrupt or an exit leaves the curator with the frames in which exact numbers lie.",
-        "curator.curator",
+        "data.table",
         old="        except BaseException as error:",
         new="        except Exception as error:",
         caught_by=(

@@ -38,7 +38,7 @@ STRANGERS = (
     Bug(
         "errors with their frames",
         "An error leaves the curator with the frames that it came through, in which the rows are.",
-        "curator.curator",
+        "data.table",
         old="                part.__set__(fault, None)",
         new="                _ = part",
         caught_by=(

@@ -1,0 +1,99 @@
+"""What other libraries may have set for the process: the processor's rounding and traps, NumPy's and SciPy's error handling, decimals, hashes.
+
+Either the same answer to the last bit, or a sentence before anything is charged.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import ctypes, decimal, hashlib, sys, warnings
+import numpy as np
+from scipy import special
+import hullabaloo as hb
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, (300, 3))
+y = np.clip(X @ [0.5, -0.3, 0.2] + 0.1 * rng.normal(size=300), -1, 1)
+X[0, 0], X[1], X[2, 1], X[3], X[4] = 5e-324, np.nan, np.inf, 1e-310, -0.0
+folder, modes, *solvers = sys.argv[1:]
+domain = hb.Domain({f"x{i}": (-1, 1) for i in range(3)}, target=(-1, 1))
+ledger = hb.Ledger(f"sqlite:///{folder}/{modes}.db")
+libm = ctypes.CDLL("libm.so.6")
+usual, fast = (ctypes.c_ubyte * 32)(), (ctypes.c_ubyte * 32)()
+libm.fegetenv(usual)
+fast[:] = usual[:]
+fast[28:32] = (int.from_bytes(bytes(usual[28:32]), "little") | 0x8040).to_bytes(4, "little")  # as -ffast-math sets it
+SET = {
+    "up": lambda: libm.fesetround(0x800),
+    "down": lambda: libm.fesetround(0x400),
+    "zero": lambda: libm.fesetround(0xC00),
+    "traps": lambda: libm.feenableexcept(1 | 4 | 8),
+    "fast": lambda: libm.fesetenv(fast),
+    "usual": lambda: None,
+}
+
+
+def fitted(name, solver):
+    shape = {"constraint": hb.L1Ball(1.0)} if solver in ("frank_wolfe", "mirror_descent") else {}
+    terms = {"budget": hb.Budget(1.0, 1e-6), "domain": domain, "solver": solver, **shape}
+    one = hb.LinearRegression(**terms, ledger=ledger, dataset=name)
+    other = hb.LinearRegression(**terms, test_key=bytes(32))
+    SET.get(name, SET["usual"])()
+    try:
+        one.fit(X, y)
+        told = hashlib.sha256(other.fit(X, y).release_.theta.tobytes()).hexdigest()[:16]
+    except hb.errors.InvalidParameter as error:
+        told = "refused" if "fesetround" in str(error) else error
+    libm.fesetenv(usual)
+    print(name, told, len(ledger.charges(name)))
+
+
+for name in [mode for mode in modes.split(",") if mode in SET] + solvers:
+    ledger.create(name, hb.Budget(9.0, 1e-5))
+for mode in modes.split(","):
+    if mode in SET:
+        fitted(mode, solvers[0])
+if "errors" in modes:
+    np.seterr(all="raise")
+    special.seterr(all="raise")
+    decimal.getcontext().prec = 2
+for solver in solvers:
+    fitted(solver, solver)
+"""
+QUICK = ("moments", "greedy_coordinate_descent")
+SOLVERS = (
+    *QUICK,
+    "objective_perturbation",
+    "gradient",
+    "preconditioned_gradient",
+    "coordinate_descent",
+    "frank_wolfe",
+    "mirror_descent",
+)
+REFUSED = ("up", "down", "zero", "traps", "fast")
+
+
+def told(folder: object, modes: str, solvers: tuple[str, ...], **environment: str) -> list[str]:
+    """What a process with these settings says of fits by these solvers."""
+    words = [sys.executable, "-c", PROGRAM, str(folder), modes, *solvers]
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux", reason="settings of one processor, by glibc's names"
+)
+@pytest.mark.parametrize("solvers", [QUICK, pytest.param(SOLVERS, marks=pytest.mark.slow)], ids=["quick", "all"])
+def test_settings_of_the_process_change_no_bit_or_are_refused(tmp_path: object, solvers: tuple[str, ...]) -> None:
+    usual = told(tmp_path, "none", solvers)
+    assert all(line.endswith(" 1") and "refused" not in line for line in usual)
+    modes = ",".join((*REFUSED, "errors"))
+    changed = told(tmp_path, modes, solvers, PYTHONHASHSEED="7", LC_ALL="C")
+    assert changed == [*(f"{mode} refused 0" for mode in REFUSED), *usual]
