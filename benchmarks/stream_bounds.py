@@ -19,7 +19,6 @@ from hullabaloo.geometry import ConvexSet, NoPenalty
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.quadratic import minimise_quadratic
-from hullabaloo.release.planned import allowance
 from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
 from hullabaloo.streaming.refits import divided, planned
 
@@ -78,7 +77,7 @@ def _few(draws: int) -> list[dict[str, Any]]:
     model = hb.LinearRegression(budget=BUDGET, domain=domain, constraint=body, fit_intercept=False)
     fit_task, schedule = model._task(encoding), Schedule(T, T // FITS)
     refits = planned(fit_task, encoding, schedule)
-    mu = allowance(fit_task).mu
+    mu = fit_task.allowance().mu
     shape = Shape(2.0, 2.0, P, 4.0, math.sqrt(P), 4.0)
     shares = divided(tuple(map(schedule.position, range(1, FITS + 1))))
     best = {at: _best(X[:at], y[:at], body) for at in LOOKS}

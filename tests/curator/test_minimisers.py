@@ -13,7 +13,6 @@ from hullabaloo.data.source import Rows
 from hullabaloo.erm import optimise as inner
 from hullabaloo.erm.minimisation import MARGIN
 from hullabaloo.erm.newton import with_momentum
-from hullabaloo.erm.objective import euclidean
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import LaplaceMinimiserQuery, OutputPerturbationQuery
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
@@ -28,6 +27,7 @@ from hullabaloo.geometry import (
     Simplex,
     SquaredL2Penalty,
 )
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.losses import Huber, Logistic, MultinomialLogistic, Pinball, Poisson, SmoothedHinge, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Neighbours
@@ -305,10 +305,10 @@ def test_the_radius_bounds_every_minimiser() -> None:
 @pytest.mark.parametrize("scale", [1e-200, 1e-160, 1.0, 1e160])
 def test_a_short_subgradient_is_not_taken_for_none(scale: float) -> None:
     """Squares of tiny numbers are 0: of weights so small, any point had passed for the minimiser."""
-    assert euclidean(scale * np.array([3.0, -4.0])) == pytest.approx(5.0 * scale, rel=1e-15)
-    assert euclidean(np.zeros(2)) == 0.0
-    assert math.isnan(euclidean(np.array([np.nan, 1.0])))
-    assert euclidean(np.array([np.inf, 1.0])) == math.inf
+    assert euclidean_norm(scale * np.array([3.0, -4.0])) == pytest.approx(5.0 * scale, rel=1e-15)
+    assert euclidean_norm(np.zeros(2)) == 0.0
+    assert math.isnan(euclidean_norm(np.array([np.nan, 1.0])))
+    assert euclidean_norm(np.array([np.inf, 1.0])) == math.inf
 
 
 def test_where_the_number_of_rows_is_private_larger_tables_are_reckoned_with() -> None:

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from hullabaloo.erm.objective import Local, Objective, euclidean
+from hullabaloo.erm.objective import Local, Objective
 from hullabaloo.erm.shape import Array
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.geometry.within import Kinks
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.quadratic.linear_system import factorise
@@ -29,7 +30,7 @@ def newton(objective: Objective, start: Array, least: float = 0.0) -> tuple[Loca
             hessian = objective.hessian(local)
         target = _model_minimiser(objective, local, hessian)
         move = target - local.theta
-        size = euclidean(move)
+        size = euclidean_norm(move)
         if not (size > 0.0 and math.isfinite(size)):
             break
         length, image = _line(objective, local, target, least * local.z.shape[0])
@@ -37,7 +38,7 @@ def newton(objective: Objective, start: Array, least: float = 0.0) -> tuple[Loca
             break
         theta = target if length == 1.0 else local.theta + length * move
         local = objective.at(theta, objective.predictions(theta) if length == 1.0 else local.z + length * image)
-        if size * length <= 1e-14 * euclidean(theta):
+        if size * length <= 1e-14 * euclidean_norm(theta):
             break
     return local, hessian
 
@@ -142,8 +143,8 @@ def _largest(objective: Objective, local: Local) -> float:
     direction = np.cos(np.arange(local.theta.size)) + 1e-3
     value = 1.0
     for _ in range(8):
-        direction = objective.curve(local, direction / euclidean(direction))
-        value = euclidean(direction)
+        direction = objective.curve(local, direction / euclidean_norm(direction))
+        value = euclidean_norm(direction)
         if value == 0.0:
             return 1.0
     return 1.1 * value

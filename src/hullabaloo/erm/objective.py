@@ -209,12 +209,3 @@ def doubled_sum(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, 
     low = ((a - (s - t)) + (b - t)) + (a_low + b_low)
     high = s + low
     return high, low - (high - s)
-
-
-def euclidean(v: Array) -> float:
-    """‖v‖₂, of v over its largest coordinate, so that no square is lost; NaN where a coordinate is."""
-    largest = float(np.abs(v).max(initial=0.0))
-    if largest == 0.0 or not math.isfinite(largest):
-        return largest
-    scaled = v / largest
-    return largest * math.sqrt(float(scaled @ scaled))

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hullabaloo.erm.newton import conjugate_gradients, model_minimiser, newton, with_momentum
-from hullabaloo.erm.objective import Objective, doubled_sum, euclidean
+from hullabaloo.erm.objective import Objective, doubled_sum
 from hullabaloo.errors import HullabalooError
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.quadratic.linear_system import Array, factorise
 
 PROJECTION = 2.0**-48
@@ -75,7 +76,7 @@ class Doubled:
         low, last = np.zeros_like(theta), math.inf
         for _ in range(_POLISH):
             v, _, _ = self._subgradient(theta, low)
-            size = euclidean(v)
+            size = euclidean_norm(v)
             if size <= self.goal:
                 return theta, True
             if not size < 0.9 * last:
@@ -90,7 +91,7 @@ class Doubled:
     def step(self, theta: Array, low: Array, largest: float) -> tuple[Array, Array, bool]:
         """The soft threshold of a gradient step, in doubled precision."""
         v, slope, slope_low = self._subgradient(theta, low)
-        if euclidean(v) <= self.goal:
+        if euclidean_norm(v) <= self.goal:
             return theta, low, True
         threshold, size = self.kinks / largest, 1.0 / largest
         theta, low = doubled_sum(theta, low, -size * slope, -size * slope_low)
@@ -141,7 +142,7 @@ class Stepped:
         new = self.objective.shape.proximal(theta - before / largest, 1.0 / largest)
         after, after_low = self.objective.careful_gradient(new, low)
         bend = doubled_sum(after, after_low, -before, -before_low)[0]
-        return new, after, euclidean(largest * (theta - new) + bend)
+        return new, after, euclidean_norm(largest * (theta - new) + bend)
 
 
 Evidence = Doubled | Stepped
@@ -172,7 +173,7 @@ def minimise(objective: Objective, reach: Reach, distance: float, *, slack: floa
             theta, done = start, False
         if done:
             return theta
-        return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)
+        return _surely(objective, evidence, reach, distance, theta if euclidean_norm(theta) <= reach.radius else start)
 
 
 def _quickly(objective: Objective, evidence: Evidence) -> tuple[Array, bool]:
@@ -207,6 +208,6 @@ def settled(objective: Objective, start: Array) -> Array:
         moved = with_momentum(objective, local, _SETTLING).theta
         local, _ = newton(objective, moved, _LEAST)
         still = smooth and np.array_equal(local.theta, moved)  # no Newton step was worth taking
-        if still or euclidean(local.theta - before) <= 1e-10 * euclidean(before):
+        if still or euclidean_norm(local.theta - before) <= 1e-10 * euclidean_norm(before):
             break
     return local.theta

@@ -11,9 +11,9 @@ from hullabaloo.curator.known import numbers
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Noised, Noisy, PureNoisy
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family, Minimised, refuse_both, refuse_unfit
-from hullabaloo.erm.objective import euclidean
 from hullabaloo.erm.repeated import WarmStarted
 from hullabaloo.errors import CapabilityError, InvalidParameter
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.losses import VectorLoss
 from hullabaloo.noise import Key
 
@@ -114,9 +114,9 @@ class Minimiser(Minimised, Noised):
             raise InvalidParameter(
                 f"A minimiser with a linear term of {slope.size} numbers was asked, but there are {self.length} coefficients. Pass one for each."
             )
-        if not euclidean(slope) <= self.linear_bound * (1.0 + 1e-12):
+        if not euclidean_norm(slope) <= self.linear_bound * (1.0 + 1e-12):
             raise InvalidParameter(
-                f"A minimiser with a linear term of norm {euclidean(slope):g} was asked, but the plan bounds it by {self.linear_bound:g}. Plan for the largest one."
+                f"A minimiser with a linear term of norm {euclidean_norm(slope):g} was asked, but the plan bounds it by {self.linear_bound:g}. Plan for the largest one."
             )
         return (slope,)
 

@@ -21,11 +21,12 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, Array
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton
-from hullabaloo.erm.objective import doubled_sum, euclidean, product
+from hullabaloo.erm.objective import doubled_sum, product
 from hullabaloo.erm.optimise import Doubled, minimise, settled
 from hullabaloo.erm.quantile_program import quantile_optimum
 from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import HullabalooError
+from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.losses import Huber, Pinball, Squared
 from hullabaloo.quadratic.linear_system import Cholesky, Spectrum, factorise
 from hullabaloo.quadratic.order_faces import elastic_weights
@@ -87,13 +88,13 @@ class WarmStarted:
         for _ in range(_REFERENCES if self._straight else 0):
             if self._pieces is None:
                 self._pieces = PiecewiseQuadratic.around(start, wanted, self.rows, self.family)
-                if goal > 0.0 and not self._pieces.error(2.0 * euclidean(start), self.largest) <= 0.5 * goal:
+                if goal > 0.0 and not self._pieces.error(2.0 * euclidean_norm(start), self.largest) <= 0.5 * goal:
                     self._straight, self._pieces = False, None  # a table too large for plain doubles
                     break
             start, near = self._pieces.minimiser(slope, start, goal)
             if near:
                 return start
-            wanted, self._pieces = 2.0 * euclidean(start - self._pieces.centre), None
+            wanted, self._pieces = 2.0 * euclidean_norm(start - self._pieces.centre), None
         return self._warmly(slope, self._last)
 
     def _warmly(self, slope: Array, last: Array) -> Array | None:
@@ -194,17 +195,17 @@ class PiecewiseQuadratic:
         Steps `w − H⁻¹∇F(w)` with H ≥ ∇²F everywhere in the ball bring F down each time; they stop outside the ball. A goal of 0 is
         reached when steps no longer halve the gradient.
         """
-        theta, last, largest = start, math.inf, euclidean(slope)
+        theta, last, largest = start, math.inf, euclidean_norm(slope)
         for _ in range(_STEPS):
-            if not euclidean(theta - self.centre) <= self.radius:
+            if not euclidean_norm(theta - self.centre) <= self.radius:
                 return theta, False
             gradient = self.gradient(theta, slope)
-            length = euclidean(gradient)
+            length = euclidean_norm(gradient)
             if goal == 0.0:
                 if not length < 0.5 * last:
                     return theta, True
                 last = length
-            elif length + self.error(euclidean(theta), largest) <= goal:
+            elif length + self.error(euclidean_norm(theta), largest) <= goal:
                 return theta, True
             theta = theta - self.factor.solve(gradient)
         return theta, False
@@ -225,7 +226,7 @@ class PiecewiseQuadratic:
         piece only where it is as near to the bend as the rounding, at most `(p + 4)u·h`; φ' being continuous, that moves its slope
         by no more than so much. The factor 4 covers what is of second order.
         """
-        height = self.norm * (length + euclidean(self.centre)) + self.shift
+        height = self.norm * (length + euclidean_norm(self.centre)) + self.shift
         p, few = self.gram.shape[0], self.y.size
         terms = self.records * (_BLOCK + 4.0 * p + 64.0) + float(few) ** 2
         own = (p + 8.0) * (self.squares * length + largest)

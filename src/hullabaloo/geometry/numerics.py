@@ -12,14 +12,14 @@ _LIMIT = 200
 
 
 def euclidean_norm(v: Vector) -> float:
-    """‖v‖₂ without overflow or underflow of the squares."""
+    """‖v‖₂ without overflow or underflow of the squares; NaN where a coordinate is."""
     with np.errstate(over="ignore", under="ignore"):
         plain = math.sqrt(float(v @ v))
     if 1e-140 < plain < 1e150:
         return plain
     largest = float(np.abs(v).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest
     scaled = v / largest
     return largest * math.sqrt(float(scaled @ scaled))
 

@@ -301,7 +301,7 @@ QUERIES = (
         "a certificate that raises",
         "A minimiser that misses its certificate raises, and whether one does depends on the records.",
         "erm.optimise",
-        old="        return _surely(objective, evidence, reach, distance, theta if euclidean(theta) <= reach.radius else start)",
+        old="        return _surely(objective, evidence, reach, distance, theta if euclidean_norm(theta) <= reach.radius else start)",
         new='        raise ArithmeticError("The minimiser of this table could not be found to the stated distance.")',
         caught_by=(
             "tests/curator/test_minimisers.py::test_plain_steps_alone_reach_the_distance[InvalidParameter-free]",
