@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from hullabaloo.durable.sealed import SETTINGS, SOLVERS, Snapshot
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
-from hullabaloo.privacy import Event, Schedule
+from hullabaloo.privacy import Event, GaussianEvent, Schedule
 from hullabaloo.release import PlannedFit, Release, Task
 
 Array = npt.NDArray[Any]
@@ -41,15 +42,42 @@ class Refits:
     models, from which a fit starts, are released numbers. *Units*: streams are neighbours that differ where a unit's records are, which are another
     new unit's in the other stream, or nobody's. So the records so far are at most one unit's apart, which is what every plan is priced for.
 
+    *Heights* h_j rise by block of records between releases: in fit k a record of block j counts v = h_j/h_k ≤ 1 times, and pays v times the
+    price but for rounding (`Query.rounding`), in all fits `h_j √Σ_{k≥j}(μ_k/h_k)² + √Σ ρ_k²` at most (Minkowski), ρ_k the part of rounding.
+
     Attributes:
         schedule: the releases' positions.
         fits: the prepared fits, their price and noise included.
         event: what all cost together.
+        heights: of blocks, or none where every record counts once in each fit.
     """
 
     schedule: Schedule
     fits: tuple[PlannedFit, ...]
     event: Event
+    heights: tuple[float, ...] = ()
+
+    def counted(self, rows: Rows, step: int) -> Rows:
+        """The records so far, each as often as it counts in the fit of that number. PRIVATE."""
+        if not self.heights:
+            return rows
+        blocks = np.diff([self.schedule.position(k) for k in range(step + 1)])
+        weight = np.repeat(np.divide(self.heights[:step], self.heights[step - 1]), blocks)
+        weight = weight[len(weight) - rows.Y.shape[0] :]
+        return replace(rows, weight=weight if rows.weight is None else weight * rows.weight)
+
+
+def together(fits: Sequence[PlannedFit], heights: Sequence[float]) -> Event | None:
+    """What fits cost whose blocks have heights, as `Refits` has it; None where some query's answer is not known to move so much less."""
+    asked = [[(query.count, query.sigma, query.rounding) for query in fit.bought.queries] for fit in fits]
+    rounding = math.fsum(count * (moved / sigma) ** 2 for part in asked for count, sigma, moved in part)
+    if not math.isfinite(rounding):
+        return None
+    least = np.asarray(heights)
+    mu = np.array([fit.bought.event.gdp_mu() for fit in fits], dtype=float)
+    later = np.cumsum(((mu / least) ** 2)[::-1])[::-1]
+    most = (float(np.max(least * np.sqrt(later))) + math.sqrt(rounding)) * (1.0 + 1e-9)
+    return GaussianEvent(1.0 / most, sum(fit.bought.event.samples for fit in fits))
 
 
 class PrefixProcess(Process):
@@ -77,7 +105,10 @@ class PrefixProcess(Process):
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
         fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
-        return self._digest(fits=fits, **({"used": used} if used else {}))
+        heights = self.refits.heights
+        return self._digest(
+            fits=fits, **({"used": used} if used else {}), **({"heights": heights} if heights else {})
+        )
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem
@@ -160,6 +191,7 @@ class PrefixProcess(Process):
         fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
         assert rows is not None
         rows = rows if self.task.domain.unit is None else counting(rows, self.task.domain.records_per_unit)
+        rows = self.refits.counted(rows, step)
         if before is None or not corrects(fit):
             release, onward = answer(fit, rows), False
         else:

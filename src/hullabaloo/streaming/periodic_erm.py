@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -179,14 +180,17 @@ class PeriodicERM(Around, PrivateStream):
         if begun is not None and begun.fingerprint != process.fingerprint:
             # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
             solvers = begun.public.get(SOLVERS, ())
-            for version, taken in (*((version, solvers) for version in range(5)), (5, ())):
+            ways = product((*((version, solvers) for version in range(5)), (5, ())), (False, True))
+            for (version, taken), even in ways:
                 with suppress(HullabalooError):  # of other settings than these
-                    before = PrefixProcess(task, planned(replace(task, earlier=version), encoding, schedule, taken))
+                    asked = replace(task, earlier=version)
+                    before = PrefixProcess(task, planned(asked, encoding, schedule, taken, even))
                     process = before if before.fingerprint == begun.fingerprint else process
         return process
 
     def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
         told = price(process.refits.fits[step - 1], known)
+        told = replace(told, records=process.schedule.position(step))
         return replace(told, notes=(AFRESH, *told.notes) if step > 1 else told.notes)
 
     @property
