@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.refits import divided, planned, rising
 from tests.curator.test_dropped import KEY, MADE, places, told
 from tests.sampling import sampled
-from tests.streaming.test_periodic_erm import N, NUMBERS, linear, records
+from tests.streaming.test_periodic_erm import NUMBERS, N, linear, records
 
 SHARES = (0.0, 1e-6, 0.25, 0.7, 1.0)
 SUMS = [name for name, kind in QUERIES.items() if issubclass(kind, NoisySum)]
@@ -131,20 +132,16 @@ def test_a_stream_that_was_begun_with_equal_counts_goes_on_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its state says by its fingerprint which plan it was; the sums that were paid for go on as they were."""
-    frame, found = records(), []
-    for again in (True, False):
-        path = tmp_path / f"state {again}"
+    frame, found, made = records(), [], planned
+    for begun, again in ((250, True), (N, False)):
+        path = tmp_path / f"state {begun}"
         with monkeypatch.context() as patched:
-            made = planned
-            patched.setattr(
-                "hullabaloo.streaming.periodic_erm.planned", lambda *given: made(*given[:3], *given[3:4], even=True)
-            )
+            patched.setattr("hullabaloo.streaming.periodic_erm.planned", partial(made, even=True))
             with PeriodicERM(linear(inference=False), N, every=200, state=path) as stream:
-                stream.partial_fit(frame.iloc[: 250 if again else N])
-                found.append(stream.coef_)
+                found.append(stream.partial_fit(frame.iloc[:begun]).coef_)
         if again:
             with PeriodicERM(linear(inference=False), N, every=200, state=path) as stream:
-                found.append(stream.partial_fit(frame.iloc[250:]).coef_)
+                found.append(stream.partial_fit(frame.iloc[begun:]).coef_)
     assert not np.array_equal(found[0], found[1])
     assert np.array_equal(found[1], found[2])
     with PeriodicERM(linear(inference=False), N, every=200) as stream:

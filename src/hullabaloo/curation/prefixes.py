@@ -63,21 +63,18 @@ class Refits:
             return rows
         blocks = np.diff([self.schedule.position(k) for k in range(step + 1)])
         weight = np.repeat(np.divide(self.heights[:step], self.heights[step - 1]), blocks)
-        weight = weight[len(weight) - rows.Y.shape[0] :]
-        return replace(rows, weight=weight if rows.weight is None else weight * rows.weight)
+        return replace(rows, weight=weight[-rows.Y.shape[0] :])
 
 
 def together(fits: Sequence[PlannedFit], heights: Sequence[float]) -> Event | None:
     """What fits cost whose blocks have heights, as `Refits` has it; None where some query's answer is not known to move so much less."""
-    asked = [[(query.count, query.sigma, query.rounding) for query in fit.bought.queries] for fit in fits]
-    rounding = math.fsum(count * (moved / sigma) ** 2 for part in asked for count, sigma, moved in part)
-    if not math.isfinite(rounding):
+    asked: list[Any] = [query for fit in fits for query in fit.bought.queries]
+    if any(math.isinf(query.rounding) for query in asked):
         return None
-    least = np.asarray(heights)
-    mu = np.array([fit.bought.event.gdp_mu() for fit in fits], dtype=float)
-    later = np.cumsum(((mu / least) ** 2)[::-1])[::-1]
-    most = (float(np.max(least * np.sqrt(later))) + math.sqrt(rounding)) * (1.0 + 1e-9)
-    return GaussianEvent(1.0 / most, sum(fit.bought.event.samples for fit in fits))
+    mu = np.array([fit.bought.event.gdp_mu() for fit in fits]) / heights
+    most = float(np.max(np.array(heights) * np.sqrt(np.cumsum(mu[::-1] ** 2)[::-1])))
+    rounding = math.sqrt(math.fsum(query.count * (query.rounding / query.sigma) ** 2 for query in asked))
+    return GaussianEvent((1.0 - 1e-9) / (most + rounding), sum(fit.bought.event.samples for fit in fits))
 
 
 class PrefixProcess(Process):
@@ -104,11 +101,8 @@ class PrefixProcess(Process):
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
-        fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
-        heights = self.refits.heights
-        return self._digest(
-            fits=fits, **({"used": used} if used else {}), **({"heights": heights} if heights else {})
-        )
+        fits = [*(fit.bought.event.to_dict() for fit in self.refits.fits), *self.refits.heights]
+        return self._digest(fits=fits, **({"used": used} if used else {}))
 
     def _digest(self, **bought: Any) -> str:
         task, problem = self.task, self.refits.fits[0].problem
@@ -201,6 +195,7 @@ class PrefixProcess(Process):
             scores = tuple(replace(one, point=before.theta[:, 0] + one.point) for one in more.scores)
             release = replace(more, theta=theta, scores=scores, privacy_covariance=None, sampling_covariance=None)
         plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
+        plan["records"] = self.schedule.position(step)
         horizon = self.schedule.position(self.schedule.steps)
         together = replace(  # of all fits, in place of the one fit's
             release.statement, event=self.event, budget=self.task.budget, records=horizon, horizon=horizon

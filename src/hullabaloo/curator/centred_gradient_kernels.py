@@ -115,9 +115,7 @@ def add_counts(lengths, edges, weight, share, unit, counts):  # type: ignore[no-
         place = 0
         for j in range(edges.size):
             place += lengths[i] >= edges[j]
-        counted = 1.0 if weight.size == 0 else weight[i]
-        if not share and counted > 0.0:
-            counted = 1.0
+        counted = 1.0 if weight.size == 0 or (weight[i] > 0.0 and not share) else weight[i]
         counts[place] += np.int64(np.rint(counted * unit))
 
 

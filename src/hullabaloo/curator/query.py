@@ -75,6 +75,8 @@ class Query(ABC):
     """and whether for rows from any centre."""
     all_targets: ClassVar[bool] = False
     """Whether it reads every target of a record, whatever its loss is."""
+    rounding: ClassVar[float] = math.inf
+    """r, of a record that counts v ≤ 1 times: it moves the answer by at most v times the sensitivity, and r; ∞ where that is not known."""
 
     def __post_init__(self) -> None:
         if self.is_private:
@@ -113,11 +115,6 @@ class Query(ABC):
     def one_target(self) -> bool:
         """Whether it may be asked about one of the targets alone: where there are several it reads one."""
         return len(self.facts.targets) < 2 or not (self.all_targets or isinstance(vars(self).get("loss"), VectorLoss))
-
-    @property
-    def rounding(self) -> float:
-        """r, of a record that counts v ≤ 1 times: it moves the answer by at most v times the sensitivity, and r; ∞ where that is not known."""
-        return math.inf
 
     def question(self, *given: Any, **named: Any) -> tuple[Any, ...]:
         """What is asked, as plain numbers, checked before anything is spent."""
@@ -356,7 +353,7 @@ class NoisySum(Sum, Noisy):
     """`1 + η`, by which rounding lengthens a row, where what is summed are products of its cells."""
 
     @cached_property
-    def rounding(self) -> float:
+    def rounding(self) -> float:  # type: ignore[override]
         """What rounding adds.
 
         **Guarantee.** Of rows that count alike but for public weights v ≤ 1, each at its position, a contribution is v times one of weight 1: before

@@ -55,7 +55,7 @@ class SecondMomentsQuery(Squares, NoisySum):
     key_label: ClassVar[str] = "second_moments"
 
     @cached_property
-    def stretch(self) -> float:
+    def stretch(self) -> float:  # type: ignore[override]
         """By which rounding lengthens `x`, or its longest coordinate."""
         entry, norm = rounded_bounds(self.facts)
         return max(entry / self.facts.norm_linf, norm / self.facts.norm_l2)

@@ -51,14 +51,13 @@ def planned(
     check(task, encoding)
     if schedule.steps > MOST:
         raise InvalidParameter(
-            f"{schedule.steps:,} fits were asked for, and at most {MOST:,} are planned: each would have next to nothing of the budget, and "
-            "visit all records so far. Nothing was charged or read. Fit less often (every=…), or keep running sums: hb.streaming.IncrementalRegression."
+            f"{schedule.steps:,} fits were asked for, and at most {MOST:,} are planned, as they share the budget. Nothing was charged or read. Fit less often (every=…), or keep running sums."
         )
     positions = tuple(map(schedule.position, range(1, schedule.steps + 1)))
     even = even or task.inference is not False or task.calibration is Calibration.PAPER or not encoding.facts.alike
-    sizes, budgets, heights = positions, _budgets(task, positions), ()
-    if not even and task.budget.is_private:
-        sizes, budgets, heights = rising(allowance(task).mu, positions)
+    even = even or not task.budget.is_private
+    plain = positions, _budgets(task, positions), ()
+    sizes, budgets, heights = plain if even else rising(allowance(task).mu, positions)
     solvers: list[str | Solver] = (
         list(begun) if len(begun) == len(positions) else _solvers(task, encoding, sizes, budgets)
     )
@@ -71,8 +70,7 @@ def planned(
     fits = _each(fit, solvers, positions)
     if task.inference is True and all(one.without for one in fits):
         raise CapabilityError(
-            f"Inference was asked for. {fits[-1].without} That is so of each of the {len(fits)} fits, which share the budget. Nothing was charged or "
-            "read. Fit less often (every=…), or leave it out: inference=False."
+            f"Inference was asked for. {fits[-1].without} That is so of each of {len(fits)} fits. Nothing was charged or read. Fit less often (every=…), or leave it out: inference=False."
         )
     event = compose(*(one.bought.event for one in fits))
     if heights:
@@ -157,8 +155,7 @@ def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:
         bend = penalty_strength(problem)
         if not bend > 0.0:
             raise InvalidParameter(
-                "rule='strongly_convex' spaces the fits by the curvature of the penalty, and this estimator has none with a squared l2 "
-                "part. Pass penalty=hb.SquaredL2Penalty(0.01), for example, or take rule='convex'."
+                "rule='strongly_convex' needs a penalty with a squared l2 part, and this estimator has none. Pass penalty=hb.SquaredL2Penalty(0.01), for example, or take rule='convex'."
             )
         radius = math.sqrt(2.0 * float(problem.max_weight) * _height(problem) / bend)
         lipschitz = _lipschitz(problem, problem.norm_l2 * radius)
@@ -167,8 +164,7 @@ def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:
         body = problem.feasible
         if body is None:
             raise InvalidParameter(
-                "rule='width' spaces the fits by the Gaussian width of the set, and this estimator has no set. Pass constraint=hb.L1Ball("
-                "1.0), for example, or take rule='convex'."
+                "rule='width' needs the Gaussian width of a set, and this estimator has none. Pass constraint=hb.L1Ball(1.0), for example, or take rule='convex'."
             )
         reach, radius = prediction_bound(problem), body.max_norm(2.0, size)
         curvature = problem.max_weight * problem.loss.curvature(reach)
