@@ -105,8 +105,8 @@ def test_every_length_is_counted_once_where_it_lies(bins: int, weighted: bool) -
     counts = np.bincount(np.searchsorted(edges, lengths[weight > 0.0], side="right"), minlength=bins)
     counts[0] += 3
     found = np.zeros(bins, dtype=np.int64)
-    add_counts(lengths, edges, weight if weighted else np.zeros(0), found)
-    add_counts(np.full(3, math.nan), edges, np.zeros(0), found)
+    add_counts(lengths, edges, weight if weighted else np.zeros(0), False, 1.0, found)
+    add_counts(np.full(3, math.nan), edges, np.zeros(0), False, 1.0, found)
     assert np.array_equal(found, counts)
 
 

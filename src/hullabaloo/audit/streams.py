@@ -24,7 +24,7 @@ from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
-from hullabaloo.privacy import Event, Neighbours, Schedule, compose
+from hullabaloo.privacy import Event, Neighbours, Schedule
 from hullabaloo.release import PlannedFit, Release
 from hullabaloo.solvers import Plan, Problem, Solution
 from hullabaloo.streaming.base import PrivateStream
@@ -221,7 +221,7 @@ class TracedRefits:
     @property
     def parts(self) -> Event:
         """What all fits cost together."""
-        return compose(*(fit.bought.event for fit in self.process.refits.fits))
+        return self.process.refits.event
 
     def log(self, truth: int, key: TestKey | None) -> list[PrivacyLoss]:
         """What one stream of number `truth` tells, to its end, fitted by the code that fits streams."""
@@ -251,7 +251,8 @@ class TracedRefits:
         end = self.process.refits.schedule.position(step + 1) - self._absent(which)
         rows = part(self.tables[which], np.arange(end))
         rows = replace(rows, offset=None if theta is None else (rows.X @ theta)[:, 0])
-        return rows if rows.unit is None else counting(rows, self.process.task.domain.records_per_unit)
+        rows = rows if rows.unit is None else counting(rows, self.process.task.domain.records_per_unit)
+        return self.process.refits.counted(rows, step + 1)
 
     def _absent(self, which: int) -> int:
         return len(self.tables[0].Y) - len(self.tables[which].Y)

@@ -74,8 +74,7 @@ class StreamTask(Task):
         every = self._spacing("half_life")
         if every > 30 * half_life:
             raise InvalidParameter(
-                f"half_life={self.half_life!r} was asked of a stream that releases every {every} records: nothing would be left of one "
-                "step at the next. Release more often (every=…), or pass a longer half-life."
+                f"With half_life={self.half_life!r} nothing would be left at a release of one {every} records before. Release more often (every=…), or pass a longer half-life."
             )
         return float(0.5 ** (every / half_life))
 
@@ -87,8 +86,7 @@ class StreamTask(Task):
         window = whole(self.window)
         if not is_whole(window, 1, 2**63 - 1):
             raise InvalidParameter(
-                f"window={shown(self.window)} was asked. It is the number of latest records that a model is about: pass a positive whole "
-                "number below 2^63, or None for all records."
+                f"window={shown(self.window)} was asked, of latest records: pass a positive whole number below 2^63, or None for all records."
             )
         steps = max(1, round(window / self._spacing("window")))
         return steps if steps < self.schedule.steps else None
@@ -96,8 +94,7 @@ class StreamTask(Task):
     def _spacing(self, name: str) -> int:
         if not isinstance(self.schedule.every, int):
             raise InvalidParameter(
-                f"A {name} was asked together with releases at listed positions. Records are forgotten by whole steps, which must be "
-                "equally long then: pass every=… as one number."
+                f"A {name} was asked together with releases at listed positions, and forgets by equally long steps: pass every=… as one number."
             )
         return self.schedule.every
 
@@ -125,8 +122,7 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
         query = query.priced(gaussian_mu(task.budget, samples=samples, filter=task.allowance().filter))
     if printed and not task.budget.admits(query.event):
         raise BudgetError(
-            f"The noise that the paper prints for the tree mechanism costs more than the budget {task.budget.describe()} that it is printed for. "
-            "Nothing was charged or read. Use calibration='exact', whose noise is as much as the budget needs."
+            f"The noise printed for the tree mechanism costs more than the budget {task.budget.describe()}. Nothing was charged or read. Use calibration='exact'."
         )
     refuse_overspent(f"The noise of mechanism {task.mechanism!r}", task.budget, task.budget.admits(query.event))
     return query
@@ -146,15 +142,13 @@ def printed_sigma(task: StreamTask, facts: RowFacts) -> float:
     budget, steps = task.budget, task.schedule.steps
     if task.mechanism not in ("auto", "tree") or task.window is not None or task.half_life is not None:
         raise InvalidParameter(
-            "calibration='paper' is the tree mechanism over all records, as the paper prints it; another mechanism, a window or a half-life was "
-            "asked together with it. Leave these out, or leave calibration='exact'."
+            "calibration='paper' is the tree mechanism over all records; another mechanism, a window or a half-life was asked. Leave these out, or leave calibration='exact'."
         )
     stated = budget.kind == "dp" and budget.delta > 0.0
     if not stated or task.schedule.horizon is None or steps < 2 or len(facts.targets) > 1:
         raise InvalidParameter(
-            "calibration='paper' takes its noise from a formula in ε, δ > 0, a horizon and at least two releases, for one target; what was given "
-            f"is the budget {budget.describe()}, {steps} releases and {len(facts.targets)} targets. Pass budget=hb.Budget(1.0, 1e-8) and horizon=…, for "
-            "example, or leave calibration='exact'."
+            "calibration='paper' takes its noise from a formula in ε, δ > 0, a horizon and at least two releases, for one target; given were "
+            f"{budget.describe()}, {steps} releases and {len(facts.targets)} targets. Pass hb.Budget(1.0, 1e-8) and horizon=…, or leave calibration='exact'."
         )
     epsilon, delta, diameter = budget.epsilon / 2.0, budget.delta / 2.0, 2.0 * facts.max_weight
     return math.sqrt(2.0 * math.log(2.0 / delta)) * math.log2(steps) * diameter / epsilon

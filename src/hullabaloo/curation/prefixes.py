@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from hullabaloo.durable.sealed import SETTINGS, SOLVERS, Snapshot
 from hullabaloo.geometry import NoPenalty
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.planning.named import solver_to_dict
-from hullabaloo.privacy import Event, Schedule
+from hullabaloo.privacy import Event, GaussianEvent, Schedule
 from hullabaloo.release import PlannedFit, Release, Task
 
 Array = npt.NDArray[Any]
@@ -41,15 +42,39 @@ class Refits:
     models, from which a fit starts, are released numbers. *Units*: streams are neighbours that differ where a unit's records are, which are another
     new unit's in the other stream, or nobody's. So the records so far are at most one unit's apart, which is what every plan is priced for.
 
+    *Heights* h_j rise by block of records between releases: in fit k a record of block j counts v = h_j/h_k ≤ 1 times, and pays v times the
+    price but for rounding (`Query.rounding`), in all fits `h_j √Σ_{k≥j}(μ_k/h_k)² + √Σ ρ_k²` at most (Minkowski), ρ_k the part of rounding.
+
     Attributes:
         schedule: the releases' positions.
         fits: the prepared fits, their price and noise included.
         event: what all cost together.
+        heights: of blocks, or none where every record counts once in each fit.
     """
 
     schedule: Schedule
     fits: tuple[PlannedFit, ...]
     event: Event
+    heights: tuple[float, ...] = ()
+
+    def counted(self, rows: Rows, step: int) -> Rows:
+        """The records so far, each as often as it counts in the fit of that number. PRIVATE."""
+        if not self.heights:
+            return rows
+        blocks = np.diff([self.schedule.position(k) for k in range(step + 1)])
+        weight = np.repeat(np.divide(self.heights[:step], self.heights[step - 1]), blocks)
+        return replace(rows, weight=weight[-rows.Y.shape[0] :])
+
+
+def together(fits: Sequence[PlannedFit], heights: Sequence[float]) -> Event | None:
+    """What fits cost whose blocks have heights, as `Refits` has it; None where some query's answer is not known to move so much less."""
+    asked: list[Any] = [query for fit in fits for query in fit.bought.queries]
+    if any(math.isinf(query.rounding) for query in asked):
+        return None
+    mu = np.array([fit.bought.event.gdp_mu() for fit in fits]) / heights
+    most = float(np.max(np.array(heights) * np.sqrt(np.cumsum(mu[::-1] ** 2)[::-1])))
+    rounding = math.sqrt(math.fsum(query.count * (query.rounding / query.sigma) ** 2 for query in asked))
+    return GaussianEvent((1.0 - 1e-9) / (most + rounding), sum(fit.bought.event.samples for fit in fits))
 
 
 class PrefixProcess(Process):
@@ -76,7 +101,7 @@ class PrefixProcess(Process):
     def fingerprint(self) -> str:
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
-        fits = [fit.bought.event.to_dict() for fit in self.refits.fits]
+        fits = [*(fit.bought.event.to_dict() for fit in self.refits.fits), *self.refits.heights]
         weights = {"weights": 2.0} if self.task.domain.weight else {}
         return self._digest(fits=fits, **({"used": used} if used else {}), **weights)
 
@@ -161,6 +186,7 @@ class PrefixProcess(Process):
         fit, before, rows = self.refits.fits[step - 1], self._release, self._rows()
         assert rows is not None
         rows = rows if self.task.domain.unit is None else counting(rows, self.task.domain.records_per_unit)
+        rows = self.refits.counted(rows, step)
         if before is None or not corrects(fit):
             release, onward = answer(fit, rows), False
         else:
@@ -170,6 +196,7 @@ class PrefixProcess(Process):
             scores = tuple(replace(one, point=before.theta[:, 0] + one.point) for one in more.scores)
             release = replace(more, theta=theta, scores=scores)
         plan = {**release.plan, "fit": step, "of": self.schedule.steps, "starts from the model before": onward}
+        plan["records"] = self.schedule.position(step)
         horizon = self.schedule.position(self.schedule.steps)
         together = replace(  # of all fits, in place of the one fit's
             release.statement, event=self.event, budget=self.task.budget, records=horizon, horizon=horizon

@@ -97,7 +97,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def dense_counts(  # type: ignore[no-untyped-def]
-    X, y, weight, offset, measured, theta, centre, scale, code, numbers, edges, magic, unit, high, low
+    X, y, weight, offset, measured, theta, centre, scale, code, numbers, edges, share, magic, unit, high, low
 ):
     """Add to `low` how many rows have `|φ'| ‖u‖` between edges."""
     lengths, last = np.empty(y.size), X.shape[1] - 1
@@ -105,18 +105,18 @@ def dense_counts(  # type: ignore[no-untyped-def]
         z = 0.0 if code == PLAIN else predicted(X[i], theta, offset, i)
         squares = measured[i] + ((X[i, last] - centre[last]) * scale[last]) ** 2
         lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
-    add_counts(lengths, edges, weight, low)
+    add_counts(lengths, edges, weight, share, unit, low)
 
 
 @njit(cache=True, nogil=True)
-def add_counts(lengths, edges, weight, counts):  # type: ignore[no-untyped-def]
+def add_counts(lengths, edges, weight, share, unit, counts):  # type: ignore[no-untyped-def]
     """Add to `counts` how many lengths, of rows with a positive weight, reach so many of the edges; one that is not a number reaches none."""
     for i in range(lengths.size):
         place = 0
         for j in range(edges.size):
             place += lengths[i] >= edges[j]
-        if weight.size == 0 or weight[i] > 0.0:
-            counts[place] += 1
+        counted = 1.0 if weight.size == 0 or (weight[i] > 0.0 and not share) else weight[i]
+        counts[place] += np.int64(np.rint(counted * unit))
 
 
 @njit(cache=True, nogil=True)
@@ -163,14 +163,14 @@ def sparse_steps(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sparse_counts(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, weight, offset, theta, scale, code, numbers, edges, unit, counts
+    data, indices, indptr, y, weight, offset, theta, scale, code, numbers, edges, share, unit, counts
 ):
     """`dense_counts` without a centre, for rows in compressed sparse row form."""
     lengths = np.empty(y.size)
     for i in range(y.size):
         z, squares = seen_sparse(data, indices, indptr, theta, scale, offset, i)
         lengths[i] = abs(slope(code, numbers, z, y[i])) * math.sqrt(squares if squares > SHORTEST else 0.0)
-    add_counts(lengths, edges, weight, counts)
+    add_counts(lengths, edges, weight, share, unit, counts)
 
 
 @njit(cache=True, nogil=True)

@@ -84,7 +84,7 @@ class MomentsQuery(NoisySum):
         return np.append(x, np.full(len(self.facts.targets), self.target_scale / self.scale_y))
 
     @cached_property
-    def stretch(self) -> float:
+    def stretch(self) -> float:  # type: ignore[override]
         """`1 + η`: by which factor the bounds of `√w x/B` and `√w κy/√k` grow for the rounding of rows and norms.
 
         Half a cell in every entry moves `√w a` by at most `moved` in all. Where the sensitivity rests on ‖a‖ alone that is

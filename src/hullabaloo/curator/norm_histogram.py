@@ -24,8 +24,8 @@ class NormHistogramQuery(NoisySum):
 
     **Guarantee.** A record (of positive weight) is counted in exactly one bin: adding or removing it changes one number by 1,
     replacing it at most two numbers by 1 each, an l2 distance of `√2`. This holds for every θ, view and edges, so each may be
-    chosen anew for every answer from earlier ones. Counts are whole numbers below 2^53: exact. A length that is not a
-    number is counted in the lowest bin.
+    chosen anew for every answer from earlier ones. Where rows count alike but for public weights v ≤ 1 it is counted v times, in cells of 2^-36.
+    Whole counts are exact below 2^53. A length that is not a number is counted in the lowest bin.
     """
 
     loss: Loss
@@ -35,7 +35,6 @@ class NormHistogramQuery(NoisySum):
     key_label: ClassVar[str] = "scales"
     tells: ClassVar[tuple[str, ...]] = ("loss",)
     any_matrix: ClassVar[bool] = True
-    exponent = 0  # of sums of whole numbers
 
     @property
     def length(self) -> int:
@@ -68,4 +67,4 @@ class NormHistogramQuery(NoisySum):
         """How many records lie below `edges[0]`, from there to `edges[1]`, …"""
         point = np.zeros(self.facts.width) if theta is None else theta
         loss = (PLAIN, point) if theta is None else kernel_of(self.loss)
-        return with_lengths(self, rows, view, (dense_counts, sparse_counts), point, *loss, edges)
+        return with_lengths(self, rows, view, (dense_counts, sparse_counts), point, *loss, edges, self.facts.alike)

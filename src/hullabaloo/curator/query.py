@@ -75,6 +75,8 @@ class Query(ABC):
     """and whether for rows from any centre."""
     all_targets: ClassVar[bool] = False
     """Whether it reads every target of a record, whatever its loss is."""
+    rounding: ClassVar[float] = math.inf
+    """r, of a record that counts v ≤ 1 times: it moves the answer by at most v times the sensitivity, and r; ∞ where that is not known."""
 
     def __post_init__(self) -> None:
         if self.is_private:
@@ -346,6 +348,23 @@ class NoisySum(Sum, Noisy):
         n, width = X.shape
         size = getattr(X, "nnz", n * width) * math.prod(shape) // max(width, 1)
         return exact_sum(add, n, shape, self.exponent, block, size)
+
+    stretch: ClassVar[float] = 1.0
+    """`1 + η`, by which rounding lengthens a row, where what is summed are products of its cells."""
+
+    @cached_property
+    def rounding(self) -> float:  # type: ignore[override]
+        """What rounding adds.
+
+        **Guarantee.** Of rows that count alike but for public weights v ≤ 1, each at its position, a contribution is v times one of weight 1: before
+        rounding a record moves the sum by at most v times what it does at weight 1. Coordinates are rounded to the lattice once, by half a cell at most;
+        or `√v a`, at most by `η‖a‖`, which makes `v‖a‖²` at most `(v + 2η + η²)‖a‖²`. The sum's and the noise's lattice are charged in full.
+        """
+        if not self.facts.alike:
+            return math.inf
+        sums = inflated(self.sensitivity, self.sigma, self.length, self.bound) - self.record_sensitivity
+        rows = self.record_sensitivity * (self.stretch**2 - 1.0)
+        return sums + rows + self.copies * math.sqrt(self.length) * 2.0**self.exponent
 
     @property
     @abstractmethod

@@ -55,6 +55,12 @@ class SecondMomentsQuery(Squares, NoisySum):
     key_label: ClassVar[str] = "second_moments"
 
     @cached_property
+    def stretch(self) -> float:  # type: ignore[override]
+        """By which rounding lengthens `x`, or its longest coordinate."""
+        entry, norm = rounded_bounds(self.facts)
+        return max(entry / self.facts.norm_linf, norm / self.facts.norm_l2)
+
+    @cached_property
     def record_sensitivity(self) -> float:
         """The bound of the guarantee; rounding lengthens `√w x` by at most half a cell a coordinate."""
         entry, norm = rounded_bounds(self.facts)

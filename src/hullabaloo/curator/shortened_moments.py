@@ -56,7 +56,7 @@ class ShortenedMoments(NoisySum):
         return math.frexp(math.sqrt(self.facts.max_weight))[1] - BITS
 
     @cached_property
-    def stretch(self) -> float:
+    def stretch(self) -> float:  # type: ignore[override]
         """`1 + η`."""
         moved = math.sqrt(self.size) * 2.0 ** (self.exponent - 1)
         return 1.0 + moved / math.sqrt(self.facts.max_weight) + (self.size + 40) * UNIT_ROUNDOFF

@@ -130,7 +130,8 @@ def records_of(model: FittedModel) -> float:
     """The number of records as it is publicly known, or as a stream has it by now; where it is private as it is released, in place of the declared one."""
     held, known = model.release.moments or model.release.score, model.release.statement.records
     # fewer than the statement's where a stream fits those so far, or a search holds some out
-    known = max((query.get("records", known) for query in model.release.plan["queries"]), default=known)
+    plan = model.release.plan
+    known = plan.get("records", max((query.get("records", known) for query in plan["queries"]), default=known))
     return known if held is None else released_records(model) or held.records
 
 

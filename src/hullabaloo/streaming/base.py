@@ -291,8 +291,7 @@ class PrivateStream(DomainEstimator, ABC):
         """
         if params and self._intake is not None and not self._intake.closed:
             raise InvalidParameter(
-                "This stream is open, and its noise was calibrated for the parameters that it was opened with. Close it first; or set "
-                "them on sklearn.base.clone(model), which is a stream of its own."
+                "This stream is open, with noise for the parameters that it was opened with. Close it first, or set them on sklearn.base.clone(model)."
             )
         done: Self = super().set_params(**params)
         return done

@@ -7,8 +7,7 @@ try:
     from river.base import Regressor
 except ModuleNotFoundError as error:  # pragma: no cover - river is installed where the tests run
     raise ModuleNotFoundError(
-        "hullabaloo.streaming.RiverRegressor is a regressor of river, which is not installed. Install it (pip install river), or use "
-        "the stream's own learn_one and predict_one, which need nothing."
+        "hullabaloo.streaming.RiverRegressor needs river, which is not installed. Run pip install river, or use the stream's own learn_one and predict_one."
     ) from error
 
 from sklearn.base import clone
@@ -49,8 +48,7 @@ class RiverRegressor(Regressor):
         domain = getattr(model, "domain", None)
         if isinstance(domain, Domain) and any(isinstance(target, ClassTarget) for target in domain.targets):
             raise InvalidParameter(
-                "RiverRegressor is for numbers, and this stream learns classes. Declare target={'column': (0, 1)} and predict chances, or "
-                "use the stream's own learn_one, predict_one and predict_proba_one."
+                "RiverRegressor is for numbers, and this stream learns classes. Declare target={'column': (0, 1)}, or use the stream's own predict_proba_one."
             )
         self.model = model
 

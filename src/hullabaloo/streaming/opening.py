@@ -32,8 +32,7 @@ def check_stream(model: Any) -> None:
         )
     if horizon is None and isinstance(model.every, str) and model.every == "auto":
         raise InvalidParameter(
-            f"{type(model).__name__} needs a horizon: without one it is not known when to release models. Pass horizon=100_000, for example, the largest number of records "
-            "that the stream may take (noise is then least). Running sums can go on without an end: pass every=… alone, the records between two releases."
+            f"{type(model).__name__} needs a horizon to know when to release models. Pass horizon=100_000, the largest number of records; without an end pass every=… alone."
         )
 
 

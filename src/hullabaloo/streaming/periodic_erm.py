@@ -77,7 +77,8 @@ class PeriodicERM(Around, PrivateStream):
     """An estimator fitted again on all records so far, at every release; in between the last model stays.
 
     Mechanism PrivIncERM of Kasiviswanathan, Nissim and Jin (2017), around any estimator. All fits up to the horizon share one budget,
-    the estimator's, charged once: they compose exactly, and early fits, whose records are few, get more of it (`m_k ∝ 1/√n_k`). Where the
+    the estimator's, charged once: they compose exactly, and early fits, whose records are few, get more of it (`m_k ∝ 1/√n_k`). Where records count alike and
+    no errors are asked for, a record counts less in a fit the longer before its release's block it came, and pays less: so all pay the whole budget. Where the
     solver allows it a fit starts from the model before it and learns what is to be added. Fits on few occasions keep more of a
     model than running sums do, fits on many less: `hb.streaming.plan` compares them.
 
@@ -153,8 +154,7 @@ class PeriodicERM(Around, PrivateStream):
         one_of("rule", self.rule, RULES)
         if self.horizon is None:
             raise InvalidParameter(
-                "PeriodicERM needs a horizon: how many fits share the budget must be known before the first. Pass horizon=100_000, the "
-                "largest number of records that the stream may take; for one without an end use hb.streaming.IncrementalRegression."
+                "PeriodicERM needs a horizon, as its fits share one budget. Pass horizon=100_000, the largest number of records; without an end use hb.streaming.IncrementalRegression."
             )
         if self.estimator.public is not None:
             raise InvalidParameter(
@@ -166,9 +166,8 @@ class PeriodicERM(Around, PrivateStream):
         stranger = foreign(task.constraint, task.penalty, task.solver)
         if self.state is not None and stranger is not None:
             raise InvalidParameter(
-                f"PeriodicERM was asked for a state file and for {stranger}, which is not the library's own code. A fit comes before its state is "
-                "saved, and after a crash in between the same records are fitted again with other noise: your code would be shown both "
-                "answers, of which one was paid for. Use a set, a penalty and a solver of the library, or leave the state file out."
+                f"PeriodicERM was asked for a state file and for {stranger}, which is not the library's own code. After a crash before a save "
+                "it would be shown two answers of which one was paid for. Use a set, a penalty and a solver of the library, or leave the state file out."
             )
         every = self.every
         if isinstance(every, str) and every == "auto":
@@ -179,15 +178,17 @@ class PeriodicERM(Around, PrivateStream):
         if begun is not None and begun.fingerprint != process.fingerprint:
             # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
             solvers = begun.public.get(SOLVERS, ())
-            for version, taken in (*((version, solvers) for version in range(5)), (5, ())):
+            for version in range(-1, 6):  # from 0 on every record counts once in each fit
                 with suppress(HullabalooError):  # of other settings than these
-                    before = PrefixProcess(task, planned(replace(task, earlier=version), encoding, schedule, taken))
+                    about = replace(task, earlier=max(version, 0)), encoding, schedule, solvers if version < 5 else ()
+                    before = PrefixProcess(task, planned(*about, even=version >= 0))
                     process = before if before.fingerprint == begun.fingerprint else process
         return process
 
     def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
         told = price(process.refits.fits[step - 1], known)
-        return replace(told, notes=(AFRESH, *told.notes) if step > 1 else told.notes)
+        notes = (AFRESH, *told.notes) if step > 1 else told.notes
+        return replace(told, records=process.schedule.position(step), notes=notes)
 
     @property
     def _telling(self) -> bool:
@@ -204,8 +205,7 @@ class PeriodicERM(Around, PrivateStream):
     def _declared(self) -> Any:
         if not isinstance(self.estimator, PrivateLinearModel):
             raise InvalidParameter(
-                "PeriodicERM fits an estimator of the library again and again, such as hb.LogisticRegression(budget=…, domain=…), but "
-                f"{found(self.estimator)} was given. Pass an unfitted one."
+                f"PeriodicERM fits an estimator of the library again and again, but {found(self.estimator)} was given. Pass an unfitted one: hb.LogisticRegression(budget=…, domain=…)."
             )
         self.estimator._declared()
         return super()._declared()

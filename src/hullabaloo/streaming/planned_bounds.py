@@ -1,7 +1,7 @@
 """What the theorems of streams say of the ways that `hb.streaming.plan` compares, after as many records as it looks at.
 
-"bound" is proved for what the way does: fits whose solver's own theorem holds. "rate" is proved for the papers' way of doing it: fits by n² noisy
-subgradients (Theorem 3.1), sums without the ridge that is added to them (Theorems 4.2 and 5.7). Without a bounded set there is none.
+Each is proved for the papers' way of doing it: fits by n² noisy subgradients in which every record counts once (Theorem 3.1), sums without the ridge that
+is added to them (Theorems 4.2 and 5.7). Without a bounded set there is none.
 """
 
 import math
@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from hullabaloo.curation.prefixes import Refits
-from hullabaloo.planning.forecasts import Forecast
 from hullabaloo.planning.theory.certified_width import planned_width
-from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.solvers import TARGET_SCALE, Problem, prediction_bound, slope_bound
 from hullabaloo.streaming.bounds import Shape, incremental, refitted, sketched
@@ -29,7 +26,6 @@ class StreamBound:
 
     Attributes:
         way: the class of `hullabaloo.streaming`.
-        proved: whether it holds for the way itself ("bound"), or for the paper's algorithm in its place ("rate").
         values: at each release; never more than any two models of the set differ by.
         trivial: that number.
         holds: for what, in words.
@@ -37,7 +33,6 @@ class StreamBound:
     """
 
     way: str
-    proved: bool
     values: tuple[float, ...]
     trivial: float
     holds: str
@@ -46,7 +41,7 @@ class StreamBound:
     def cells(self) -> tuple[str, ...]:
         """A line's texts; "–" where no more is said than that the set is bounded."""
         said = ["–" if one >= self.trivial * (1.0 - 1e-9) else f"{one:.2g}" for one in self.values]
-        return ("bound" if self.proved else "rate", self.way, "≤ " + " ".join(said), f"{self.holds}; {self.source}")
+        return ("rate", self.way, "≤ " + " ".join(said), f"{self.holds}; {self.source}")
 
 
 def of_sums(way: str, problem: Problem, query: Any, schedule: Schedule, looks: Sequence[int]) -> list[StreamBound]:
@@ -82,13 +77,11 @@ def _of_noise(
     found = [bound(noise[at], at, **about) for at, bound in bounds.items()]
     holds = f"with probability {chance}, without the ridge that is added"
     most = 0.5 * (1.0 + radius * problem.norm_l2) ** 2
-    return _made(way, False, found, list(bounds), most, holds, source)
+    return _made(way, found, list(bounds), most, holds, source)
 
 
-def of_fits(
-    way: str, problem: Problem, refits: Refits, schedule: Schedule, mu: float, looks: Sequence[int]
-) -> list[StreamBound]:
-    """The fits' own bounds, where their solvers have any, and n² noisy subgradients.
+def of_fits(way: str, problem: Problem, schedule: Schedule, mu: float, looks: Sequence[int]) -> list[StreamBound]:
+    """Fits by n² noisy subgradients, each record counted once.
 
     Source: 003, Theorem 3.1 (1).
     """
@@ -102,20 +95,12 @@ def of_fits(
     shares = divided(tuple(schedule.position(step) for step in range(1, schedule.steps + 1)))
     printed = [refitted(shape, at, schedule, shares, mu) for at in looks]
     most = lipschitz * diameter
-    lines = _made(way, False, printed, looks, most, "fits by n² noisy subgradients", "Theorem 3.1")
-    own = []
-    for at in looks:
-        fit = refits.fits[max(1, schedule.completed(at)) - 1]
-        n, found = fit.problem.records, upper_bounds(fit.problem, [Forecast(fit.solver, fit.plan)])
-        if not found or found[0].clipped or math.isfinite(found[0].size) or n > at:
-            return lines
-        own.append(found[0].value * n + (at - n) * most)
-    return [*_made(way, True, own, looks, most, "in expectation", "Theorem 3.1, and the fits' own theorems"), *lines]
+    return _made(way, printed, looks, most, "fits by n² noisy subgradients", "Theorem 3.1")
 
 
 def _made(
-    way: str, proved: bool, found: Sequence[float], looks: Sequence[int], most: float, holds: str, source: str
+    way: str, found: Sequence[float], looks: Sequence[int], most: float, holds: str, source: str
 ) -> list[StreamBound]:
     values = tuple(min(one / at, most) for one, at in zip(found, looks, strict=True))
     paper = f"Kasiviswanathan, Nissim, Jin 2017, {source}"
-    return [StreamBound(way, proved, values, most, holds, paper)] if min(values) < most else []
+    return [StreamBound(way, values, most, holds, paper)] if min(values) < most else []

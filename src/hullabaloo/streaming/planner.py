@@ -39,7 +39,7 @@ KEEPS = (
     "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, "
     "as price(position=...) of the way tells it; sums do better where features fill their bounds evenly. Nothing: at best a constant."
 )
-BOUNDS = "Excess risk a record at most, on every stream, at these releases: of the way itself (bound), or of the paper's algorithm in its place (rate); –: no more is said than that the set is bounded."
+BOUNDS = "Excess risk a record at most, on every stream, at these releases, of the paper's algorithm in a way's place (rate); –: no more is said than that the set is bounded."
 Way = tuple[list[tuple[Forecast, float]], float, float, str, list[StreamBound]]
 """Forecasts at each look with their weights, bytes of the state, visits of a record, settings in words, and what theorems say."""
 HEAD = ("way", "keeps", "excess risk", "memory", "passes")
@@ -178,8 +178,7 @@ def plan(
     horizon, every, p = whole(horizon), whole(every), whole(p)
     if not is_whole(horizon):
         raise InvalidParameter(
-            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}: how many fits share a budget "
-            "must be known. A stream without an end keeps sums: hb.streaming.IncrementalRegression(horizon=None)."
+            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}. Without an end keep sums: hb.streaming.IncrementalRegression(horizon=None)."
         )
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(
@@ -281,7 +280,7 @@ def _again(task: Task, encoding: Encoding, every: int | tuple[int, ...] | str, h
     facts = encoding.facts
     solvers = ", ".join(dict.fromkeys(fit.plan.solver for fit in refits.fits))
     memory = 8.0 * horizon * (facts.width + len(facts.targets) + 4 * (task.domain.unit is not None))
-    bounds = of_fits(AGAIN, _posed(task, encoding, horizon).problem, refits, schedule, task.allowance().mu, looks)
+    bounds = of_fits(AGAIN, _posed(task, encoding, horizon).problem, schedule, task.allowance().mu, looks)
     return found, memory, visits / horizon, f"{len(refits.fits)} fits by {solvers}", bounds
 
 

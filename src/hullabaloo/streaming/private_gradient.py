@@ -46,8 +46,7 @@ class PrivateGradient:
         p, k = self.moments.cross.shape
         if point.shape not in ((p,), (p, k)) or not np.isfinite(point).all():
             raise InvalidParameter(
-                f"The gradient was asked for at a point of shape {point.shape}. Pass {p} finite numbers, the intercept last, or an array of "
-                f"shape {(p, k)}, a column for each target."
+                f"The gradient was asked for at a point of shape {point.shape}. Pass {p} finite numbers, the intercept last, or shape {(p, k)}."
             )
         return np.asarray(self.moments.gram @ (point if point.ndim == 2 else point[:, None]) - self.moments.cross)
 

@@ -230,8 +230,7 @@ class SketchedRegression(StreamRegressor):
             asked = int(size)
         else:
             raise InvalidParameter(
-                f"sketch_size={size!r} was asked. It is the number of coordinates that a row is kept as: pass a whole number, 'auto', or "
-                "'paper' for the rule of the theory."
+                f"sketch_size={size!r} was asked, of coordinates of a row: pass a whole number, 'auto', or 'paper' for the rule of the theory."
             )
         return replace(trial, size=min(asked, trial.columns))
 

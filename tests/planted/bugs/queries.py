@@ -328,6 +328,16 @@ QUERIES = (
         caught_by=("tests/curator/test_centred_gradient.py::test_counts_carry_the_noise_of_their_query",),
     ),
     Bug(
+        "records that count less are counted whole",
+        "A record that pays a part of the price in a stream's later fit is counted once in the bins of lengths.",
+        "curator.norm_histogram",
+        old="point, *loss, edges, self.facts.alike)",
+        new="point, *loss, edges, False)",
+        caught_by=(
+            "tests/streaming/test_heights.py::test_a_record_that_counts_less_pays_so_much_less[norm_histogram-replace-one]",
+        ),
+    ),
+    Bug(
         "ranks: heights that rise",
         "Finer levels weigh half as much again as those above them, and neighbouring bins are further apart than two classes.",
         "losses.ranks",

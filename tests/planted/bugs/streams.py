@@ -173,6 +173,16 @@ STREAMS = (
         ),
     ),
     Bug(
+        "records count whole and pay a part",
+        "Fits of a stream count each record once, where earlier ones were charged for less.",
+        "curation.prefixes",
+        old="        if not self.heights:\n",
+        new="        if True:\n",
+        caught_by=(
+            "tests/streaming/test_heights.py::test_all_fits_together_tell_of_a_record_what_is_charged_at_most[0-moments]",
+        ),
+    ),
+    Bug(
         "one fit of many is charged",
         "The price of fitting again and again is that of the dearest fit.",
         "streaming.refits",
