@@ -162,7 +162,7 @@ RECORDS = (
         "weights not clipped",
         "Weights beyond the declared maximum are taken as they are.",
         "data.encode",
-        old="return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest) + 0.0",
+        old="return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, HEAVIEST) + 0.0",
         new="return np.nan_to_num(np.maximum(values, 0.0)) + 0.0 * largest",
         caught_by=(
             "tests/data/test_value_faults.py::test_one_record_with_a_fault_changes_nothing_that_can_be_seen[1-w]",
@@ -173,10 +173,10 @@ RECORDS = (
         "weights normalised",
         "Weights are divided by their mean, so one record's weight moves all others'.",
         "data.encode",
-        old="return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest) + 0.0",
+        old="return np.clip(np.where(np.isnan(values), 0.0, values), 0.0, HEAVIEST) + 0.0",
         new=(
-            "kept = np.clip(np.where(np.isnan(values), 0.0, values), 0.0, largest)\n"
-            "    return np.clip(kept / max(kept.mean(), 1e-9), 0.0, largest)"
+            "kept = np.clip(np.where(np.isnan(values), 0.0, values), 0.0, HEAVIEST)\n"
+            "    return np.clip(kept / max(kept.mean(), 1e-9), 0.0, HEAVIEST)"
         ),
         caught_by=("tests/data/test_encoding.py::test_units_keep_their_share_and_weights_are_clipped",),
     ),
