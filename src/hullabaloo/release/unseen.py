@@ -121,9 +121,9 @@ def _end(problem: Problem, plan: Plan, solution: Solution, k: int) -> NoisyScore
     view = solution.coordinates
     if view is None or view.matrix is None or "late_noise" not in plan.settings:
         return None
-    noise, zero = GradientSchedule(**plan.settings).result_noise / solution.mean_weight, np.zeros_like(view.whole)
-    noises = noise * solution.trace[k]["gradients cut at"], 0.0, 0.0, 0.0
-    told = solution.theta[:, k].copy(), view.whole, zero[0], zero, zero, np.ones(len(zero)), *noises
+    path = GradientSchedule(**{name: one for name, one in plan.settings.items() if name != "floor"})
+    noise, zero = path.result_noise * solution.trace[k]["gradients cut at"] / solution.mean_weight, 0.0 * view.whole
+    told = solution.theta[:, k].copy(), view.whole, zero[0], zero, zero, np.ones(len(zero)), noise, 0.0, 0.0, 0.0
     return NoisyScore(*told, records=float(problem.records), weight=solution.mean_weight)
 
 
