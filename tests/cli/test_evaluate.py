@@ -93,6 +93,9 @@ def test_a_price_reads_and_spends_nothing(run: Run, ledger: str, model: Path) ->
     errors = run(*asked, "--known", 6, "--records", 400, "--json").json["price"]["errors"]
     assert errors["r2"]["low"] == errors["r2"]["high"]
     assert "n=None" in run(*asked, "--price").err
+    for price in (("--price",), ("--known", 6)):  # of which nothing was saved, without a word
+        refused = run(*asked, *price, "--records", 400, "--out", "evaluation.json")
+        assert (refused.code, "nothing can be saved" in refused.err) == (1, True)
     assert "below 30" in run(*asked, "--known", 31, "--records", 400).err
 
 

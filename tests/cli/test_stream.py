@@ -173,6 +173,7 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path, monkeypatch: 
     monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "gradient")  # the planner is not looked at
     (files / "events.csv").unlink()
     done = run("stream", "events.csv", *KEPT, *RECORDED, "--price")
+    assert "--known" not in done.out  # which streams have not
     assert ("Note: the fit tells no error of a column that" in done.out) == ("Expected standard errors" in done.out)
     assert done.code == 0, done.err
     for said in (

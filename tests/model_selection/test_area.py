@@ -214,3 +214,8 @@ def test_a_known_share_of_the_rarer_class_narrows_the_price(share: float) -> Non
     )
     with pytest.raises(InvalidParameter, match=r"below 0\.5"):
         price_evaluation(fitted(), 20_000, known=0.6, **about)
+
+
+def test_no_price_of_an_area_is_beyond_what_an_area_can_be() -> None:
+    told = price_evaluation(fitted(), 30, budget=hb.Budget(0.01, 1e-6), metrics="roc_auc").errors["roc_auc"]
+    assert told.low == told.likely == told.high == 1.0

@@ -305,7 +305,7 @@ _CODE = (
         "handlers hear of runs",
         "NumPy's and SciPy's own handlers of floating-point errors are called in the runs of a search, with what happened in them.",
         "curation.running",
-        old='    with warnings.catch_warnings(), np.errstate(all="ignore"), special.errstate(all="ignore"):',
+        old="    with warnings.catch_warnings(), quiet():",
         new="    with warnings.catch_warnings():",
         caught_by=(
             "tests/model_selection/test_search_silence.py::test_runs_warn_nobody_and_call_no_handler_of_the_users",
