@@ -122,7 +122,7 @@ def plan_moments(task: StreamTask, facts: RowFacts) -> StreamSumQuery:
         query = query.priced(gaussian_mu(task.budget, samples=samples, filter=task.allowance().filter))
     if printed and not task.budget.admits(query.event):
         raise BudgetError(
-            f"The noise printed for the tree mechanism costs more than the budget {task.budget.describe()}. Nothing was charged or read. Use calibration='exact'."
+            f"The noise that the paper prints costs more than the budget {task.budget.describe()}. Nothing was charged or read. Use calibration='exact'."
         )
     refuse_overspent(f"The noise of mechanism {task.mechanism!r}", task.budget, task.budget.admits(query.event))
     return query

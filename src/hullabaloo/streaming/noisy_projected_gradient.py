@@ -124,10 +124,10 @@ def check_bounded(constraint: ConvexSet | None, penalty: Penalty) -> None:
     """
     if quadratic_weights(penalty, 1, False) is None:
         raise InvalidParameter(
-            f"solver='noisy_projected_gradient' needs a smooth penalty, not {penalty!r}. Pass penalty=hb.SquaredL2Penalty(0.1) or none, or leave solver='moments'."
+            f"solver='noisy_projected_gradient' takes steps that follow a gradient, and {penalty!r} has none. Pass penalty=hb.SquaredL2Penalty(0.1) or none, or leave solver='moments'."
         )
     if not isinstance(constraint, Projectable):
         found = "none was given" if constraint is None else f"{type(constraint).__name__} has no projection"
         raise InvalidParameter(
-            f"solver='noisy_projected_gradient' projects onto a set of known diameter; {found}. Pass constraint=hb.L2Ball(1.0), for example, or leave solver='moments'."
+            f"solver='noisy_projected_gradient' projects onto a convex set of known diameter; {found}. Pass constraint=hb.L2Ball(1.0), for example, or leave solver='moments'."
         )
