@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.inference import from_score
 from hullabaloo.noise import TestKey
 
 pytestmark = pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
@@ -55,3 +56,14 @@ def test_levels_with_events_keep_both_ends(loss: str) -> None:
     rows, text = ends(loss, None, 2.0)
     assert np.isfinite(rows[["low", "high"]].to_numpy()).all()
     assert "there is no end" not in text
+
+
+def test_an_interval_without_any_end_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where noise may hide both, that no record of a level has an event and that all have: it stood there with an estimate and an error, as without an end "on one side", and a warning of NumPy's."""
+    both = np.array([[1.0], [-1.0]])
+    monkeypatch.setattr(from_score, "separating", lambda model, found: both * np.eye(1, len(found.point), 1))
+    rows, text = ends("counts", None, 2.0)
+    assert rows.loc["g=v", ["estimate", "std_error", "low", "high"]].isna().all()
+    assert "no end on one side" not in text
+    assert "Not identified at this budget: g=v" in text
+    assert np.isfinite(rows.loc[["a", "g=w"], ["low", "high"]].to_numpy(dtype=float)).all()

@@ -7,6 +7,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference import from_score
 from tests.inference.test_summary import KEY, logistic
 
 
@@ -35,6 +36,24 @@ def test_what_is_not_identified_has_no_bar_and_says_so() -> None:
     made = hb.report.CoefficientDisplay.from_model(model).plot()
     assert all("(not identified)" in label.get_text() for label in made.ax_.get_yticklabels())
     assert len(made.errorbar_.lines[2][0].get_segments()) == 0
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_an_interval_without_an_end_goes_to_the_edge_and_says_so(side: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a picture of numbers and on one of ratios: such a row had neither a bar nor an estimate, and said nothing."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(from_score, "separating", lambda model, found: side * np.eye(1, len(found.point)))
+    model = logistic()
+    (name,) = (row.name for row in model.summary().rows if math.isinf(row.low) or math.isinf(row.high))
+    for exponentiate in (False, True):
+        made = hb.report.CoefficientDisplay.from_model(model, exponentiate=exponentiate).plot()
+        labels = [label.get_text() for label in made.ax_.get_yticklabels()]
+        assert [one for one in labels if "(no end)" in one] == [f"{name} (no end)"]
+        bars = made.errorbar_.lines[2][0].get_segments()
+        assert len(bars) == len(labels)
+        assert all(np.isfinite(bar).all() for bar in bars)
+        edge, end = made.ax_.get_xlim()[int(side > 0.0)], bars[labels.index(f"{name} (no end)")][int(side > 0.0), 0]
+        assert side * (end - edge) >= 0.0 or exponentiate
 
 
 def test_every_target_of_several_is_drawn_and_one_alone_where_it_is_named() -> None:

@@ -78,11 +78,11 @@ class FromScore:
         rare = {one[:2] for one, way in lengthy if unit > 0.0 and np.linalg.norm(way) > RAREST * math.sqrt(q)}
         # Which columns noise alone may have made to vary.
         self.faint = faint(found, self.intercept) | np.isin(np.arange(p), [column for column, base in rare if not base])
-        numbers = self.faint & ~np.isin(np.arange(p), [one.column for one in marked])
+        self.numbers: npt.NDArray[np.bool_] = self.faint & ~np.isin(np.arange(p), [one.column for one in marked])
         apart = np.eye(p)
         apart[-1, :-1] -= found.centre if self.intercept else 0.0
         # The coordinates of columns less their means, (q, k).
-        self.hidden = np.linalg.solve(found.matrix, apart[:, numbers])
+        self.hidden = np.linalg.solve(found.matrix, apart[:, self.numbers])
         exact = constants(model.encoding, ~self.faint)
         nearly = nearly_constant(model.encoding, found, ~self.faint, rare) if self.intercept else []
         self.nearly: Array = np.array([one - exact[0] for one in nearly]).reshape(-1, p)
@@ -95,7 +95,7 @@ class FromScore:
         # of levels that noise hides, not their coefficients: what these are off by would move all that goes with them.
         still = [found.matrix.T @ (np.append(found.centre, 1.0) * (1.0 - one)) for one in nearly]
         still.extend(way for one, way in lengthy if self.faint[one.column] and not one.baseline)
-        held = np.column_stack([moving, found.matrix[numbers].T, *still])
+        held = np.column_stack([moving, found.matrix[self.numbers].T, *still])
         self.basis: Array = np.ascontiguousarray(np.linalg.qr(held, mode="complete")[0][:, held.shape[1] :])
         likely = as_likely(found)
         step = score_step(likely, INFERENCE, DOUBT, self.basis)
@@ -119,7 +119,7 @@ class FromScore:
         # So few count that a table of these alone is refused, and a tenth fewer, as their released number has noise.
         share = found.weight if facts.max_weight == 1.0 else 1.0
         self.drowned = float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * share
-        self.drowned |= self._drowned(bool(numbers.any()) and isinstance(model.loss, Squared))
+        self.drowned |= self._drowned(bool(self.numbers.any()) and isinstance(model.loss, Squared))
         self.far = self.drowned or (not isinstance(model.loss, Squared) and self.away > NEAR)
         seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
         self.law = Debiased(Equations(*seen, found.scale, step.inverse, step.left, allowed))
@@ -277,10 +277,10 @@ class FromScore:
         at = functions @ self.project @ self.found.point
         if self.far:
             return Intervals(*np.full((6, len(functions)), np.nan))
-        beside = (np.abs(functions[:, self.faint]).sum(axis=1) > 0.0) | self.goes_with_hidden(functions)
-        # Of a prediction such a column is a part as it is released.
+        beside = functions[:, self.numbers].any(axis=1) | self.goes_with_hidden(functions)
+        # Of a prediction such a number is a part as it is released; of such a level nothing is known.
         beside &= (functions[:, -1] == 0.0) | (not self.intercept)
-        beside |= functions[:, self.held].any(axis=1)
+        beside |= functions[:, self.held | (self.faint & ~self.numbers)].any(axis=1)
         shifted = np.abs(functions @ self.nearly.T).sum(axis=1) > 1e-9 * np.linalg.norm(functions, axis=1)
         nothing = np.where(beside | shifted | (self.decided_by(functions) >= 0), np.nan, at)
         error = np.sqrt(np.maximum(told.sampling_error**2 + beyond, 0.0))

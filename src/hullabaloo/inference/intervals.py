@@ -213,10 +213,8 @@ def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str
     ]
     ends = np.stack([np.stack([one.low, one.high], axis=1) for one in found], axis=1)
     encoding = model.encoding
-    known_offset = encoding.predictions(X, np.zeros((functions.shape[1], ends.shape[1])))
-    ends = (ends + known_offset[:, :, None]) * encoding.target_scale[None, :, None] + encoding.prediction_offset[
-        None, :, None
-    ]
+    ends += encoding.predictions(X, np.zeros((functions.shape[1], ends.shape[1])))[:, :, None]
+    ends = ends * encoding.target_scale[:, None] + encoding.prediction_offset[:, None]
     if isinstance(model.loss, Logistic):
         with np.errstate(over="ignore"):
             ends = 1.0 / (1.0 + np.exp(-ends))

@@ -26,8 +26,8 @@ def z_against(found: Intervals, quantile: float, values: Array) -> Array:
     v = found.sampling_error**2 + found.privacy_error**2
     # What an end is stretched by is left out for values on the other side.
     low, high = found.low - (d > 0) * np.minimum(found.stretch, 0), found.high - (d < 0) * np.maximum(found.stretch, 0)
-    middle, half = (low + high) / 2.0 - found.estimate, (high - low) / 2.0
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        middle, half = (low + high) / 2.0 - found.estimate, (high - low) / 2.0
         rounding = 16.0 * np.finfo(float).eps * (np.abs(found.estimate) + half) / half  # what subtraction leaves of h
         middle = np.where(np.abs(middle) <= rounding * half, 0.0, middle)
         left = np.where(v > 0.0, q2 * v / (half**2 - middle**2), 1.0)

@@ -255,7 +255,7 @@ def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, we
     errors = [np.hypot(one.sampling_error, one.privacy_error), sampling, one.privacy_error]
     tests = [z, p_values(z, freedom(model, told))]
     numbers = np.stack([one.estimate + shift, *errors, *tests, one.low + shift, one.high + shift])
-    numbers[:, np.isnan(one.low)] = np.nan
+    numbers[:, ~(np.isfinite(one.low) | np.isfinite(one.high))] = np.nan
     outside = matrix - matrix @ told.basis @ told.basis.T  # of a level's own coefficient there is no hypothesis to test
     numbers[4:6, np.linalg.norm(outside, axis=1) > 1e-6 * np.linalg.norm(matrix, axis=1)] = np.nan
     return numbers
@@ -363,4 +363,4 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     untold = [row for row in rows if not row.identified and row.reason != TOO_FAR]
     yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])
     if any(row.reason.startswith(identified.HIDDEN) for row in untold):
-        yield "A row whose column goes with one that varies too little, unseen for noise, may be that of a regression without it."
+        yield "A row whose column goes with one that varies too little, unseen for noise, may be that of a regression without it; the intercept is that beside its coefficient as released."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference.identified import ENDLESS
 from hullabaloo.inference.summary import ALONE, Row, Summary
 from hullabaloo.model_selection.evaluation import Evaluation
 from hullabaloo.release.parameters import found
@@ -28,14 +29,13 @@ class Display:
 
     def _errorbars(self, ax: "Axes", x: Any, y: Any, **given: Any) -> None:
         self.errorbar_ = ax.errorbar(x, y, fmt="o", color=BLUE, ecolor=INK, ms=5, capsize=2, **given)
-        figure: Any = ax.get_figure(root=True)
-        self.ax_, self.figure_ = ax, figure
+        self.ax_, self.figure_ = ax, self.errorbar_.lines[0].get_figure(root=True)
 
 
 class CoefficientDisplay(Display):
     """Unpenalised estimates with their intervals, one line a coefficient, beside the coefficients that predict.
 
-    Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so.
+    Make one with `from_model`, draw it with `plot`. What is not identified has no error bar, and says so; a bar without an end on one side goes to the edge, and says so.
     Levels without a baseline have no mark of the coefficient that predicts, whose zero is another: only their differences count. Needs `pip install "hullabaloo[report]"`.
 
     Parameters:
@@ -82,10 +82,11 @@ class CoefficientDisplay(Display):
         if ax is None:
             _, ax = new_figure(1.2 + 0.29 * max(len(self.rows), 1), 1.4 * WIDTH)
         places = range(len(self.rows))[::-1]
-        told = [(row, place) for row, place in zip(self.rows, places, strict=True) if math.isfinite(row.high - row.low)]
-        ends = [[row.estimate - row.low for row, _ in told], [row.high - row.estimate for row, _ in told]]
-        middles, heights = [row.estimate for row, _ in told], [place for _, place in told]
-        self._errorbars(ax, middles, heights, xerr=ends, label="estimate")
+        told = [(row, place) for row, place in zip(self.rows, places, strict=True) if not math.isnan(row.low)]
+        seen = [x for r in self.rows for x in (0.0, r.low, r.estimate, r.coefficient, r.high) if math.isfinite(x)]
+        wide = max(seen) - min(seen)
+        ends = [[min(r.estimate - r.low, wide) for r, _ in told], [min(r.high - r.estimate, wide) for r, _ in told]]
+        self._errorbars(ax, [row.estimate for row, _ in told], [at for _, at in told], xerr=ends, label="estimate")
         released = [math.nan if row.reason == ALONE else row.coefficient for row in self.rows]
         ax.plot(released, places, "|", color=ORANGE, ms=9, mew=1.6, label="coefficient that predicts")
         if self.exponentiated:
@@ -93,17 +94,17 @@ class CoefficientDisplay(Display):
 
             ax.set_xscale("log")
             low, high = ax.get_xlim()
-            wide = high > 5.0 * low
-            ax.xaxis.set_major_locator(
-                LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(6, steps=[1, 2, 5, 10])
-            )
+            ticks = LogLocator(subs=(1.0, 2.0, 5.0)) if high > 5.0 * low else MaxNLocator(6, steps=[1, 2, 5, 10])
+            ax.xaxis.set_major_locator(ticks)
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter(NullFormatter())
+        elif any(row.reason == ENDLESS for row in self.rows):
+            ax.set_xlim(min(seen) - 0.05 * wide, max(seen) + 0.05 * wide)
         ax.axvline(1.0 if self.exponentiated else 0.0, color=MUTED, lw=0.8, zorder=0)
         several = len({row.target for row in self.rows}) > 1
         of = [shortened(f" of {row.target}") if several else "" for row in self.rows]
-        unknown = [" (not identified)" * (not row.identified) for row in self.rows]
-        names = [shortened(row.name) + target + note for row, target, note in zip(self.rows, of, unknown, strict=True)]
+        notes = [" (not identified)" * (not r.identified) + " (no end)" * (r.reason == ENDLESS) for r in self.rows]
+        names = [shortened(row.name) + target + note for row, target, note in zip(self.rows, of, notes, strict=True)]
         ax.set_yticks(places, names)
         ax.set_xlabel(f"{'ratio' if self.exponentiated else 'coefficient'}, {100 * self.confidence:g} % intervals")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)
