@@ -19,7 +19,7 @@ from tests.linear_model import examples
 BUDGET = hb.Budget(1.0, 1e-6)
 DROPPED = object()
 MUTATIONS: tuple[Any, ...] = (DROPPED, None, "x", 10**400, float("nan"), [[[]]], {}, -1, 1e308, True)
-READ = {"LinearRegression": hb.load, "LogisticRegression": hb.load, "stream": streaming.load}
+READ = {"LinearRegression": hb.load, "LogisticRegression": hb.load, "fits": hb.load, "stream": streaming.load}
 
 
 @cache
@@ -29,7 +29,11 @@ def document(kind: str) -> str:
         domain = examples.domain_for("LinearRegression")
         stream = streaming.IncrementalRegression(budget=BUDGET, domain=domain, horizon=60, every=30).fit(frame)
         return json.dumps(stream.model_at().to_dict())
-    model = getattr(hb, kind)(budget=BUDGET, domain=examples.domain_for(kind)).fit(frame)
+    if kind == "fits":
+        alone = hb.LinearRegression(budget=BUDGET, domain=examples.domain_for("LinearRegression"))
+        model = streaming.PeriodicERM(alone, 60, every=30).partial_fit(frame).model_at()
+    else:
+        model = getattr(hb, kind)(budget=BUDGET, domain=examples.domain_for(kind)).fit(frame)
     path = folder() / "leaf.json"
     model.save(path)
     return path.read_text()
@@ -84,6 +88,8 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
 @pytest.mark.parametrize(
     ("place", "value"),
     [
+        (("release", "plan", "settings", "sigma"), "x"),
+        (("release", "statement", "horizon"), {}),
         (("release", "plan", "settings"), "1e5"),
         (("release", "plan", "settings"), [1]),
         (("release", "statement", "ledger"), float("inf")),
@@ -94,6 +100,8 @@ def test_a_model_with_one_entry_changed_predicts_or_is_refused(tmp_path: Path, k
         (("release", "statement", "query_noise", 0), 1.0),
         (("release", "statement", "query_noise", 0, "answers"), "x"),
         (("release", "plan", "queries", 0, "records"), "x"),
+        (("release", "plan", "records"), "x"),
+        (("release", "plan", "records"), None),
         (("release", "plan", "solver"), DROPPED),
         (("release", "plan", "settings", "noises"), {}),
         (("release", "trace"), [{"held up": []}]),
@@ -104,6 +112,12 @@ def test_a_model_whose_card_could_not_be_written_is_refused(tmp_path: Path, plac
     path = tmp_path / "m.json"
     path.write_text(changed(document("LinearRegression"), place, value))
     assert judged(lambda: hb.load(path)) == "refused"
+
+
+def test_a_model_whose_plan_has_no_settings_is_shown(tmp_path: Path) -> None:
+    """As with any other entry gone: `summary` ended in KeyError."""
+    (tmp_path / "m.json").write_text(changed(document("LinearRegression"), ("release", "plan", "settings"), DROPPED))
+    assert judged(lambda: str(hb.load(tmp_path / "m.json").summary())) == "accepted"
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Weights and the same weights times a power of 2, declared so, are one question, to the last bit, and intervals hold."""
 
 import json
+import math
 import warnings
 from typing import Any
 
@@ -9,9 +10,11 @@ import pandas as pd
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.errors import CapabilityError, NotReleased
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
+from hullabaloo.streaming import IncrementalRegression, PeriodicERM, SketchedRegression
 
 pytestmark = pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
 FACTOR = 512.0
@@ -44,6 +47,17 @@ ESTIMATORS: dict[str, tuple[Any, dict[str, Any]]] = {
     "counts": (hb.PoissonRegressor, {}),
     "classes": (hb.LogisticRegression, {}),
     "hinge": (hb.LinearSVC, {}),
+}
+STREAMS: dict[str, Any] = {
+    "sums": lambda domain, budget, state: IncrementalRegression(
+        domain=domain, budget=budget, horizon=400, every=100, state=state
+    ),
+    "sketched": lambda domain, budget, state: SketchedRegression(
+        domain=domain, budget=budget, horizon=400, every=100, constraint=hb.L1Ball(1.0), state=state
+    ),
+    "fits": lambda domain, budget, state: PeriodicERM(
+        hb.LinearRegression(domain=domain, budget=budget, solver="gradient"), 400, every=100, state=state
+    ),
 }
 RELATIONS = ("replace-one", "add-or-remove")
 
@@ -122,6 +136,33 @@ def test_a_model_of_before_weights_had_one_unit_predicts_and_tells_no_errors(tmp
     before = hb.load(path)
     assert before.coef_ == pytest.approx(model.coef_, rel=0.0, abs=0.0)
     assert "neither a score nor second moments" in " ".join(str(before.summary()).split())
+
+
+@pytest.mark.parametrize("budget", [hb.Budget(1.0, 1e-6), hb.Budget(math.inf)], ids=str)
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_begun_when_weights_had_the_users_unit_does_not_go_on(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, name: str, budget: Any
+) -> None:
+    """Kept rows and sums would be in two units; also where no noise is drawn, whose size tells units apart."""
+    digest = PrefixProcess._digest
+
+    def as_before(process: PrefixProcess, **bought: Any) -> str:
+        bought.pop("weights", None)
+        return digest(process, **bought)
+
+    domain = hb.Domain(features={"a": (-1, 1), "b": (0, 1)}, target={"y": (0, 4)}, weight=("w", 5.0))
+    records, state = table(400).assign(w=3.0), tmp_path / "state"
+    with monkeypatch.context() as before:
+        before.setattr("hullabaloo.data.encode.HEAVIEST", 5.0)
+        before.setattr(
+            "hullabaloo.data.encode.encode_weight",
+            lambda table, column, largest: np.clip(table.numbers([column])[:, 0], 0.0, largest),
+        )
+        before.setattr(PrefixProcess, "_digest", as_before)
+        with STREAMS[name](domain, budget, state) as stream:
+            stream.partial_fit(records.iloc[:150])
+    with pytest.raises(hb.errors.StateError, match=r"another stream|other questions"):
+        STREAMS[name](domain, budget, state).partial_fit(records.iloc[150:])
 
 
 def test_errors_without_an_intercept_are_no_shorter_than_weights_make_them() -> None:

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import hullabaloo as hb
 from hullabaloo.audit.streams import TracedRefits
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curator.query import NoisySum
 from hullabaloo.data.source import Rows
+from hullabaloo.losses import SquaredTargets
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import QUERIES, PricedQueries
-from hullabaloo.release.planned import allowance
 from hullabaloo.streaming import PeriodicERM
 from hullabaloo.streaming.refits import divided, planned, rising
 from tests.curator.test_dropped import KEY, MADE, places, told
@@ -27,40 +28,56 @@ from tests.streaming.test_periodic_erm import NUMBERS, N, linear, records
 
 SHARES = (0.0, 1e-6, 0.25, 0.7, 1.0)
 SUMS = [name for name, kind in QUERIES.items() if issubclass(kind, NoisySum)]
-CASES = [(name, relation) for name in SUMS for relation in Neighbours]
+CASES = [(name, relation) for name in (*SUMS, "gradients") for relation in Neighbours]
 SOLVERS = ("gradient", "moments", "adaptive_gradient", "preconditioned_gradient", "coordinate_descent")
 
 
 def query(name: str, relation: Neighbours, **more: Any) -> tuple[Any, Any]:
-    """About two columns of rows that count alike, or as is declared."""
-    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target={"y": (-1, 1)}, indicators=False, **more)
+    """About two columns of rows that count alike, or as is declared; "gradients" is of two targets together."""
+    target = dict.fromkeys(("y", "z")[: 1 + (name == "gradients")], (-1, 1))
+    domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=target, indicators=False, **more)
     encoding = domain.encoding(fit_intercept=False)
+    if name == "gradients":
+        prices = PricedQueries(encoding.facts, relation, 12)
+        return prices.price("gradient", mu=1.0, loss=SquaredTargets(), clip=1.0), encoding
     values = {"values": (0,), "missing": (1,)} if name == "quantiles" else {}
     return PricedQueries(encoding.facts, relation, 12).price(name, **{**MADE[name], **values}), encoding
 
 
-def differing(rng: np.random.Generator, relation: Neighbours, share: float) -> Iterator[tuple[Rows, Rows]]:
-    """Tables whose last record counts `share` times, and is another one or is not there."""
+def asked_at(rng: np.random.Generator, asked: Any) -> list[Any]:
+    """Some places to ask it; of curvature, too, which others leave out."""
+    if asked.name != "gradient_moments":
+        return places(rng, asked)
+    about = {"of": "curvature", "intercept_weight": 1.0, "clip_norm": 1e-6}
+    return [*places(rng, asked), lambda curator: curator.answer("gradient_moments", np.zeros(2), **about)]
+
+
+def differing(
+    rng: np.random.Generator, relation: Neighbours, share: float, targets: int
+) -> Iterator[tuple[Rows, Rows]]:
+    """Tables, dense and sparse, whose last record counts `share` times, and is another one or is not there."""
     for _ in range(8):
-        made = rng.choice([-1.0, 0.0, 1.0], (12, 3)) if rng.random() < 0.5 else rng.uniform(-1.0, 1.0, (12, 3))
+        made = rng.choice([-1.0, 0.0, 1.0], (12, 4)) if rng.random() < 0.5 else rng.uniform(-1.0, 1.0, (12, 4))
         weight = np.append(rng.choice([*SHARES], 11), share)
-        first = Rows(np.ascontiguousarray(made[:, :2]), made[:, 2:], weight)
+        other = np.vstack([made[:-1], -made[-1:] if rng.random() < 0.5 else rng.uniform(-1.0, 1.0, (1, 4))])
         if relation is Neighbours.ADD_OR_REMOVE:
-            yield first, Rows(first.X[:-1], first.Y[:-1], weight[:-1])
-            continue
-        other = np.vstack([made[:-1], -made[-1:] if rng.random() < 0.5 else rng.uniform(-1.0, 1.0, (1, 3))])
-        yield first, Rows(np.ascontiguousarray(other[:, :2]), other[:, 2:], weight)
+            other = made[:-1]
+        for kind in (np.ascontiguousarray, csr_array):
+            first, second = (
+                Rows(kind(one[:, :2]), one[:, 2 : 2 + targets], weight[: len(one)]) for one in (made, other)
+            )
+            yield first, second
 
 
 @sampled("name, relation", CASES, lambda case: case[0], keep=2, ids=str)
 def test_a_record_that_counts_less_pays_so_much_less(name: str, relation: Neighbours) -> None:
-    """Every query that is a sum: v times its price, and what rounding adds, which is next to nothing."""
+    """Every query that is a sum, of dense and sparse rows: v times its price, and what rounding adds, which is next to nothing."""
     (asked, _), rng, most = query(name, relation), np.random.default_rng(9), 0.0
     rounding = asked.rounding / asked.sigma / asked.mu
     assert rounding < 1e-4
     for share in SHARES:
-        for tables in differing(rng, relation, share):
-            moved = max(told(asked, tables, ask) for ask in places(rng, asked))
+        for tables in differing(rng, relation, share, len(asked.facts.targets)):
+            moved = max(told(asked, tables, ask) for ask in asked_at(rng, asked))
             assert moved <= share + rounding
             most = max(most, moved)
     assert most > 0.2
@@ -151,5 +168,5 @@ def test_a_stream_that_was_begun_with_equal_counts_goes_on_with_them(
 def test_together_they_cost_the_budget() -> None:
     for relation in Neighbours:
         stream = process(relation, solver="adaptive_gradient")
-        assert stream.event.gdp_mu() == pytest.approx(allowance(stream.task).mu, rel=2e-4)
+        assert stream.event.gdp_mu() == pytest.approx(stream.task.allowance().mu, rel=2e-4)
         assert stream.task.budget.admits(stream.event)

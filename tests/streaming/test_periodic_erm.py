@@ -594,8 +594,8 @@ def test_the_papers_composition_costs_less_than_the_budget() -> None:
 REFUSED: dict[str, tuple[Any, str]] = {
     "no horizon": (lambda: PeriodicERM(linear(), every=100), "needs a horizon"),
     "no rule of the three": (lambda: PeriodicERM(linear(), N, rule="linear"), "strongly_convex"),
-    "no curvature": (lambda: PeriodicERM(linear(), N, rule="strongly_convex"), "has none with a squared l2"),
-    "no set": (lambda: PeriodicERM(linear(), N, rule="width"), "has no set"),
+    "no curvature": (lambda: PeriodicERM(linear(), N, rule="strongly_convex"), "needs a penalty with a squared"),
+    "no set": (lambda: PeriodicERM(linear(), N, rule="width"), "width of a set, and"),
     "a class": (lambda: PeriodicERM(hb.LinearRegression, N), "fits an estimator of the library"),
     "no budget": (lambda: PeriodicERM(linear(budget=None), N), "needs a budget"),
     "a fit for every record": (lambda: PeriodicERM(linear(), 1_000_000, every=1), "at most 10,000 are planned"),

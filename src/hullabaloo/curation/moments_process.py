@@ -240,7 +240,8 @@ class MomentsProcess(Process):
             "test_key": task.key is not None,
             "columns": list(moments.facts.columns),
             "strategy": self.query.strategy.to_dict(),
-            "sigma": self._quoted["noise_std_of_sum"],
+            # without noise the bound of weights tells their unit; 0 where none are declared
+            "sigma": self._quoted["noise_std_of_sum"] or moments.facts.max_weight - 1.0,
             "target_scale": moments.target_scale,
             **self._public,
         }

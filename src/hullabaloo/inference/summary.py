@@ -263,7 +263,7 @@ def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, we
 
 def _known_noise(model: FittedModel) -> float:
     """Standard deviation of the privacy noise in each unit coefficient of a release that tells no other error; NaN where it is not that of output perturbation alone."""
-    settings = model.release.plan["settings"]
+    settings = model.release.plan.get("settings", {})
     own = model.release.plan["solver"] == "output_perturbation" and model.constraint is None and "floor" not in settings
     return float(settings.get("sigma", math.nan)) if own else math.nan
 

@@ -343,10 +343,16 @@ class Release:
         queries, settings = [*self.plan["queries"], *self.statement.query_noise], self.plan.get("settings", {})
         names = [self.plan["solver"], *(one["name"] for one in queries)]
         said = [getattr(self.statement, name) for name in ("ledger", "dataset", "made", "version", "public")]
-        maps, counts = [*queries, *self.trace], ("answers", "records", "held up")
+        maps, counts = [settings, self.plan, *queries, *self.trace], ("answers", "records", "held up", "sigma")
         noises = [settings.get("score_noise") or 0.0, *settings.get("noises", [])[:]]
         numbers = [self.statement.records, *noises, *(one[name] for one in maps for name in counts if name in one)]
-        kinds: Any = {Mapping: [settings, *maps], str: names, str | None: said, int | float: numbers}
+        kinds: Any = {
+            Mapping: maps,
+            str: names,
+            str | None: said,
+            int | float: numbers,
+            int | None: [self.statement.horizon],
+        }
         alike = all(isinstance(one, kind) for kind, several in kinds.items() for one in several)
         if not alike or not all(one == 0.0 or 1e-30 < one < 1e30 for one in noises):
             raise ValueError("kinds")

@@ -328,6 +328,16 @@ QUERIES = (
         caught_by=("tests/curator/test_centred_gradient.py::test_counts_carry_the_noise_of_their_query",),
     ),
     Bug(
+        "sparse records that count less are counted whole",
+        "A gradient of a sparse row is added whole where a later fit of a stream pays a part of it.",
+        "curator.gradient_kernels",
+        old="    return d * weight[i] if weight.size > 0 else d\n",
+        new="    return d * (weight[i] > 0.0) if weight.size > 0 else d\n",
+        caught_by=(
+            "tests/streaming/test_heights.py::test_a_record_that_counts_less_pays_so_much_less[gradient-replace-one]",
+        ),
+    ),
+    Bug(
         "records that count less are counted whole",
         "A record that pays a part of the price in a stream's later fit is counted once in the bins of lengths.",
         "curator.norm_histogram",
