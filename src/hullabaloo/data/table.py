@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import signature
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
@@ -178,6 +179,7 @@ def sealed(answer: Callable[P, T]) -> Callable[P, T]:
                 part.__set__(fault, None)
         raise fault
 
+    ask.__signature__ = signature(answer)  # type: ignore[attr-defined]
     del ask.__wrapped__  # which would answer without the seal
     return ask
 
