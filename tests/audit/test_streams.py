@@ -129,8 +129,9 @@ def one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def one_fit_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = refits.compose
+    plain, uneven = refits.compose, refits.together
     monkeypatch.setattr(refits, "compose", lambda *events: plain(*events[:-1]))
+    monkeypatch.setattr(refits, "together", lambda fits, heights: uneven(fits[:-1], heights[:-1]))
 
 
 def half_of_a_record(monkeypatch: pytest.MonkeyPatch) -> None:

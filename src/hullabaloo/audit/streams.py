@@ -19,12 +19,12 @@ from hullabaloo.audit.subject import Subject, apart
 from hullabaloo.audit.transcript import TracedTables, TracingCurator
 from hullabaloo.curation.moments_process import MomentsProcess
 from hullabaloo.curation.parts import part
-from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting
+from hullabaloo.curation.prefixes import PrefixProcess, corrects, counting, together
 from hullabaloo.curator import StreamSumQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.continual.base import Strategy
-from hullabaloo.privacy import Event, Neighbours, Schedule
+from hullabaloo.privacy import Event, Neighbours, Schedule, compose
 from hullabaloo.release import PlannedFit, Release
 from hullabaloo.solvers import Plan, Problem, Solution
 from hullabaloo.streaming.base import PrivateStream
@@ -220,8 +220,10 @@ class TracedRefits:
 
     @property
     def parts(self) -> Event:
-        """What all fits cost together."""
-        return self.process.refits.event
+        """What all fits cost together, by their own prices."""
+        fits, heights = self.process.refits.fits, self.process.refits.heights
+        uneven = together(fits, heights) if heights else None
+        return uneven or compose(*(fit.bought.event for fit in fits))
 
     def log(self, truth: int, key: TestKey | None) -> list[PrivacyLoss]:
         """What one stream of number `truth` tells, to its end, fitted by the code that fits streams."""
