@@ -114,6 +114,19 @@ def test_all_fits_together_tell_of_a_record_what_is_charged_at_most(solver: str,
     assert 0.3 * most < paid <= most
 
 
+def test_so_many_records_count_as_are_there() -> None:
+    """An absent record is left out in front, as in audits, to none of them at all; the others count as often as ever."""
+    refits = process().refits
+    for step, position in enumerate((150, 200, 420, N), start=1):
+        every = refits.counted(Rows(np.zeros((position, 1)), np.zeros((position, 1))), step).weight
+        assert every is not None
+        for there in (0, 1, position - 1, position):
+            rows = Rows(np.zeros((there, 1)), np.zeros((there, 1)))
+            found = refits.counted(rows, step).weight
+            assert found is not None
+            assert np.array_equal(found, every[position - there :])
+
+
 def test_every_record_pays_all_of_it_and_no_fit_has_more_noise_than_before() -> None:
     """Over all fits from its own on; noise over records is that of equal counts at most, and at the last of four releases 1.5 times less."""
     for positions in ((100, 200, 300, 400), (10, 500, 510, 2_000), tuple(range(100, 20_001, 100)), (7,)):

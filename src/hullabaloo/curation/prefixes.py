@@ -14,7 +14,7 @@ from hullabaloo.codec import as_kept
 from hullabaloo.curation.parts import held, part
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.scoring import answer
-from hullabaloo.data.encode import numbered
+from hullabaloo.data.encode import HEAVIEST, numbered
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import SETTINGS, SOLVERS, Snapshot
 from hullabaloo.geometry import NoPenalty
@@ -63,7 +63,7 @@ class Refits:
             return rows
         blocks = np.diff([self.schedule.position(k) for k in range(step + 1)])
         weight = np.repeat(np.divide(self.heights[:step], self.heights[step - 1]), blocks)
-        return replace(rows, weight=weight[-rows.Y.shape[0] :])
+        return replace(rows, weight=weight[len(weight) - rows.Y.shape[0] :])
 
 
 def together(fits: Sequence[PlannedFit], heights: Sequence[float]) -> Event | None:
@@ -102,7 +102,7 @@ class PrefixProcess(Process):
         """Names everything public that the kept rows and the models depend on; where answers are made use of as before, as it did before."""
         used = max(TODAY - self.refits.fits[0].task.earlier, 0)
         fits = [*(fit.bought.event.to_dict() for fit in self.refits.fits), *self.refits.heights]
-        weights = {"weights": 2.0} if self.task.domain.weight else {}
+        weights = {"weights": HEAVIEST} if self.task.domain.weight else {}
         return self._digest(fits=fits, **({"used": used} if used else {}), **weights)
 
     def _digest(self, **bought: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from hullabaloo._version import __version__
 from hullabaloo.codec import arguments
+from hullabaloo.data.encode import HEAVIEST
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import Budget, Event, Neighbours, TunedEvent, delta_of, epsilon_of, event_from_dict, group
 from hullabaloo.privacy.answers import NoisyMoments, NoisyScore
@@ -296,7 +297,11 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; floats survive a round trip exactly."""
-        return arguments(self) | {"plan": dict(self.plan), "trace": [dict(one) for one in self.trace], "weights": 2.0}
+        return arguments(self) | {
+            "plan": dict(self.plan),
+            "trace": [dict(one) for one in self.trace],
+            "weights": HEAVIEST,
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], weighted: bool = False) -> "Release":

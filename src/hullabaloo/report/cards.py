@@ -126,10 +126,11 @@ def card_from_json(path: str | Path) -> Card:
     """Read a card that `Card.to_json` wrote; `check()` then recomputes its numbers."""
 
     def made(found: dict[str, Any]) -> Card:
-        str(Card(found))  # what cannot be shown was changed
+        card = Card(found)
+        str(card)  # what cannot be shown was changed
         with suppress(MissingLibrary):  # without which no page is ever seen
-            Card(found).to_html()
-        return Card(found)
+            card.to_html()
+        return card
 
     return FORMAT.read(path, made)
 
