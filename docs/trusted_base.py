@@ -7,9 +7,7 @@ continual sums add to it. Whatever is in neither is untrusted: it sees public fa
 """
 
 import ast
-import io
 import sys
-import tokenize
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -180,28 +178,14 @@ LIMITS = {"tier 1 without decoders": 5_500, "tier 1": 6_400}
 @cache
 def code_lines(path: Path) -> int:
     """Lines that bear a token which is neither a comment nor part of a docstring."""
-    text, docs = path.read_text(encoding="utf-8"), set[int]()
+    text, docs, strings = path.read_text(encoding="utf-8"), set[int](), set[int]()
     for node in ast.walk(ast.parse(text)):
-        body = getattr(node, "body", None)
-        for one in body if isinstance(body, list) else []:
-            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
-                docs.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
-    blank = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENCODING,
-        tokenize.ENDMARKER,
-    }
-    lines = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type not in blank
-        for line in range(token.start[0], token.end[0] + 1)
-    }
-    return len(lines - docs)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docs.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno != node.lineno:
+            strings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    written = {number for number, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#")}
+    return len((written | strings) - docs)
 
 
 def tier_of() -> dict[str, int]:

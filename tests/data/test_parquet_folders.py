@@ -92,7 +92,7 @@ def test_a_cell_depends_on_its_own_file_or_its_column_is_refused(tmp_path: Path,
     assert streamed(path) == wanted
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.data())
 def test_a_row_is_that_of_its_cell_alone(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Any cells of any numbers, in files of their own types, in row groups of any size."""

@@ -12,7 +12,7 @@ import hullabaloo as hb
 from hullabaloo import model_selection, report, streaming
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.linear_model import ESTIMATORS
-from tests.fuzz.dear import DEAR
+from tests.fuzz.dear import DEAR, DEAREST
 from tests.fuzz.doors import CHEAP
 from tests.fuzz.garbage import SECRET, Garbage
 from tests.fuzz.sweep import sweep
@@ -61,7 +61,9 @@ def test_constructors_parsers_and_accountants(name: str, random: Random) -> None
 
 
 @pytest.mark.few(13)
-@pytest.mark.parametrize("name", DEAR)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in DEAREST else name for name in DEAR]
+)
 @FEWER
 @given(seed=st.integers(0, 2**32))
 def test_fits_files_and_commands(name: str, seed: int) -> None:

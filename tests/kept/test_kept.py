@@ -18,7 +18,11 @@ from tests.kept.record import near
 from tests.kept.tables import table
 
 TOLD: dict[str, Any] = json.loads((keep.KEPT / "numbers.json").read_text())
-STATES = [name for name in TOLD if name.endswith(".state")]
+PLANNED = ("chosen.state", "classes.state")
+"""Whose plans are rehearsed anew, in 10 s of processor and more."""
+STATES = [
+    pytest.param(name, marks=pytest.mark.slow) if name in PLANNED else name for name in TOLD if name.endswith(".state")
+]
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 Either the same answer to the last bit, or a sentence before anything is charged.
 """
 
+import io
 import os
 import platform
 import subprocess
 import sys
+from contextlib import redirect_stdout
 
 import pytest
 
@@ -79,6 +81,14 @@ SOLVERS = (
 REFUSED = ("up", "down", "zero", "traps", "fast")
 
 
+def here(folder: object, solvers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The same of this process, whose settings are the usual ones."""
+    monkeypatch.setattr(sys, "argv", ["", str(folder), "none", *solvers])
+    with redirect_stdout(io.StringIO()) as said:
+        exec(PROGRAM, {})
+    return said.getvalue().splitlines()
+
+
 def told(folder: object, modes: str, solvers: tuple[str, ...], **environment: str) -> list[str]:
     """What a process with these settings says of fits by these solvers."""
     words = [sys.executable, "-c", PROGRAM, str(folder), modes, *solvers]
@@ -91,8 +101,10 @@ def told(folder: object, modes: str, solvers: tuple[str, ...], **environment: st
     platform.machine() != "x86_64" or sys.platform != "linux", reason="settings of one processor, by glibc's names"
 )
 @pytest.mark.parametrize("solvers", [QUICK, pytest.param(SOLVERS, marks=pytest.mark.slow)], ids=["quick", "all"])
-def test_settings_of_the_process_change_no_bit_or_are_refused(tmp_path: object, solvers: tuple[str, ...]) -> None:
-    usual = told(tmp_path, "none", solvers)
+def test_settings_of_the_process_change_no_bit_or_are_refused(
+    tmp_path: object, solvers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = here(tmp_path, solvers, monkeypatch)
     assert all(line.endswith(" 1") and "refused" not in line for line in usual)
     modes = ",".join((*REFUSED, "errors"))
     changed = told(tmp_path, modes, solvers, PYTHONHASHSEED="7", LC_ALL="C")

@@ -87,7 +87,7 @@ def test_gaussian_releases_of_every_count_against_rdp_and_pld() -> None:
 def test_renyi_conversion_at_one_order_and_over_orders() -> None:
     """Prop. 12 in high precision, and that no order of a fine scan beats the search."""
     rho = 0.02
-    for epsilon in (0.3, 1.0, 2.0):
+    for epsilon in (0.3, 2.0):
         scan = mpmath.mpf(1)
         for j in range(1, 4000):
             alpha = 1 + mpmath.exp(mpmath.mpf(j) / 400 - 1)

@@ -130,7 +130,9 @@ def test_a_sketch_of_as_many_coordinates_as_columns_is_no_way() -> None:
 
 @pytest.mark.usefixtures("one_solver")
 def test_the_plan_is_plain_data_and_costs_nothing_to_make() -> None:
-    table = planned.__wrapped__(horizon=400, every=200)
+    """Of NumPy's numbers, too; past the cache, to which a number and NumPy's are one."""
+    table = planned.__wrapped__(horizon=np.int64(400), every=np.int64(200))
+    assert table.positions == (200, 400)
     assert json.loads(json.dumps(table.to_dict(), allow_nan=False))["chosen"] == table.chosen
     assert repr(table) == str(table)
     assert "<pre>" in table._repr_html_()
@@ -158,13 +160,6 @@ def test_what_does_not_go_together_is_refused(what: str) -> None:
     changes, words = REFUSED[what]
     with pytest.raises(InvalidParameter, match=words):
         planned(**changes)
-
-
-@pytest.mark.usefixtures("one_solver")
-def test_numbers_of_numpy_are_numbers() -> None:
-    """Past the cache, to which a number and NumPy's are one."""
-    made = planned.__wrapped__(horizon=np.int64(400), every=np.int64(200))
-    assert made.positions == (200, 400)
 
 
 @pytest.mark.slow
