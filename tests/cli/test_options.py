@@ -14,7 +14,7 @@ import hullabaloo.cli
 from hullabaloo import linear_model, streaming
 from hullabaloo.cli import options
 from hullabaloo.cli.fit import candidates
-from hullabaloo.cli.options import ESTIMATORS, PARAMETERS, ModelOptions
+from hullabaloo.cli.options import ESTIMATORS, ModelOptions
 from hullabaloo.cli.stream import OWN, StreamOptions, made_stream
 from hullabaloo.errors import InvalidParameter
 from tests.cli.conftest import Run
@@ -51,7 +51,7 @@ def test_every_description_is_of_a_parameter() -> None:
 
 
 def test_every_parameter_of_an_estimator_is_an_option_of_fit() -> None:
-    known = {PARAMETERS.get(name, name) for name in ModelOptions._fields} - {"estimator"}
+    known = {options.parameter(name) for name in ModelOptions._fields} - {"estimator"}
     of_estimators = {
         name
         for kind in ESTIMATORS.values()
@@ -68,7 +68,7 @@ def test_every_option_of_a_stream_is_a_parameter_of_one() -> None:
         *streaming.SketchedRegression().get_params(),
     }
     of_streams |= {"rule"}
-    assert {PARAMETERS.get(name, name) for name in (*OWN, "horizon", "every")} <= of_streams
+    assert {options.parameter(name) for name in (*OWN, "horizon", "every")} <= of_streams
     assert {*OWN, "horizon", "every", "method"} == set(StreamOptions._fields)
     assert (
         {one.name for one in COMMANDS["fit"].params}

@@ -3,7 +3,7 @@
 import os
 import re
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,17 +69,21 @@ def estimator(asked: options.ModelOptions, domain: "hb.Domain", **common: Any) -
     given = {name: value for name, value in asked._asdict().items() if value not in (None, [])}
     kind = given.pop("estimator", "logistic" if of_classes(domain) else "linear")
     cls = getattr(hb, options.ESTIMATORS[kind])
-    known = cls().get_params()
-    if foreign := [options.flag(name) for name in given if options.PARAMETERS.get(name, name) not in known]:
-        raise InvalidParameter(
-            f"{foreign[0]} was given, and the estimator {kind} has no such setting. Leave it out, or choose another "
-            "--estimator; `hullabaloo fit --help` says whose option it is."
-        )
+    refuse_foreign(given, cls().get_params(), "estimator", kind, "fit")
     refuse_two_shapes(asked.structure, asked.set_, asked.penalty)
     if asked.group:
         given["group"] = [[name.strip() for name in group.split(",")] for group in asked.group]
-    settings = {options.PARAMETERS.get(name, name): setting(name, value, domain) for name, value in given.items()}
+    settings = {options.parameter(name): setting(name, value, domain) for name, value in given.items()}
     return cls(domain=domain, **common, **settings)  # type: ignore[no-any-return]
+
+
+def refuse_foreign(names: Iterable[str], known: Container[str], what: str, chosen: str, command: str) -> None:
+    """Refuse an option that is no parameter of what was chosen."""
+    if foreign := [options.flag(name) for name in names if options.parameter(name) not in known]:
+        raise InvalidParameter(
+            f"{foreign[0]} was given, and the {what} {chosen} has no such setting. Leave it out, or choose another --{what}; "
+            f"`hullabaloo {command} --help` says whose option it is."
+        )
 
 
 def of_classes(domain: "hb.Domain | None") -> bool:

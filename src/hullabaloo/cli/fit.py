@@ -9,7 +9,7 @@ from rich.text import Text
 
 import hullabaloo as hb
 from hullabaloo.cli import build
-from hullabaloo.cli.options import PARAMETERS, BudgetOptions, LedgerOptions, ModelOptions, PartsOptions, command, flag
+from hullabaloo.cli.options import BudgetOptions, LedgerOptions, ModelOptions, PartsOptions, command, flag, parameter
 from hullabaloo.cli.output import NOTHING, ORDER, Output, facts, guarantee, left, save, table
 from hullabaloo.errors import InvalidParameter
 
@@ -186,5 +186,5 @@ def candidates(path: Path, domain: "hb.Domain") -> dict[str, list[Any]]:
                 f"The grid file {path} gives {word!r} as {values!r}, which is no list. Write the settings to try in brackets: {word} = […]."
             )
         name = options.get(word, word.replace("-", "_"))
-        made[PARAMETERS.get(name, name)] = [build.setting(name, value, domain) for value in values]
+        made[parameter(name)] = [build.setting(name, value, domain) for value in values]
     return made

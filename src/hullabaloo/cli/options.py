@@ -199,6 +199,11 @@ class FileOptions(NamedTuple):
     key: str | None = None
 
 
+def parameter(name: str) -> str:
+    """The parameter of an estimator or stream that an option sets."""
+    return PARAMETERS.get(name, name)
+
+
 def flag(name: str) -> str:
     """How a parameter is written on the command line."""
     return f"--{name.strip('_').replace('_', '-')}"

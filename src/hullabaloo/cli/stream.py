@@ -132,10 +132,8 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: o
 
 
 def _opening(schedule: "Schedule", position: int, budget: str) -> str:
-    number = "as they come" if schedule.horizon is None else f"{schedule.steps:,} up to record {schedule.horizon:,}"
     where = f"Going on after record {position:,}" if position else "Beginning"
-    first = "" if position else f", the first after record {schedule.position(1):,}"
-    return f"{where}; releases: {number}{first}. Spent on all of them together, once: {budget}."
+    return f"{where}; releases: {_releases(schedule)}. Spent on all of them together, once: {budget}."
 
 
 def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | None) -> None:
@@ -176,10 +174,9 @@ def _price(output: Output, stream: Any, columns: int | None) -> None:
 
 
 def _releases(schedule: "Schedule") -> str:
-    first = f"the first after record {schedule.position(1):,}"
     if schedule.horizon is None:
         return f"one after every {schedule.every:,} records without an end"
-    return f"{schedule.steps:,} up to record {schedule.horizon:,}, {first}"
+    return f"{schedule.steps:,} up to record {schedule.horizon:,}, the first after record {schedule.position(1):,}"
 
 
 def _looked_at(schedule: "Schedule") -> list[int]:
@@ -269,14 +266,9 @@ def made_stream(
     of_fit = (
         {} if periodic else {name: one for name, one in model._asdict().items() if one != model._field_defaults[name]}
     )
-    known, names = inspect.signature(cls).parameters, options.PARAMETERS
-    if foreign := [options.flag(name) for name in (*of_fit, *own) if names.get(name, name) not in known]:
-        raise InvalidParameter(
-            f"{foreign[0]} was given, and the method {asked.method} has no such setting. Leave it out, or choose another --method; "
-            "`hullabaloo stream --help` says whose option it is."
-        )
+    build.refuse_foreign((*of_fit, *own), inspect.signature(cls).parameters, "method", asked.method, "stream")
     own |= {"horizon": asked.horizon, "every": every(asked.every)}
     if periodic:
         return cls(build.estimator(model, domain, **terms), **files, **own)
-    settings = {names.get(name, name): build.setting(name, value, domain) for name, value in of_fit.items()}
+    settings = {options.parameter(name): build.setting(name, value, domain) for name, value in of_fit.items()}
     return cls(domain=domain, **settings, **terms, **files, **own)

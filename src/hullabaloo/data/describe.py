@@ -6,7 +6,7 @@ import textwrap
 from hullabaloo.data.declarations import Numeric
 from hullabaloo.data.domain import Domain
 from hullabaloo.data.encoding import Encoding
-from hullabaloo.data.layout import Layout, NumericColumn, OneHot, Products, level_text
+from hullabaloo.data.layout import Layout, NumericColumn, OneHot, Products
 from hullabaloo.data.targets import BoundedTarget
 from hullabaloo.tables import text_table
 
@@ -62,7 +62,7 @@ def _level_rows(block: OneHot, share: str) -> list[Row]:
     rows: list[Row] = [(label, "level", "0 or 1", "shared") for label in block.labels]
     if block.missing >= 0:
         rows.append((f"{block.feature}:missing", "", "0 or 1", "shared"))
-    dropped = [level_text(level) for i, level in enumerate(block.all_levels) if i not in block.levels]
+    dropped = [level for i, level in enumerate(block.all_levels) if i not in block.levels]
     if dropped:
         rows.append((f"({block.feature}={dropped[0]})", "baseline", "no column", "shared"))
     return [(*rows[0][:3], share), *rows[1:]] if rows else []

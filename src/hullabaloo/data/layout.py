@@ -87,11 +87,6 @@ class Layout:
         return len(self.numeric) + len(self.onehot) + len(self.products)
 
 
-def level_text(level: Level) -> str:
-    """A level as it is written in a column's name."""
-    return str(level)
-
-
 def scaling(feature: str, declared: Numeric, centred: bool) -> tuple[float, float, float]:
     """The scale of a numeric feature: (mid, half-width, scaled fill).
 
@@ -125,7 +120,7 @@ def make_layout(
             bounds = (declared.lo, declared.hi)
             numeric.append(NumericColumn(feature, start, place, bounds, mid, half, fill, code, label))
         else:
-            labels = tuple(f"{feature}={level_text(level)}" for _, level in declared.encoded)
+            labels = tuple(f"{feature}={level}" for _, level in declared.encoded)
             names.extend(labels)
             columns = tuple(range(start, len(names)))
             places = tuple(i for i, _ in declared.encoded)

@@ -56,8 +56,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         """Check the URL and make a relative path absolute, so that a later change of folder does not change the ledger."""
-        url = _parse(self.url).url.render_as_string(hide_password=False)
-        object.__setattr__(self, "url", url)
+        object.__setattr__(self, "url", self._address.url.render_as_string(hide_password=False))
 
     def __repr__(self) -> str:
         return f"Ledger({self.address!r})"
@@ -65,7 +64,7 @@ class Ledger:
     @property
     def address(self) -> str:
         """The URL without its password, for messages, cards and saved models."""
-        return _parse(self.url).shown
+        return self._address.shown
 
     def create(
         self,
@@ -227,7 +226,9 @@ class Ledger:
 
     @property
     def _address(self) -> "Address":
-        return _parse(self.url)
+        from hullabaloo.ledger.address import parse
+
+        return parse(self.url)
 
     def _run(self, work: "Callable[[Session], T]", *, write: bool = False, may_create: bool = False) -> T:
         from hullabaloo.ledger.store import Session
@@ -235,9 +236,3 @@ class Ledger:
 
         at = self._address
         return transact(at, lambda connection: work(Session(connection, at)), write=write, may_create=may_create)
-
-
-def _parse(url: str) -> "Address":
-    from hullabaloo.ledger.address import parse
-
-    return parse(url)

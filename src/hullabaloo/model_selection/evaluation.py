@@ -218,8 +218,7 @@ def evaluate(
     terms = _terms(public, neighbours, records, budget=budget, ledger=ledger, dataset=dataset, test_key=test_key)
     length = _check_schema(public.encoding, table, y, sample_weight)
     about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
-    known = length if terms.count_is_public else None
-    chosen, buy = _chosen(public, terms, known, probability_floor, **about)
+    chosen, buy = _chosen(public, terms, length if terms.count_is_public else None, probability_floor, **about)
     names = [metric.name for metric in chosen.metrics] + list(dict.fromkeys(table.name for table in chosen.tables))
     ask, detail = methodcaller("answer", "score", public.release.theta), {"model": public.name, "metrics": names}
     asked = run_question(terms, public.encoding, buy, ask, table, y, sample_weight, detail=detail)
@@ -291,8 +290,7 @@ def price_evaluation(
         raise InvalidParameter(
             f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
         )
-    about: dict[str, Any] = {"names": metrics, "bins": bins, "largest_error": largest_error}
-    chosen, buy = _chosen(public, terms, n, probability_floor, **about)
+    chosen, buy = _chosen(public, terms, n, probability_floor, names=metrics, bins=bins, largest_error=largest_error)
     if known is not None:
         most = (0.5 if chosen.reading.reads.classes else max(chosen.reading.span)) * (1.0 + 1e-9)
         positive("known", known, "the target's standard deviation, of a class of share s √(s(1 − s))", most)

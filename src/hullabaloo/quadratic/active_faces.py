@@ -33,7 +33,7 @@ def minimise(
     while used < limit:
         rounds += 1
         if rounds == _PATIENCE:
-            theta = shape.jump(quadratic, best, _closely)
+            theta = shape.jump(quadratic, best, lambda *at: minimise(*at, tolerance=1e-13, limit=5000)[0])
             theta, _ = _down_to_a_face(quadratic, shape, theta)
         theta, made = shape.descend(quadratic, theta, min(burst, limit - used))
         used += made
@@ -45,10 +45,6 @@ def minimise(
             break
         burst = burst if settled else min(2 * burst, 2000)
     return best, best_relative, used
-
-
-def _closely(quadratic: Quadratic, shape: Shape, start: Array) -> Array:
-    return minimise(quadratic, shape, start, tolerance=1e-13, limit=5000)[0]
 
 
 def _relative(quadratic: Quadratic, shape: Shape, theta: Array) -> float:

@@ -1,16 +1,15 @@
 """Kasiviswanathan, Nissim and Jin (2017), Private incremental regression: trees, sums, fits on prefixes, sketches."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hullabaloo.curation.moments_process import StreamTask, open_moments
+from hullabaloo.curation.moments_process import MomentsProcess, StreamTask, open_moments
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
 from hullabaloo.curation.sketch import Sketch
-from hullabaloo.data import Domain
+from hullabaloo.data import Domain, Encoding
 from hullabaloo.geometry import ConvexSet, L1Ball, L2Ball, NoPenalty
 from hullabaloo.linear_model import LinearRegression
 from hullabaloo.noise import TestKey
@@ -35,7 +34,7 @@ def run(quick: bool) -> Reproduction:
     horizons = [1 << e for e in range(6, 24)]
     tree = [float(np.max(BinaryTree(T).column_norm * BinaryTree(T).errors_at(np.array([T - 1, T])))) for T in horizons]
     noise = _tree_noise(255, 4000)
-    sums = [[_last("tree", T, i) for T in lengths] for i in range(draws)]
+    sums = [[_last(T, i) for T in lengths] for i in range(draws)]
     fits = [[_refitted(T, i) for T in lengths] for i in range(max(2, draws // 2))]
     path = _path(lengths[-1], draws)
     seen, allowed = _distortions(SIZES, 5)
@@ -79,11 +78,9 @@ def _stream(length: int, p: int, seed: int) -> tuple[Array, Array]:
     return X, np.clip(2.0 * X @ truth + 0.1 * rng.normal(size=length), -1.0, 1.0)
 
 
-def _excess(
-    begin: Callable[[], Process], X: Array, y: Array, body: ConvexSet, looks: list[int], encoding: Any
-) -> list[float]:
+def _excess(process: Process, X: Array, y: Array, body: ConvexSet, looks: list[int], encoding: Any) -> list[float]:
     """Excess of the sum ½Σ(⟨x, θ⟩ − y)² over the best model's in the set, at each look."""
-    process, taken, found = begin(), 0, []
+    taken, found = 0, []
     for at in looks:
         process.take(encoding.encode(X[taken:at], y[taken:at]))
         release, taken = process.released(), at
@@ -102,18 +99,19 @@ def _loss(X: Array, y: Array, theta: Array) -> float:
     return 0.5 * float(np.sum((X @ theta - y) ** 2))
 
 
-def _opened(mechanism: str, length: int, seed: int) -> tuple[Callable[[], Any], Any]:
+def _opened(length: int, seed: int) -> tuple[MomentsProcess, Encoding]:
+    """Exact sums under the noise of the binary tree, a release after every record."""
     task = StreamTask(
         "a stream", DOMAIN, BUDGET, Neighbours.REPLACE_ONE, schedule=Schedule(length, 1), constraint=L2Ball(1.0), fit_intercept=False,
-        mechanism=mechanism, key=TestKey(bytes(32)).derive(seed),
+        mechanism="tree", key=TestKey(bytes(32)).derive(seed),
     )  # fmt: skip
     encoding = DOMAIN.encoding(n_features=P, fit_intercept=False)
-    return lambda: open_moments(task, encoding), encoding
+    return open_moments(task, encoding), encoding
 
 
-def _last(mechanism: str, length: int, seed: int) -> float:
-    begin, encoding = _opened(mechanism, length, seed)
-    return _excess(begin, *_stream(length, P, seed), L2Ball(1.0), [length], encoding)[0]
+def _last(length: int, seed: int) -> float:
+    process, encoding = _opened(length, seed)
+    return _excess(process, *_stream(length, P, seed), L2Ball(1.0), [length], encoding)[0]
 
 
 def _refitted(length: int, seed: int) -> float:
@@ -126,16 +124,16 @@ def _refitted(length: int, seed: int) -> float:
     encoding = DOMAIN.encoding(n_features=P, fit_intercept=False)
     task = model._task(encoding)
     refits = planned(task, encoding, Schedule(length, tau))
-    return _excess(lambda: PrefixProcess(task, refits), *_stream(length, P, seed), L2Ball(1.0), [length], encoding)[0]
+    return _excess(PrefixProcess(task, refits), *_stream(length, P, seed), L2Ball(1.0), [length], encoding)[0]
 
 
 def _path(length: int, draws: int) -> list[dict[str, Any]]:
     looks = [length >> k for k in range(8, -1, -1)]
     runs = []
     for seed in range(draws):
-        begin, encoding = _opened("tree", length, seed)
-        runs.append(_excess(begin, *_stream(length, P, seed), L2Ball(1.0), looks, encoding))
-    query = begin().query
+        process, encoding = _opened(length, seed)
+        runs.append(_excess(process, *_stream(length, P, seed), L2Ball(1.0), looks, encoding))
+    query = process.query
     bounds = [incremental(query.sigma * query.error(at), at, columns=P, radius=1.0, failure=FAILURE) for at in looks]
     means = np.mean(runs, axis=0).tolist()
     return [{"t": at, "sums": mean, "bound": bound} for at, mean, bound in zip(looks, means, bounds, strict=True)]
@@ -165,7 +163,7 @@ def _sketched(length: int, seed: int) -> dict[str, Any]:
         fit_intercept=False, test_key=bytes([seed]) * 32,
     )  # fmt: skip
     encoding = DOMAIN.encoding(n_features=WIDE, fit_intercept=False)
-    excess = _excess(lambda: model._open(encoding), X, y, body, [length], encoding)[0]
+    excess = _excess(model._open(encoding), X, y, body, [length], encoding)[0]
     query: Any = model._open(encoding).query
     width = math.sqrt(WIDE) + body.gaussian_width(WIDE).high
     sizes: dict[str, Any] = {"size": SIZE, "width": width, "radius": 1.0}

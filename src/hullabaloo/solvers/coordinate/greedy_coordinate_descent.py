@@ -62,9 +62,7 @@ class GreedyCoordinateDescentSolver(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Choose and move, T times."""
         search = greedy.GreedySearch(problem, greedy.Search(**plan.settings), curator)
-        search.begin()
-        for _ in range(plan.settings["picks"]):
-            search.advance()
+        search.walk()
         return Solution(search.theta[:, None], trace=({"selected": list(search.picked), "cut of scores": search.clip},))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:

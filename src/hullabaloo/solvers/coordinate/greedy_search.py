@@ -218,8 +218,8 @@ class GreedySearch:
         self.picked: list[int] = []
         self.theta = np.zeros(p)
 
-    def begin(self) -> None:
-        """The intercept and the size of |φ'|."""
+    def walk(self) -> None:
+        """The intercept and the size of |φ'|, then one choice after another."""
         search, p = self._search, self._problem.dimension
         if search.opening:
             self._update([p - 1] * search.opening, 1.0)
@@ -227,8 +227,10 @@ class GreedySearch:
             self.clip = self._typical()
         if self._problem.intercept:
             self._settle(p - 1, self._load)
+        for _ in range(search.picks):
+            self._advance()
 
-    def advance(self) -> None:
+    def _advance(self) -> None:
         """One choice, its update, and those of the intercept and of the earlier choices whose turn it is."""
         problem, search = self._problem, self._search
         excluded = np.arange(problem.dimension) >= problem.dimension - problem.intercept

@@ -76,9 +76,7 @@ class GreedySelectionSolver(Solver):
         if "optimum" in settings:
             return _pursued(problem, settings["optimum"], settings["picks"], curator)
         search = greedy.GreedySearch(problem, greedy.Search(**settings), curator)
-        search.begin()
-        for _ in range(settings["picks"]):
-            search.advance()
+        search.walk()
         found = _on_chosen(REFIT, refit, problem, search.picked, curator)
         return replace(found, trace=({"selected": search.picked, "cut of scores": search.clip}, *found.trace))
 

@@ -31,7 +31,7 @@ import numpy as np
 from hullabaloo import geometry
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
-from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared
+from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared, VectorLoss
 from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, event_calibrate
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import POSITIVE, check_options, no_jump, one_prediction
@@ -128,12 +128,13 @@ class ObjectivePerturbationSolver(Solver):
 
 
 def clip_for(problem: Problem) -> float:
-    """The public clip of |φ'|: half the unit target for squared residuals (all of it with an intercept), else 1."""
+    """The public clip of |φ'|: half the unit target for squared residuals (all of it with an intercept), else 1; of a loss of several, the whole gradient's bound."""
     if isinstance(problem.loss, Squared):
         return 1.0 if problem.intercept else 0.5
     if isinstance(problem.loss, Huber):
         return float(problem.loss.h)
-    return min(1.0, problem.loss.constants(math.inf, 1.0).lipschitz)
+    most = 1e6 if isinstance(problem.loss, VectorLoss) else 1.0
+    return min(most, problem.loss.constants(math.inf, 1.0).lipschitz)
 
 
 def smoothness_of(problem: Problem, clip: float) -> float:

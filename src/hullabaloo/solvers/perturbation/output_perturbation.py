@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
-from hullabaloo.losses import Loss, VectorLoss
+from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import one_prediction
@@ -46,7 +46,7 @@ class OutputPerturbationSolver(Solver):
         if not allowance.is_private:
             query = prices.price("output_perturbation", clip=math.inf, ridge=0.0, mu=math.inf, **common)
             return Plan(self.name, (query,), {"clip": None, "ridge": 0.0, "sigma": 0.0}, "no noise: the exact optimum")
-        clip = clip_of(problem)
+        clip = clip_for(problem)
         mu = _paper_mu(allowance) if allowance.calibration is Calibration.PAPER else allowance.mu
         ridge = _best_ridge(problem, clip, mu)
         query = prices.price("output_perturbation", clip=clip, ridge=ridge, mu=mu, **common)
@@ -67,13 +67,6 @@ class OutputPerturbationSolver(Solver):
         """`½ φ̄'' Σ_j v_j (σ² + (λ θ_j/(φ̄'' v_j + λ))²)` on the reference table, v_j its second moments."""
         noise, bias = _risk(problem, plan.settings["ridge"], plan.settings["sigma"])
         return noise + bias
-
-
-def clip_of(problem: Problem) -> float:
-    """The public clip: that of a loss of one prediction; the whole gradient's bound of a loss of several."""
-    if isinstance(problem.loss, VectorLoss):
-        return min(problem.loss.constants(math.inf, 1.0).lipschitz, 1e6)
-    return clip_for(problem)
 
 
 def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
