@@ -56,7 +56,7 @@ def test_domain_template_describe_check(run: Run, table: Path, domain: Path, tmp
 
 
 def test_price_reads_nothing(run: Run, domain: Path) -> None:
-    done = run("price", "--domain", domain, "--records", 400, *BUDGET)
+    done = run("price", "--domain", domain, "--records", 400, "--solver", "moments", *BUDGET)
     assert done.code == 0
     assert "Nothing was read or spent" in done.out
     common = ("price", "--domain", domain, "--records", 400, "--solver", "moments", "--json")
@@ -102,7 +102,8 @@ def test_the_ledger_may_be_named_by_the_environment(
     run: Run, table: Path, domain: Path, ledger: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HULLABALOO_LEDGER", ledger)
-    done = run("fit", table, "--domain", domain, *BUDGET, "--dataset", "clinic", "--out", "model.json", "--json").json
+    words = ("fit", table, "--domain", domain, "--solver", "moments", *BUDGET, "--dataset", "clinic")
+    done = run(*words, "--out", "model.json", "--json").json
     assert done["statement"]["charge"] == 1
     assert done["remaining"] is not None
 

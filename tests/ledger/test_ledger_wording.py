@@ -101,7 +101,8 @@ def test_a_budget_of_another_kind_is_not_said_to_be_created(ledger: hb.Ledger) -
 def test_records_print_as_sentences(ledger: hb.Ledger) -> None:
     terms = ledger.create("ward", hb.Budget(1.0, 1e-8))
     domain = hb.Domain(features={"age": (18, 90)}, target=(0, 30))
-    hb.Ridge(budget=hb.Budget(1.0, 1e-8), domain=domain, ledger=ledger, dataset="ward").fit([[20.0]], [1.0])
+    terms_of_fit = {"budget": hb.Budget(1.0, 1e-8), "domain": domain, "ledger": ledger, "dataset": "ward"}
+    hb.Ridge(**terms_of_fit, solver="moments").fit([[20.0]], [1.0])
     for record in (terms, ledger.remaining("ward"), ledger.charges("ward")[0]):
         assert str(record) == record.describe()
         assert str(record).startswith("ward")
