@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,9 +86,14 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> list[tuple[str, list[str]]]:
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -156,7 +162,7 @@ def test_benchmarks_import_each_other_one_way() -> None:
     home = SOURCE.parents[1] / "benchmarks"
     asks = {}
     for file in home.glob("*.py"):
-        nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        nodes = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.ImportFrom)]
         named = [(node.module or "", alias.name) for node in nodes for alias in node.names]
         whole = {name for module, name in named if module == "benchmarks"}
         asks[file.stem] = whole | {
@@ -224,7 +230,7 @@ def test_what_an_error_came_from_is_dropped_where_it_may_hold_a_record_or_a_secr
     """`from None` hides a context and keeps it, for whoever walks contexts: there it is for errors of files and of the library's own."""
     kept = []
     for path in (SOURCE / room).rglob("*.py"):
-        for handler in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for handler in ast.walk(parsed(path)):
             if isinstance(handler, ast.ExceptHandler) and handler.type is not None:
                 names = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
                 attributes = {node.attr for node in ast.walk(handler.type) if isinstance(node, ast.Attribute)}

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 
@@ -96,11 +97,16 @@ def test_a_refactoring_does_not_disarm_a_bug() -> None:
     assert not disarmed
 
 
+@lru_cache(maxsize=8)
+def _body(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
+
+
 def _one_program(text: str, other: str) -> bool:
     """Whatever the comments and spaces of two modules; statements that end before the first line that differs are alike."""
     pairs = enumerate(zip_longest(text.splitlines(), other.splitlines()), 1)
     first = next((number for number, (one, two) in pairs if one != two), 0)
-    left = [[ast.dump(one) for one in ast.parse(each).body if (one.end_lineno or 0) >= first] for each in (text, other)]
+    left = [[ast.dump(one) for one in _body(each) if (one.end_lineno or 0) >= first] for each in (text, other)]
     return left[0] == left[1]
 
 
