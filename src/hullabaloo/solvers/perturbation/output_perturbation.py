@@ -88,12 +88,8 @@ def _paper_mu(allowance: Allowance) -> float:
 def _best_ridge(problem: Problem, clip: float, mu: float) -> float:
     """The λ of the least predicted risk."""
     moved = problem.change * clip * problem.norm_l2 / problem.records
-    best, least = math.inf, math.inf
-    for ridge in np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2:
-        noise, bias = _risk(problem, float(ridge), moved / (float(ridge) * mu))
-        if noise + bias < least:
-            best, least = float(ridge), noise + bias
-    return best
+    ridges: list[float] = (np.geomspace(1e-6, 1e3, 91) * problem.norm_l2**2).tolist()
+    return min(ridges, key=lambda ridge: sum(_risk(problem, ridge, moved / (ridge * mu))))
 
 
 def _risk(problem: Problem, ridge: float, sigma: float) -> tuple[float, float]:
