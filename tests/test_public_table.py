@@ -114,3 +114,17 @@ def test_what_takes_nothing_from_a_public_table_says_so() -> None:
     together = hb.LogisticRegression(domain=classes, budget=BUDGET, public=PUBLIC, multi_class="multinomial")
     with pytest.raises(InvalidParameter, match="several predictions"):
         together.fit(PRIVATE)
+
+
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("path", [False, True])
+def test_the_table_that_is_fitted_is_no_public_one(tmp_path: Path, pair: bool, path: bool) -> None:
+    PRIVATE.to_parquet(tmp_path / "t.parquet")
+    given, again = (str(tmp_path / "t.parquet"), tmp_path / "t.parquet") if path else (PRIVATE, PRIVATE)
+    ledger = hb.Ledger(f"sqlite:///{tmp_path}/l.db")
+    ledger.create("d", hb.Budget(9.0, 1e-5))
+    public = (again, None) if pair else again
+    one = hb.LinearRegression(domain=DOMAIN, budget=BUDGET, public=public, ledger=ledger, dataset="d")
+    with pytest.raises(InvalidParameter, match="passed as public, too"):
+        one.fit(given)
+    assert not ledger.charges("d")

@@ -8,9 +8,16 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy import special
+
+import hullabaloo as hb
 
 PROGRAM = """
 import ctypes, decimal, hashlib, sys, warnings
@@ -109,3 +116,51 @@ def test_settings_of_the_process_change_no_bit_or_are_refused(
     modes = ",".join((*REFUSED, "errors"))
     changed = told(tmp_path, modes, solvers, PYTHONHASHSEED="7", LC_ALL="C")
     assert changed == [*(f"{mode} refused 0" for mode in REFUSED), *usual]
+
+
+def doors(quick: bool) -> dict[str, Callable[[], object]]:
+    """What reckons without a charge: prices, plans and what is read off a release."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"a": rng.uniform(-1, 1, 20_000), "b": rng.uniform(0, 1e6, 20_000)})
+    table["y"] = np.clip(table.a + 0.3 * rng.normal(size=20_000), -1, 1)
+    table["k"], table["m"] = np.where(table.y > 0, "yes", "no"), rng.poisson(np.exp(table.a))
+    terms = {"budget": hb.Budget(1.0, 1e-6), "test_key": bytes(32)}
+    columns = {"a": (-1, 1), "b": (0, 1e6)}
+    number = {**terms, "domain": hb.Domain(columns, target={"y": (-1, 1)})}
+    classes = {**terms, "domain": hb.Domain(columns, classes={"k": ["no", "yes"]})}
+    kinds = (
+        (hb.LinearRegression, number),
+        (hb.LogisticRegression, classes),
+        (hb.PoissonRegressor, {**terms, "domain": hb.Domain(columns, target={"m": (0, 20)})}),
+    )
+    found: dict[str, Callable[[], object]] = {}
+    found["price of a Huber loss"] = partial(hb.HuberRegressor(**number, solver="adaptive_gradient").price, 3_000)
+    found["price of a minimiser"] = partial(hb.LinearRegression(**number, solver="objective_perturbation").price, 3_000)
+    for kind, about in kinds[-1:] if quick else kinds:
+        found[f"price of {kind.__name__}"] = partial(kind(**about).price, 3_000)
+        fitted = kind(**about).fit(table)
+        found[f"summary of {kind.__name__}"] = lambda fitted=fitted: str(fitted.summary())
+        found[f"table of {kind.__name__}"] = lambda fitted=fitted: fitted.summary().tidy()
+        found[f"contrast of {kind.__name__}"] = partial(fitted.contrast, {"a": 1})
+        found[f"intervals of {kind.__name__}"] = partial(fitted.predict_interval, table[:9])
+    sums = hb.streaming.IncrementalRegression(**number, horizon=3_000, every=1_000)
+    found["price of running sums"] = sums.price
+    if quick:
+        return found
+    streamed = hb.streaming.PeriodicERM(hb.LogisticRegression(**classes), 3_000, every=1_000)
+    found["price of a stream of fits"] = streamed.price
+    found["first records of a stream of fits"] = partial(streamed.partial_fit, table[:9])
+    found["plan"] = partial(hb.plan, n=3_000, domain=classes["domain"], loss=hb.Logistic(), budget=terms["budget"])
+    return found
+
+
+@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_no_price_plan_or_summary_depends_on_how_errors_of_arithmetic_are_treated(quick: bool) -> None:
+    said: dict[str, str] = {}
+    for name, door in doors(quick).items():
+        with np.errstate(all="raise"), special.errstate(all="raise"):
+            try:
+                door()
+            except (ArithmeticError, special.SpecialFunctionError) as error:
+                said[name] = repr(error)
+    assert not said

@@ -14,6 +14,7 @@ from scipy.special import stdtr
 from hullabaloo.inference.debiased import Intervals
 from hullabaloo.inference.fitted import Array
 from hullabaloo.release.parameters import one_of
+from hullabaloo.release.planned import quiet
 
 ADJUSTMENTS = ("holm", "bh", "bonferroni")
 ALIASES = {"fdr": "bh", "fdr_bh": "bh"}
@@ -37,6 +38,7 @@ def z_against(found: Intervals, quantile: float, values: Array) -> Array:
     return np.asarray(np.where(np.isnan(found.low), np.nan, z), dtype=np.float64)
 
 
+@quiet()
 def p_values(z: Array, freedom: float) -> Array:
     """P(|T| > |z|) by Student's law, that of the intervals."""
     return np.asarray(2.0 * stdtr(freedom, -np.abs(z)), dtype=np.float64)

@@ -23,6 +23,7 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import Hypothesis, linear_hypotheses, written
 from hullabaloo.inference.intervals import Inference, TargetInference, freedom, inference, quantile, tell
 from hullabaloo.inference.significance import adjusted, z_against
+from hullabaloo.release.planned import quiet
 from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
 
 LEVEL = 0.95
@@ -170,6 +171,7 @@ def _absent(told: TargetInference) -> Any:
     return (told.basis**2).sum(axis=1) < 1e-12
 
 
+@quiet()
 def wald(
     model: FittedModel, told: TargetInference, functions: Array, values: Array, about: tuple[str, str]
 ) -> WaldTest:

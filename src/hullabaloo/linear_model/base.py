@@ -32,7 +32,7 @@ from hullabaloo.release import PrivacyStatement, Release, terms_of, warn_of_colu
 from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
 from hullabaloo.release.planned import Task, fit, prepare, quiet
 from hullabaloo.release.price import UNSELECTED, Price, price
-from hullabaloo.release.public_table import public_table
+from hullabaloo.release.public_table import public_table, refuse_itself
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
 
@@ -211,6 +211,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             )
         points: list[Array] | None = None if callback is None else []
         domain, _, _ = self._declared()
+        refuse_itself(self.public, X)
         warn_of_column(len(domain.targets), y, stacklevel=3)
         source = domain.open(X, parts=True)
         encoding = self._encoding_for(source, y, sample_weight)
@@ -221,6 +222,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             self._tell(callback, points or [])
         return self
 
+    @quiet()
     def price(
         self,
         n: int | None = None,

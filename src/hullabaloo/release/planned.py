@@ -113,6 +113,7 @@ class PlannedFit:
         return Release.of(solution, statement, plan)
 
 
+@quiet()
 def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlannedFit:
     """Plan a fit from public facts; draws nothing, reads nothing, charges nothing. `parted`: of a table that is read in parts."""
     named = name_of(task.solver)

@@ -18,11 +18,12 @@ from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import shown
-from hullabaloo.release.planned import Task, plan_context
+from hullabaloo.release.planned import Task, plan_context, quiet
 from hullabaloo.release.public_table import public_table
 from hullabaloo.release.remembered import remembered
 
 
+@quiet()
 def plan(
     *,
     n: int,

@@ -5,6 +5,7 @@ accuracy, or its own records' secrecy, and nothing of the others'.
 """
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,22 @@ def public_table(given: Any, encoding: Encoding, loss: AnyLoss) -> PublicTable:
     dense = np.ascontiguousarray(dense if isinstance(dense, np.ndarray) else dense.toarray(), dtype=np.float64)
     Y, offset = np.ascontiguousarray(rows.Y[kept]), None if rows.offset is None else rows.offset[kept]
     return learned(loss, dense, Y, offset, intercept=encoding.fit_intercept)
+
+
+def refuse_itself(public: Any, X: Any) -> None:
+    """Refuse the table that is fitted, by the same object or path, as a public one: nothing would protect its records. A copy cannot be told.
+
+    Raises:
+        InvalidParameter: they are one.
+    """
+    table = public[0] if isinstance(public, tuple) and len(public) == 2 else public
+    if table is not None and (
+        table is X or (isinstance(X, str | Path) and isinstance(table, str | Path) and Path(X) == Path(table))
+    ):
+        raise InvalidParameter(
+            "The table to fit was passed as public, too. What is public is read without any protection, and no guarantee would cover these records. Nothing was "
+            "charged or read. Leave public out, or pass a table that nobody has to protect: another year, a published sample."
+        )
 
 
 def learned(loss: Loss, X: Array, Y: Array, offset: Array | None = None, *, intercept: bool) -> PublicTable:

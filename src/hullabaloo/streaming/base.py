@@ -22,6 +22,7 @@ from hullabaloo.linear_model.shared import DomainEstimator
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import Release, check_types, declared, large_delta, warn_of_column, whole
+from hullabaloo.release.planned import quiet
 from hullabaloo.release.price import NOTHING, Price, spent
 from hullabaloo.streaming.opening import EXISTS, check_stream, opened
 
@@ -229,6 +230,7 @@ class PrivateStream(DomainEstimator, ABC):
 
     # ---- before the first record ------------------------------------------------------------------------------------
 
+    @quiet()
     def price(
         self,
         position: int | None = None,

@@ -18,7 +18,7 @@ from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse
 from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import PlannedFit, Task, plan_context, whole
-from hullabaloo.release.planned import tried_out
+from hullabaloo.release.planned import quiet, tried_out
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.price import span
 from hullabaloo.solvers import TARGET_SCALE, MomentsSolver, Plan
@@ -133,6 +133,7 @@ class StreamPlan(Printed):
         return figure
 
 
+@quiet()
 def plan(
     *,
     horizon: int,
