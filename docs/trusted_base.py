@@ -46,7 +46,7 @@ GROUPS = (
         "Records to rows",
         "An encoded row is a function of its record and of the declared domain, within the declared bounds; nothing is raised because of a value.",
         "data",
-        "declarations domain encode encoding kernels labels layout numbers offset schema source table targets threads transforms",
+        "arithmetic declarations domain encode encoding kernels labels layout numbers offset schema source table targets threads transforms",
     ),
     Group(
         1,

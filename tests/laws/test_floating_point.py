@@ -3,14 +3,18 @@
 Either the same answer to the last bit, or a sentence before anything is charged.
 """
 
+import ctypes
 import io
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
+from inspect import isfunction, signature
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +22,12 @@ import pytest
 from scipy import special
 
 import hullabaloo as hb
+from hullabaloo.curator.asked import Asked
+from hullabaloo.data import open_table
+from hullabaloo.data.engines import cluster
+from hullabaloo.data.engines.base import Reading, Task
+from hullabaloo.privacy import Neighbours
+from hullabaloo.queries import PricedQueries
 
 PROGRAM = """
 import ctypes, decimal, hashlib, sys, warnings
@@ -164,3 +174,60 @@ def test_no_price_plan_or_summary_depends_on_how_errors_of_arithmetic_are_treate
             except (ArithmeticError, special.SpecialFunctionError) as error:
                 said[name] = repr(error)
     assert not said
+
+
+ROUNDINGS = {"up": 0x800, "down": 0x400, "zero": 0xC00}
+
+
+def change(mode: str) -> None:
+    """Of this thread: how it rounds, or that small numbers are 0, as -ffast-math sets it."""
+    libm, state = ctypes.CDLL("libm.so.6"), (ctypes.c_ubyte * 32)()
+    if mode in ROUNDINGS:
+        libm.fesetround(ROUNDINGS[mode])
+        return
+    libm.fegetenv(state)
+    state[28:32] = (int.from_bytes(bytes(state[28:32]), "little") | 0x8040).to_bytes(4, "little")
+    libm.fesetenv(state)
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux", reason="settings of one processor, by glibc's names"
+)
+@pytest.mark.parametrize("mode", [*ROUNDINGS, "fast"])
+def test_whatever_a_worker_is_sent_is_refused_by_a_thread_with_such_settings(mode: str) -> None:
+    """Every function of `cluster.py` that a worker runs on what was sent to it: a worker's threads are not the one where the fit was checked."""
+    terms: Any = {"features": {"a": (-1, 1), "b": (-1, 1)}, "target": {"y": (-1, 1)}, "indicators": False}
+    domain, alone = hb.Domain(**terms, unit="who"), hb.Domain(**terms)
+    frame = pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.4], "y": [0.5, 0.6], "who": [1, 2]})
+    prices = PricedQueries(alone.encoding().facts, Neighbours.ADD_OR_REMOVE, 2)
+    task = cluster.sent(Task((), Asked.of(prices.price("means", mu=1.0), ())))
+    reading, units = cluster.sent(Reading(alone.encoding())), cluster.sent(Reading(domain.encoding()))
+    shape = (None, cluster.kinds_of(open_table(frame).schema))
+    (piece,), part = cluster.deal(units, frame, shape, 1), cluster.read(frame, reading, shape)
+    work: dict[str, Callable[[], object]] = {
+        "read": lambda: cluster.read(frame, reading, shape, task),
+        "deal": lambda: cluster.deal(units, frame, shape, 1)[0],
+        "gather": lambda: cluster.gather(units, [piece]),
+        "bring": lambda: cluster.bring(units, [piece], task),
+        "ask": lambda: cluster.ask(task, part),
+        "total": lambda: cluster.total(task, lambda: iter([part])),
+        "add": lambda: cluster.add(task, [usual["ask"]]),
+        "version": cluster.version,
+    }
+    sent = {
+        name
+        for name, one in vars(cluster).items()
+        if isfunction(one) and one.__module__ == cluster.__name__ and "bytes" in str(signature(one))
+    }
+    # on the driver, below the others, or of released models
+    assert sent - set(work) == {"said", "sound", "dumped", "loaded", "heard", "sent", "applied"}
+    usual = {"ask": work["ask"]()}
+    usual |= {name: one() for name, one in work.items()}
+    assert all(one[:1] != b"!" for one in usual.values() if isinstance(one, bytes))
+    with ThreadPoolExecutor(1, initializer=change, initargs=(mode,)) as thread:
+        found = {name: thread.submit(one).result() for name, one in work.items()}
+    with pytest.raises(hb.errors.CapabilityError, match="where arithmetic is unusual"):
+        cluster.check_versions([found.pop("version")])
+    assert set(found.values()) == {b"!rounds"}
+    with pytest.raises(cluster.OtherArithmetic):
+        cluster.heard(None, found["ask"])

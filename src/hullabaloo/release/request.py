@@ -1,6 +1,5 @@
 """The terms of one release, the same for a fit and for any other question: budget, relation, unit, ledger."""
 
-import ctypes
 import math
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hullabaloo.data import Domain
+from hullabaloo.data.arithmetic import is_usual
 from hullabaloo.data.table import MEMORY, TornTable
 from hullabaloo.errors import BudgetError, DomainError, EventRefused, InvalidParameter, bare, is_whole
 from hullabaloo.ledger import Charge, Ledger
@@ -42,8 +42,7 @@ class ReleaseRequest:
 
     def check(self) -> None:
         """Refuse a ledger without a dataset, and the other way round; and a process whose arithmetic is not that of proofs and kernels."""
-        usual = 1.0 + math.ulp(0.5) == 1.0 == 1.0 - math.ulp(0.25) and 0.5 * sys.float_info.min > 0.0
-        if not usual or getattr(ctypes.CDLL(None), "fegetexcept", int)():
+        if not is_usual():
             raise InvalidParameter(
                 "In this process another library changed how the processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, "
                 "feenableexcept), and noise and its price rest on the usual ways. Nothing was charged or read. Work in a process without that library."

@@ -16,6 +16,7 @@ import numpy as np
 
 from hullabaloo._version import __version__
 from hullabaloo.data import schema
+from hullabaloo.data.arithmetic import OtherArithmetic, is_usual
 from hullabaloo.data.columns import encoded_by_columns
 from hullabaloo.data.encoding import Encoding
 from hullabaloo.data.source import Rows
@@ -169,7 +170,13 @@ def packed(*public: Any) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[Any, ...]:
-    """What was sent; None of another version, whose sums may have other bits."""
+    """What was sent, where sums have the bits that they have elsewhere.
+
+    Raises:
+        OtherArithmetic, OtherVersion: they may not.
+    """
+    if not is_usual():
+        raise OtherArithmetic
     version, *public = pickle.loads(data)
     if version != __version__:
         raise OtherVersion

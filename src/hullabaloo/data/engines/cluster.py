@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar, cast
 
 from hullabaloo._version import __version__
+from hullabaloo.data.arithmetic import OtherArithmetic, is_usual
 from hullabaloo.data.engines import units
 from hullabaloo.data.engines.base import Engine, OtherVersion, Part, Parts, Reading, Tally, Task, packed, unpacked
 from hullabaloo.data.readers.opening import open_table
@@ -58,8 +59,8 @@ class OtherLibrary(TornTable):
     why = f"a worker has another version of hullabaloo than the {__version__} that is used here. Install the same one on all."
 
 
-_WORDS = {MemoryError: b"!memory", OtherVersion: b"!version", TornPart: b"!columns"}
-FAULTS = {b"!columns": TornPart, b"!version": OtherLibrary, b"!failed": TornCluster}
+_WORDS = {MemoryError: b"!memory", OtherVersion: b"!version", OtherArithmetic: b"!rounds", TornPart: b"!columns"}
+FAULTS = {b"!columns": TornPart, b"!version": OtherLibrary, b"!rounds": OtherArithmetic, b"!failed": TornCluster}
 
 
 class Remote(Parts):
@@ -224,8 +225,8 @@ def applied(work: bytes, frame: Any, shape: Shape) -> dict[str, Any]:
 
 
 def version() -> str:
-    """Of the library, on a worker."""
-    return __version__
+    """Of the library, on a worker, and whether it adds up as others do."""
+    return __version__ if is_usual() else f"{__version__} where arithmetic is unusual"
 
 
 def dumped(task: Task, tally: Tally) -> bytes:
@@ -290,6 +291,6 @@ def check_versions(found: Iterable[Any]) -> None:
     )
     if others:
         raise CapabilityError(
-            f"The cluster's workers have hullabaloo {', '.join(others)}, and here it is {__version__}: sums could differ. Install the same version on all. "
-            "Nothing was charged or read."
+            f"The cluster's workers have hullabaloo {', '.join(others)}, and here it is {__version__}: sums could differ. Install the same version on all, and start "
+            "them without libraries that change how a processor rounds, flushes or traps numbers. Nothing was charged or read."
         )
