@@ -287,3 +287,39 @@ def test_levels_of_a_category_are_predicted_about_as_well_as_without_their_effec
         )
         more.append(told - without)
     assert np.mean(more) < (0.03 if counts else 0.06 if spread == 1.0 else 0.02)
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor])
+@pytest.mark.parametrize("levels", [6, 20, 50])
+@pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
+def test_levels_are_predicted_about_as_well_as_without_their_effects_where_targets_are_numbers(kind, levels, spread):
+    """The squared error of predicted means for records of levels below a hundredth, over the residuals' variance, in the mean of 4 walks, against that with their coefficients 0: at most .16 more. Data and keys are fixed, so that there is no false alarm.
+    By coefficients as noise leaves them it is more in 9 of the 18 cases, .32 in the worst of least squares and .26 of Huber's loss."""
+    rng = np.random.default_rng([levels, int(10 * spread), 7])
+    shares = np.geomspace(0.5, 0.0005, levels)
+    shares /= shares.sum()
+    effects = np.append(0.0, rng.normal(0.0, spread, levels - 1))
+    frame = pd.DataFrame(rng.uniform(0.0, 1.0, (ALIKE, 2)), columns=["x0", "x1"])
+    level = rng.choice(levels, ALIKE, p=shares)
+    frame["group"] = [f"g{one}" for one in level]
+    mean = 1.5 * frame["x0"].to_numpy() + frame["x1"].to_numpy() + effects[level]
+    frame["y"] = mean + rng.normal(0.0, 1.0, ALIKE)
+    rare = shares[level] < 0.01
+    group = hb.Categorical([f"g{one}" for one in range(levels)], baseline="g0")
+    features = {"x0": (0, 1), "x1": (0, 1), "group": group}
+    domain = hb.Domain(features=features, indicators=False, records=ALIKE, target={"y": (-5, 8)})
+    more = []
+    for key in range(4):
+        model = kind(
+            domain=domain,
+            budget=hb.Budget(1.0, 1e-9),
+            solver="preconditioned_gradient",
+            inference=False,
+            test_key=bytes([key]) * 32,
+        ).fit(frame)
+        told = model.predict(frame[rare])
+        slopes = dict(zip(model.feature_names_out_, np.ravel(model.coef_), strict=True))
+        own = np.array([slopes.get(f"group=g{one}", 0.0) for one in range(levels)])[level[rare]]
+        more.append(np.mean((told - mean[rare]) ** 2) - np.mean((told - own - mean[rare]) ** 2))
+    assert np.mean(more) < 0.16

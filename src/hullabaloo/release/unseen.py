@@ -21,18 +21,23 @@ A small g is no evidence for p̂ where r is not sure: r's error counts at the g 
 
 *The coefficient's noise* is that of the level's score over `r u p(1 − p)`, p the level's or the average's, whichever is told better: it is where gradients cancel, which needs no share. Where the rarer outcome's gradients are more than `LONG` times as long as where the walk or the score cut them, what that may have taken, `log² ((1 − p̂)L/c)`, comes to it, and the own estimate has a part;
 others stay unless noise has more than `DROWNED` times the variance of effects. The intercept keeps the total of levels that are seen. Intervals rest on the score, and stay.
+
+*Levels where targets are numbers* (squared and Huber's losses, at the end of a whitened walk, with a step by a score after it or without). A column of a level of share r is seen w long, records of it are L long, and cut gradients leave `κ = P(|residual| < c/L)` of their
+curvature, taken as of normal residuals of a usual deviation. A walk that travels η takes the ridge w²/η, and its gradients' noise τ: the coefficient's difference from the average is near `a e`, e the effect and `a = κr/(κr + w²/η)`, and has noise of deviation `a τw/(κr)`, or what
+a score's says where that is less. Of r nothing is known but its released value, of normal noise, and that it is not negative: 40 quantiles of what that leaves of it, evenly likely, are weighed by the likelihood of the coefficient. Effects are normal, of a variance with the mean of its likelihood, as above, up to a usual deviation of predictions,
+and each becomes its mean: nearer to the average where noise is large, further from it where the walk has gone a part of the way. The intercept takes back what that changes in the mean.
 """
 
 import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit, ndtr, stdtrit
+from scipy.special import erf, expit, logsumexp, ndtr, ndtri, softmax, stdtrit
 
 from hullabaloo.data import Encoding
 from hullabaloo.data.layout import Layout
 from hullabaloo.geometry import NoPenalty, SquaredL2Penalty
-from hullabaloo.losses import Logistic, Loss, Poisson
+from hullabaloo.losses import Huber, Logistic, Loss, Poisson, Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import Array, NoisyScore
 from hullabaloo.release.levels import levels
@@ -67,7 +72,36 @@ def held_near(encoding: Encoding, problem: Problem, plan: Plan, solution: Soluti
         whole = 0.5 * (length + math.sqrt(length**2 + 4.0 * len(told.means) * noise**2))  # before it was shrunk
         shares = told.means[:, k] * (whole / length if length > 0.0 else 0.0)
         _hold(layout, theta, shares, noise, float(told.spread[k]), problem)
+        if isinstance(problem.loss, Squared | Huber) and isinstance(problem.penalty, NoPenalty) and not problem.before:
+            _drawn(layout, problem, plan, solution, k, told)
     return solution
+
+
+def _drawn(layout: Layout, problem: Problem, plan: Plan, solution: Solution, k: int, told: Marginals) -> None:
+    """The solution's θ of target k, in place."""
+    end, path, theta = _end(problem, plan, solution, k), _path(plan), solution.theta[:, k]
+    if end is None or path is None or told.noise == 0.0:
+        return
+    walk, usual = solution.trace[k], float(told.spread[k])
+    left = erf(walk["gradients cut at"] / (math.sqrt(2.0) * usual * np.linalg.norm(end.matrix, axis=1)))
+    far = (walk.get("boldness", 1.0) * path.travel(0.0, 0.0) + path.late_reach) * walk["farther"]
+    wide = np.linalg.norm(np.linalg.inv(end.matrix), axis=0)
+    loud, ridge = end.score_noise * wide / left, wide**2 / left / far
+    for found in solution.scores[k : k + 1]:
+        loud = np.minimum(loud, found.score_noise * np.linalg.norm(np.linalg.inv(found.matrix), axis=0))
+    spreads = SPREADS * (usual / USUAL_LINK) ** 2
+    for block in layout.onehot:
+        columns = list(block.columns)
+        seen, own = np.maximum(end.centre[columns], -ALL * told.noise), theta[columns]
+        r = seen - told.noise * ndtri(np.outer((np.arange(40.0) + 0.5) / 40.0, ndtr(seen / told.noise)))
+        sure, part = 1.0 / (spreads[:, None] + (loud[columns] / r) ** 2), r / (r + ridge[columns])
+        weights = np.mean(sure, axis=1)
+        average = (weights @ own / weights.sum(axis=1))[:, None]
+        away = (own - average)[:, None] / part
+        fits = 0.5 * (np.log(sure) - away**2 * sure) - np.log(part)
+        drawn = average + spreads * np.sum(softmax(fits, axis=1) * sure * away, axis=1)
+        theta[columns] = softmax(logsumexp(fits, axis=1).sum(axis=1)) @ drawn
+        theta[-1] -= np.mean(r, axis=0) @ (theta[columns] - own)
 
 
 def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution, k: int, noise: float) -> None:
@@ -118,13 +152,18 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
 
 def _end(problem: Problem, plan: Plan, solution: Solution, k: int) -> NoisyScore | None:
     """The score at the end of a walk by whitened gradients, None of other solvers: 0 but for the noise of its steps, in their coordinates."""
-    view = solution.coordinates
-    if view is None or view.matrix is None or "late_noise" not in plan.settings:
+    view, path = solution.coordinates, _path(plan)
+    if view is None or view.matrix is None or path is None:
         return None
-    path = GradientSchedule(**{name: one for name, one in plan.settings.items() if name != "floor"})
     noise, zero = path.result_noise * solution.trace[k]["gradients cut at"] / solution.mean_weight, 0.0 * view.whole
     told = solution.theta[:, k].copy(), view.whole, zero[0], zero, zero, np.ones(len(zero)), noise, 0.0, 0.0, 0.0
     return NoisyScore(*told, records=float(problem.records), weight=solution.mean_weight)
+
+
+def _path(plan: Plan) -> GradientSchedule | None:
+    """The settings of a walk by measured gradients, alone or beside inference."""
+    own = plan.settings.get("solver settings", plan.settings)
+    return GradientSchedule(**{name: own[name] for name in own if name != "floor"}) if "late_noise" in own else None
 
 
 def _usual(found: NoisyScore, problem: Problem) -> float:
