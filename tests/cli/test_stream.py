@@ -170,7 +170,7 @@ def test_for_scripts_every_release_is_an_object_on_its_line(run: Run, files: Pat
 
 
 def test_the_price_reads_and_spends_nothing(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "gradient")  # the planner is not looked at
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: "gradient")  # the planner is not looked at
     (files / "events.csv").unlink()
     done = run("stream", "events.csv", *KEPT, *RECORDED, "--price")
     assert "--known" not in done.out  # which streams have not

@@ -121,7 +121,7 @@ def test_price_prints_the_bounds_of_its_plan() -> None:
 
 
 def test_stream_plans_say_what_theorems_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda posed: "moments")  # whichever solver they are of
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: "moments")  # whichever solver they are of
     about: dict[str, Any] = {"horizon": 2_000_000, "every": 1_000_000, "p": 700, "budget": hb.Budget(1.0, 1e-9)}
     held = hb.streaming.plan(**about, set=hb.L2Ball(1.0), fit_intercept=False)
     found = {bound.source[-3:]: bound for way in held.ways for bound in way.bounds}

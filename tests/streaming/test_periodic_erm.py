@@ -22,15 +22,18 @@ from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import Rows
 from hullabaloo.durable.sealed import Snapshot, from_bytes, to_bytes
 from hullabaloo.errors import HullabalooError, InvalidParameter, NotReleased, StateError
+from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
+from hullabaloo.planning.favours import FAVOUR, QUIET, noise, weights
 from hullabaloo.planning.forecasts import drowned
-from hullabaloo.privacy import Neighbours
+from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release import planned as release_planned
 from hullabaloo.streaming import PeriodicERM
-from hullabaloo.streaming.refits import divided, planned, spacing
+from hullabaloo.streaming.refits import ROUGH, divided, favours, planned, spacing
 from tests.curator.neighbours import facts, pairs
+from tests.solvers.tables import prices, problem, table
 
 KEY = TestKey(bytes(range(32)))
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -278,6 +281,30 @@ def begun(path: Path, make: Any = linear, **changes: Any) -> PeriodicERM:
     return PeriodicERM(make(**{"budget": hb.Budget.gdp(20.0), **changes}), N, every=200, state=path)
 
 
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("mu", [0.02, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("loss", [Logistic(), Squared()], ids=lambda loss: loss.name)
+def test_where_noise_is_low_the_first_fit_is_planned_as_a_fit_alone(loss: Any, mu: float, first: bool) -> None:
+    """Others favour the preconditioned gradient less, at most as much as the adaptive one; nothing else differs, and nothing where a penalty holds."""
+    data = table(20, 8, intercept=True)
+    free = replace(problem(data, records=5_000), loss=loss)
+    for asked in (free, replace(free, penalty=hb.SquaredL2Penalty(0.1))):
+        public = asked, prices(data, asked), Allowance.gdp(mu)
+        alone, found = dict(weights(*public)), dict(favours(*public, first))
+        if asked.free and not (first and noise(*public) <= QUIET):
+            assert found.pop(ROUGH) == (FAVOUR if alone.pop(ROUGH) > FAVOUR else 1.0)
+        assert found == alone
+
+
+@pytest.mark.parametrize("every", [(N,), (N // 2, N)])
+def test_the_first_fit_alone_is_told_that_it_is(monkeypatch: pytest.MonkeyPatch, every: tuple[int, ...]) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _, first: told.append(first) or "gradient")
+    encoding = NUMBERS.encoding()
+    planned(replace(linear(solver="auto")._task(encoding), inference=False), encoding, Schedule(N, every))
+    assert told == [True, *[False] * (len(every) - 1)]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("solver", [pytest.param("auto", marks=pytest.mark.slow), "preconditioned_gradient"])
 @pytest.mark.parametrize(("version", "classes"), [(3, False), (4, True)])
@@ -430,13 +457,13 @@ def test_other_settings_are_not_called_another_version(tmp_path: Path) -> None:
 def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version whose planner would take another goes on with what the stream was begun with, to the same numbers."""
     first = iter(["adaptive_gradient", "coordinate_descent", "coordinate_descent"])
-    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: next(first))
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: next(first))
     with begun(tmp_path / "one", solver="auto") as stream:
         stream.partial_fit(records().iloc[:250])
     whole = tmp_path / "whole"
     whole.write_bytes((tmp_path / "one").read_bytes())
     whole.chmod(0o600)
-    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "gradient")
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: "gradient")
     taken = []
     for path in (tmp_path / "one", whole, tmp_path / "fresh"):
         stream = begun(path, solver="auto")

@@ -99,7 +99,7 @@ def test_what_it_takes_is_at_most_a_quarter_worse_than_what_it_leaves(every: int
 @pytest.fixture
 def one_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """All fits are by one solver: which is the planner's to say, and not what is looked at."""
-    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda _: "adaptive_gradient")
+    monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: "adaptive_gradient")
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hullabaloo.errors import CapabilityError, InvalidParameter
 from hullabaloo.lazy import recalled
 from hullabaloo.planning.choose import best_of, forecasts
 from hullabaloo.planning.context import PlanContext
-from hullabaloo.planning.favours import CONSTANT, FAVOUR, weights
+from hullabaloo.planning.favours import CONSTANT, FAVOUR, ROUND, weights
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Calibration, Schedule, compose, paper_pair
 from hullabaloo.release import PlannedFit
@@ -207,27 +207,28 @@ def _solvers(task: Task, encoding: Encoding, positions: tuple[int, ...], budgets
     chosen: list[str | Solver] = []
     for step, (position, budget) in enumerate(zip(positions, budgets, strict=True)):
         if step in grid:
-            best = recalled(_best, plan_context(_alone(task, position, budget, 0), encoding, position))
+            best = recalled(_best, plan_context(_alone(task, position, budget, 0), encoding, position), step == 0)
         chosen.append(best)
     return chosen
 
 
-def favours(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapping[str, float]:
+def favours(problem: Problem, prices: QueryPrices, allowance: Allowance, first: bool = False) -> Mapping[str, float]:
     """`weights` of what solvers can be expected to do, made for shares of a budget and for fits that start from each other.
 
     Without a set or penalty the preconditioned gradient is favoured no more than the adaptive one, as fits that start from each other catch up
     in directions that one of them leaves behind; and not at all where noise is not low (`QUIET`), as its covariance then takes too much
-    of a share and blows up what is rare.
+    of a share and blows up what is rare. The first fit starts from no other: where noise is low it is planned as a fit alone.
     """
     found = dict(weights(problem, prices, allowance))
-    if problem.free and found.get(ROUGH, 0.0) >= FAVOUR:
-        found[ROUGH] = FAVOUR if found[ROUGH] > FAVOUR else 1.0
+    favour = found.get(ROUGH, 0.0)
+    if problem.free and FAVOUR <= favour < (FAVOUR * ROUND if first else math.inf):
+        found[ROUGH] = FAVOUR if favour > FAVOUR else 1.0
     return found
 
 
 @lru_cache(maxsize=256)
-def _best(posed: PlanContext) -> str:
-    return best_of(forecasts(posed), favours(*posed.facts)).solver.name
+def _best(posed: PlanContext, first: bool) -> str:
+    return best_of(forecasts(posed), favours(*posed.facts, first)).solver.name
 
 
 def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:
