@@ -2,7 +2,7 @@
 
 The 26 tables of `share_tables.py`, at most 10 000 training rows each, at four budgets in one of the relations: 104 problems. Every solver that can
 is run `DRAWS` times; what is lost is the excess of the mean training loss over its minimum, as a share of the excess of the best constant. Forecast: the share kept that
-the chosen solver's line shows (`price` says a wider range, of tables further apart). *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
+a price tells of the chosen solver, the middle of its range; line: what the solver's line of the plan shows, by the tables that solvers are compared on. *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
 *Chosen over best*: what the chosen solver loses over the least that one by name loses, neither told apart below `LEAST`; the best of a dozen in hindsight on the same draws. Of classes
 also what `share_kept.py` says of calibration. Every second table, by name, is of the development half.
 """
@@ -24,9 +24,10 @@ from hullabaloo.losses import Logistic, Loss, Squared
 from hullabaloo.planning.choose import best_of, forecasts
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import weights
+from hullabaloo.planning.forecasts import middle
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release.planned import problem_of
+from hullabaloo.release.planned import priced, problem_of
 from hullabaloo.release.rehearsal import rehearsal
 
 ROWS, DRAWS, LEAST = 12_500, 2, 0.01
@@ -59,12 +60,10 @@ def measure(name: str) -> list[dict[str, Any]]:
         task = _Task(Logistic() if one.classes else Squared(), Neighbours.parse(relation), NoPenalty())
         problem, prices = problem_of(task, one.encoding, one.n), PricedQueries(facts, task.neighbours, one.n)
         allowance = Allowance(Budget(epsilon, one.n**-2.0))
-        able = [
-            said
-            for said in forecasts(PlanContext(problem, prices, allowance, rehearsal(facts)))
-            if said.plan is not None
-        ]
+        context = PlanContext(problem, prices, allowance, rehearsal(facts))
+        able = [said for said in forecasts(context) if said.plan is not None]
         taken = best_of(able, weights(problem, prices, allowance))
+        told = 1.0 - middle(priced(context, taken, {}))
         models = {
             said.solver.name: [answer(problem, said, one.rows, draw)[:, 0] for draw in range(DRAWS)] for said in able
         }
@@ -74,8 +73,12 @@ def measure(name: str) -> list[dict[str, Any]]:
         }
         chosen, first = taken.solver.name, min(lost, key=lost.__getitem__)
         line = {"table": name, "half": half, "records": one.n, "columns": facts.width, "epsilon": epsilon}
-        line |= {"neighbours": relation, "chosen": chosen, "best": first, "forecast": 1.0 - taken.lost}
-        line |= {"kept": 1.0 - lost[chosen], "held out": float(np.mean([one.share(theta) for theta in models[chosen]]))}
+        line |= {"neighbours": relation, "chosen": chosen, "best": first, "forecast": told}
+        line |= {
+            "line": 1.0 - taken.lost,
+            "kept": 1.0 - lost[chosen],
+            "held out": float(np.mean([one.share(theta) for theta in models[chosen]])),
+        }
         line["chosen over best"] = max(lost[chosen], LEAST) / max(lost[first], LEAST)
         if one.classes:
             mean, slope = np.mean([calibration(one.X @ theta, one.y) for theta in models[chosen]], axis=0)
@@ -105,6 +108,7 @@ def summary(half: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
         "half": half,
         "problems": len(lines),
         "share kept within 2": float(np.mean([near(line["forecast"], line["kept"]) for line in lines])),
+        "line's share kept within 2": float(np.mean([near(line["line"], line["kept"]) for line in lines])),
         "share lost within 2": float(np.mean([near(1.0 - line["forecast"], 1.0 - line["kept"]) for line in lines])),
         "chosen within 1.2 of best": float(np.mean([line["chosen over best"] <= GOOD_CHOICE for line in lines])),
         "median mean chance over share": float(np.median([line["mean chance over share"] for line in classes])),

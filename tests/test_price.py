@@ -70,6 +70,25 @@ def test_the_lower_a_mean_count_is_known_to_be_the_less_is_said_to_be_kept() -> 
     assert found[0][1] > found[-1][1] + 30
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["classes", "numbers", "counts", "a set"])
+def test_a_plan_tells_of_what_it_takes_what_a_price_of_it_does(loss: str) -> None:
+    """One forecast, wherever it is asked for: the middle of the price's range."""
+    budget, about = hb.Budget(0.5, 1e-8), {"indicators": False, "records": N}
+    targets: dict[str, Any] = {"classes": {"y": [0, 1]}} if loss == "classes" else {"target": {"y": (0, 20)}}
+    domain = hb.Domain(FEATURES, **targets, **about)
+    kind = {"classes": hb.LogisticRegression, "counts": hb.PoissonRegressor}.get(loss, hb.LinearRegression)
+    asked: dict[str, Any] = {"loss": {"classes": hb.Logistic(), "counts": hb.Poisson()}.get(loss, hb.Squared())}
+    more: dict[str, Any] = {}
+    if loss == "a set":
+        more, asked = {"constraint": hb.L1Ball(1.0)}, asked | {"set": hb.L1Ball(1.0)}
+    table = hb.plan(n=N, domain=domain, budget=budget, **asked)
+    told = re.search(r"which a price goes by, it keeps about (\d+)%", table.why)
+    model = kind(domain=domain, budget=budget, inference=False, **more)
+    assert told is not None, table.why
+    assert int(told[1]) == kept(model)[0]
+
+
 CLASSES = hb.Domain(FEATURES, classes={"y": [0, 1]}, indicators=False)
 SEVERAL = hb.Domain(FEATURES, classes={"y": [0, 1, 2]}, indicators=False)
 NUMBERS = hb.Domain(FEATURES, target={"y": (0, 20)}, indicators=False)

@@ -11,7 +11,16 @@ from hullabaloo.losses import Huber, Logistic, Poisson, Squared
 from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts
 from hullabaloo.planning.context import Perform, PlanContext
 from hullabaloo.planning.favours import weights
-from hullabaloo.planning.forecasts import DRAWS, EVERY_SCENARIO, Rehearsals, contested, propose, rehearsed
+from hullabaloo.planning.forecasts import (
+    DRAWS,
+    EVERY_SCENARIO,
+    Rehearsals,
+    Rehearsed,
+    contested,
+    middle,
+    propose,
+    rehearsed,
+)
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Neighbours
@@ -99,3 +108,9 @@ def test_hopeless_plans_are_carried_out_once() -> None:
     assert len(others) >= 5
     assert all(asked_of.count(name) == 1 for name in others)
     assert [one.refusal for one in left] == [one.refusal for one in found]
+
+
+def test_the_middle_of_what_is_lost_is_the_geometric_mean_of_shares() -> None:
+    runs = [Rehearsed("weak", 0.02, 0.01, 0.03, 0.01), Rehearsed("strong", 0.04, 0.04, 0.04, 0.32)]
+    assert math.isclose(middle(runs), math.sqrt(2.0 * 0.125))
+    assert middle([replace(runs[0], risk=0.0, constant=0.0)]) == 1.0  # a penalty that leaves nothing to keep

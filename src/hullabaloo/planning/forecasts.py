@@ -10,7 +10,7 @@ import hashlib
 import heapq
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -286,6 +286,12 @@ class Forecast:
     def expected(self) -> float:
         """What solvers are compared by: the score where plans were rehearsed, else the formula."""
         return self.score if self.rehearsed else self.predicted
+
+
+def middle(runs: Sequence[Rehearsed]) -> float:
+    """The geometric mean over scenarios of the share of a constant's loss that is lost: what a price tells as the middle of its range."""
+    lost = [max(one.risk, 1e-12) / max(one.constant, 1e-12) for one in runs]
+    return math.exp(math.fsum(map(math.log, lost)) / len(lost))
 
 
 def propose(context: PlanContext, solvers: Mapping[str, Solver]) -> list[Forecast]:

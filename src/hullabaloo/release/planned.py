@@ -312,13 +312,18 @@ def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -
     prices = PricedQueries(facts, problem.neighbours, problem.records)
     with remembered(problem, facts, planned.allowance) as kept:
         context = PlanContext(problem, prices, planned.allowance, rehearsal(facts), kept)
-        found = staged(context, [Forecast(planned.solver, planned.plan)], 1)
-        if found is None or found[0][0].plan is None:
-            return ()
-        (one,), _, rehearsals = found
-        priced = [replace(each, name=f"{each.name}, {known}", **known) for each in PRICED]  # type: ignore[arg-type]
-        scenarios = rehearsals.scenarios[:-1] if rehearsals.wide else priced
-        return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in scenarios)
+        return priced(context, Forecast(planned.solver, planned.plan), known, draws)
+
+
+def priced(context: PlanContext, one: Forecast, known: Mapping[str, float], draws: int = 3) -> tuple[Rehearsed, ...]:
+    """The same of a forecast's plan."""
+    found = staged(context, [one], 1)
+    if found is None or found[0][0].plan is None:
+        return ()
+    (one,), _, rehearsals = found
+    apart = [replace(each, name=f"{each.name}, {known}", **known) for each in PRICED]  # type: ignore[arg-type]
+    scenarios = rehearsals.scenarios[:-1] if rehearsals.wide else apart
+    return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in scenarios)
 
 
 def fit(

@@ -11,14 +11,15 @@ from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
 from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
 from hullabaloo.planning.context import PlanContext
-from hullabaloo.planning.favours import weights
+from hullabaloo.planning.favours import CONSTANT, weights
+from hullabaloo.planning.forecasts import middle
 from hullabaloo.planning.synthetic import TWO_CLASSES
 from hullabaloo.planning.table import UNCONFIRMED, PlanRow, PlanTable, asks_public
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import shown
-from hullabaloo.release.planned import Task, plan_context, quiet
+from hullabaloo.release.planned import Task, plan_context, priced, quiet
 from hullabaloo.release.public_table import public_table
 from hullabaloo.release.remembered import remembered
 
@@ -145,6 +146,8 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
         if posed.problem.public is None:
             taken = best_of(found, weighed)
             chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
+            if posed.allowance.is_private and taken.name != CONSTANT and (runs := priced(posed, taken, {})):
+                why += f". On tables further apart, which a price goes by, it keeps about {max(1.0 - middle(runs), 0.0):.0%}"
         else:
             chosen, plan = choose(posed, "auto")
             why = plan.reason + f". {UNCONFIRMED}" * any(map(asks_public, (one.plan for one in found)))
