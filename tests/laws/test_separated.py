@@ -15,8 +15,8 @@ KINDS = ("level", "baseline", "all")
 """A level without an event, a baseline without one, and a level of events alone."""
 
 
-def ends(loss: str, kind: str | None, epsilon: float) -> Any:
-    """The summary's rows, by name."""
+def ends(loss: str, kind: str | None, epsilon: float, few: int = 0, confidence: tuple[float, ...] = (0.95,)) -> Any:
+    """The summary's rows, by name, and its text, of each level of confidence; with `few` records of the level unlike all others of it."""
     rng = np.random.default_rng(7)
     n = 30_000
     made = pd.DataFrame({"a": rng.uniform(-1, 1, n), "g": rng.choice(["u", "v", "w"], n, p=[0.5, 0.1, 0.4])})
@@ -24,14 +24,17 @@ def ends(loss: str, kind: str | None, epsilon: float) -> Any:
     made["y"] = rng.poisson(rate).clip(0, 4) if loss == "counts" else (rng.random(n) < rate).astype(int)
     if kind is not None:
         made.loc[made["g"] == "v", "y"] = int(kind == "all")
+        made.loc[made.index[made["g"] == "v"][:few], "y"] = int(kind != "all")
     about = {"target": {"y": (0, 4)}} if loss == "counts" else {"classes": {"y": [0, 1]}}
     level = hb.Categorical(["u", "v", "w"], baseline="v" if kind == "baseline" else "u")
     domain = hb.Domain(features={"a": (-1, 1), "g": level}, **about, indicators=False)
     model = (hb.PoissonRegressor if loss == "counts" else hb.LogisticRegression)(
         domain=domain, budget=hb.Budget(epsilon, 1e-9), test_key=TestKey(b"levels without an event or with.")
     )
-    summary = model.fit(made).summary()
-    return summary.to_dataframe().set_index("name"), " ".join(str(summary).split())
+    model.fit(made)
+    told = [model.summary(confidence=level) for level in confidence]
+    found = [(one.to_dataframe().set_index("name"), " ".join(str(one).split())) for one in told]
+    return found[0] if len(found) == 1 else found
 
 
 @pytest.mark.parametrize(("loss", "kind"), [(loss, kind) for loss in ("counts", "classes") for kind in KINDS if (loss, kind) != ("counts", "all")])  # fmt: skip
@@ -44,7 +47,7 @@ def test_what_has_no_finite_optimum_has_no_end(loss: str, kind: str) -> None:
         assert not np.isfinite(high[["g=u", "g=w"]]).any()
     else:
         assert not np.isfinite((low if kind == "level" else high)["g=v"])
-        assert np.isfinite((high if kind == "level" else low)["g=v"]) or np.isnan(low["g=v"])
+        assert np.isfinite(low["g=v"] if kind == "all" else high["g=v"]) or (kind == "level" and np.isnan(low["g=v"]))
         assert np.isfinite(rows.loc[["a", "g=w", "(intercept)"], ["low", "high"]].to_numpy()).all()
     assert np.isfinite(rows.loc["a", ["low", "high"]].to_numpy(dtype=float)).all()
     if np.isinf(rows[["low", "high"]].to_numpy()).any():
@@ -61,9 +64,18 @@ def test_levels_with_events_keep_both_ends(loss: str) -> None:
 def test_an_interval_without_any_end_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where noise may hide both, that no record of a level has an event and that all have: it stood there with an estimate and an error, as without an end "on one side", and a warning of NumPy's."""
     both = np.array([[1.0], [-1.0]])
-    monkeypatch.setattr(from_score, "separating", lambda model, found: both * np.eye(1, len(found.point), 1))
+    monkeypatch.setattr(from_score, "separating", lambda model, found, doubts: (both * np.eye(1, len(found.point), 1), np.zeros(2)))
     rows, text = ends("counts", None, 2.0)
     assert rows.loc["g=v", ["estimate", "std_error", "low", "high"]].isna().all()
     assert "no end on one side" not in text
     assert "Not identified at this budget: g=v" in text
     assert np.isfinite(rows.loc[["a", "g=w"], ["low", "high"]].to_numpy(dtype=float)).all()
+
+
+@pytest.mark.parametrize(("loss", "kind", "few"), [("counts", "baseline", 120), ("classes", "baseline", 120), ("classes", "all", 60)])  # fmt: skip
+def test_no_end_is_a_value_that_an_interval_holds_unless_its_own_level_rules_it_out(loss: str, kind: str, few: int) -> None:
+    """Of a level with a few events (or a few records without one) an interval of low confidence has both ends, and one of high confidence has not: whether there is an end was asked at three deviations of noise, whatever the interval's level. Fixed key."""
+    (low, _), (high, _) = ends(loss, kind, 2.0, few, (0.3, 1.0 - 1e-6))
+    name = "g=v" if kind == "all" else "(intercept)"
+    assert np.isfinite(low.loc[name, ["low", "high"]].to_numpy(dtype=float)).all()
+    assert np.isinf(high.loc[name, ["low", "high"]].to_numpy(dtype=float)).any()

@@ -120,7 +120,8 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
         part[absent] = np.nan
     if isinstance(told.estimator, FromScore):
-        along = functions @ told.estimator.separating.T
+        ways, seen = told.estimator.separating
+        along = functions @ ways[seen < at].T
         for end, sign in ((found.low, -1.0), (found.high, 1.0)):
             end[np.any(sign * along > 0.0, axis=1) & ~np.isnan(end)] = sign * math.inf
     return found
