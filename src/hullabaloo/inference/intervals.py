@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from hullabaloo.data import BoundedTarget
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
@@ -221,4 +222,6 @@ def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str
             ends = 1.0 / (1.0 + np.exp(-ends))
     if isinstance(model.loss, Poisson):
         ends = np.exp(np.minimum(ends, 700.0))
+    if bounds := [(one.lo, one.hi) for one in encoding.targets if isinstance(one, BoundedTarget)]:
+        ends = np.clip(ends, *np.array(bounds).T[:, :, None])
     return ends[:, 0].copy() if ends.shape[1] == 1 else ends

@@ -224,6 +224,12 @@ def rows_of(
     rows, reasons = [], [identified.UNKNOWN] * len(names)
     if combinations is None and known.told:
         reasons = identified.reasons(model, known.told[0].estimator)
+    elif known.told and combinations is not None:  # that of its first coefficient that is not told itself
+        alone = [row.reason * (not row.identified) for row in rows_of(model, known, confidence)[: len(model.names)]]
+        reasons = [
+            next((why for why, weight in zip(alone, one, strict=True) if weight and why), identified.UNKNOWN)
+            for one in combinations.values()
+        ]
     for k, target in enumerate(model.encoding.facts.targets):
         values = np.append(coefficients[k], intercepts[k])[: len(model.names)]
         weights = None if combinations is None else np.array(list(combinations.values()))

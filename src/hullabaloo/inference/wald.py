@@ -138,13 +138,16 @@ def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def identified_places(model: FittedModel, told: TargetInference, A: Array) -> Any:
-    """Which coefficients a joint test can be about, (q,): those with an interval, and of a category the levels whose differences from one of them have one, from that where most do.
+    """Which coefficients a joint test can be about, (q,): those with an interval that ends on both sides, and of a category the levels whose differences from one of them have one, from that where most do.
 
     All levels of a category beside the constant are determined up to a common shift: an empty one takes the intervals of all, and their differences remain.
     """
-    seen = ~np.isnan(tell(model, told, A, LEVEL).low)
+    found = tell(model, told, A, LEVEL)
+    seen = np.isfinite(found.low) & np.isfinite(found.high)
     apart = A - A @ told.basis @ told.basis.T
-    loose = ~seen & ~A[:, _absent(told)].any(axis=1) & ((apart**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1))
+    loose = (
+        np.isnan(found.low) & ~A[:, _absent(told)].any(axis=1) & ((apart**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1))
+    )
     for _, places in sources_of(model.encoding):
         group = [place for place in places if loose[place]]
         if len(group) > 1:
