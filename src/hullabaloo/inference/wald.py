@@ -144,15 +144,15 @@ def identified_places(model: FittedModel, told: TargetInference, A: Array) -> An
     """
     found = tell(model, told, A, LEVEL)
     seen = np.isfinite(found.low) & np.isfinite(found.high)
-    apart = A - A @ told.basis @ told.basis.T
-    loose = (
-        np.isnan(found.low) & ~A[:, _absent(told)].any(axis=1) & ((apart**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1))
-    )
+    outside = A - A @ told.basis @ told.basis.T
+    loose = np.isnan(found.low) & ~A[:, _absent(told)].any(axis=1)
+    loose &= (outside**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1)
     for _, places in sources_of(model.encoding):
         group = [place for place in places if loose[place]]
         if len(group) > 1:
-            lows = {one: tell(model, told, A[group] - A[one], LEVEL).low for one in group}
-            seen[group] = max((np.equal(group, one) | ~np.isnan(low) for one, low in lows.items()), key=np.sum)
+            apart = {one: tell(model, told, A[group] - A[one], LEVEL) for one in group}
+            ended = [np.equal(group, one) | np.isfinite(of.low) & np.isfinite(of.high) for one, of in apart.items()]
+            seen[group] = max(ended, key=np.sum)
     return seen
 
 
