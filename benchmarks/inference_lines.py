@@ -323,6 +323,8 @@ def _means(case: Case, known: Population, model: Any) -> Array:
     means = encoded.means(encoded.X[rows] @ truth.theta + encoded.offset[rows])
     if case.loss == "poisson":
         means = means * np.exp(encoded.encoding.prediction_offset[0])
+    if case.loss != "logistic":  # of records that count as the bound beyond it
+        means = np.clip(means, encoded.encoding.targets[0].lo, encoded.encoding.targets[0].hi)
     return np.where(np.isfinite(low) & np.isfinite(high), (low <= means) & (means <= high), np.nan)
 
 

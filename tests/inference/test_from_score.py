@@ -64,7 +64,8 @@ def test_a_constant_column_is_not_told_and_takes_no_other_with_it(category: str,
     target: dict[str, Any] = {"classes": {"y": [0, 1]}} if isinstance(loss, Logistic) else {"target": {"y": (0, 4)}}
     encoding = hb.Domain(features=features, indicators=indicators, **target).encoding()
     names = list(encoding.feature_names_out)
-    release = SimpleNamespace(plan={"settings": {"score_noise": NOISE}})
+    statement = SimpleNamespace(query_noise=[])
+    release = SimpleNamespace(plan={"settings": {"score_noise": NOISE}}, statement=statement)
     posed: Any = SimpleNamespace(release=release, encoding=encoding, loss=loss, constraint=None, penalty=hb.NoPenalty())
     several = [{"x", "z"}, {one for one in names if one.endswith("missing")}, {"x", "g=b", "h=q"}]
     for constant in [set[str](), *({one} for one in names), *several]:

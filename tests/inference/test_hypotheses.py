@@ -117,7 +117,7 @@ def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.
 
         def tell(_: Any, told: Any, functions: Any, level: float, hidden: int = hidden) -> Any:
             apart = functions.any(axis=1) & (functions.sum(axis=1) == 0.0) & (functions[:, hidden] == 0.0)
-            return SimpleNamespace(low=np.where(apart, 0.0, np.nan))
+            return SimpleNamespace(low=np.where(apart, 0.0, np.nan), high=np.where(apart, 1.0, np.nan))
 
         monkeypatch.setattr("hullabaloo.inference.wald.tell", tell)
         seen = identified_places(cast("Any", SimpleNamespace(encoding=None)), cast("Any", told), np.eye(4))

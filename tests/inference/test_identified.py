@@ -27,6 +27,12 @@ def test_each_column_is_given_its_own_reason(solver: str) -> None:
     domain = hb.Domain(features={**bounds, **levels}, target={"y": (-6, 6)}, indicators=False)
     made = hb.LinearRegression(budget=hb.Budget(1.0, 1e-6), domain=domain, solver=solver, test_key=TestKey(bytes(32)))
     found = {row.name: row.reason for row in made.fit(frame).summary().rows}
+    for row in made.summary().rows:  # "the release does not say of which column" was said of each
+        assert made.contrast({row.name: 2.0}).rows[0].reason == row.reason
+    whys = [why for why in (found["level=rare"], found["ok"]) if why]  # of several none is blamed
+    assert made.contrast({"level=rare": 1.0, "ok": -1.0}).rows[0].reason == (
+        whys[0] if len(whys) == 1 else identified.UNKNOWN
+    )
     assert found["ok"] in {"", identified.FAINT}
     assert found["narrow"] in {"", identified.HIDDEN, identified.FAINT} or found["narrow"].startswith(identified.LONE)
     for twin in ("a", "twin"):

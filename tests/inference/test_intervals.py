@@ -207,6 +207,23 @@ def test_a_saved_model_tells_the_same(solver: Any, tmp_path: Path) -> None:
     assert back.solver == model.solver
 
 
+@pytest.mark.parametrize("kind", ["LinearRegression", "PoissonRegressor"])
+def test_predicted_intervals_lie_within_the_declared_bounds(kind: str) -> None:
+    """Where records count as the bound, no mean of them is beyond it: hours within 1 to 99 were told [-300, 400]. With noise on top, so that every end is beyond a bound."""
+    X, y = table(4_000)
+    poisson = kind == "PoissonRegressor"
+    y = np.random.default_rng(1).poisson(np.exp(X @ SLOPES + 0.3)).astype(float) if poisson else y
+    low, high = bounds = (0, 6) if poisson else (-1, 1)
+    made = getattr(hb, kind)(budget=hb.Budget(3.0, 1e-6), domain=domain(target=bounds), inference=True, test_key=KEY)
+    made.fit(X, y)
+    kinds = ["mean"] if poisson else ["mean", "observation"]
+    ends = np.concatenate([made.predict_interval(X, confidence=1.0 - 1e-9, kind=one) for one in kinds])
+    told = ends[~np.isnan(ends[:, 0])]
+    assert len(told)
+    assert np.all((low <= told) & (told <= high))
+    assert np.any(told == high)
+
+
 def test_shapes_of_predicted_intervals() -> None:
     X, y = table(4_000)
     two = hb.Domain(

@@ -42,7 +42,9 @@ def test_what_is_not_identified_has_no_bar_and_says_so() -> None:
 def test_an_interval_without_an_end_goes_to_the_edge_and_says_so(side: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a picture of numbers and on one of ratios: such a row had neither a bar nor an estimate, and said nothing."""
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(from_score, "separating", lambda model, found: side * np.eye(1, len(found.point)))
+    monkeypatch.setattr(
+        from_score, "separating", lambda model, found, doubts: (side * np.eye(1, len(found.point)), np.zeros(1))
+    )
     model = logistic()
     (name,) = (row.name for row in model.summary().rows if math.isinf(row.low) or math.isinf(row.high))
     for exponentiate in (False, True):

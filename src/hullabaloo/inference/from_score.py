@@ -147,7 +147,7 @@ class FromScore:
         self.longest: Array = np.sqrt(heaviest * bent)[:, None] * (ends @ found.matrix)
         self.aside: Array = heaviest * (bent * ((ends - ends[0]) @ self.theta) ** 2 + found.residual)
         self.most: Array = found.as_many(ends @ found.matrix)
-        self.separating: Array = separating(model, found)
+        self.separating = separating(model, found, self.doubts)
         self.held, self.beside_held = np.zeros(found.point.size, dtype=bool), np.zeros((found.point.size,) * 2)
 
     def _holding(self) -> "FromScore | None":

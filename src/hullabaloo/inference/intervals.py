@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from hullabaloo.data import BoundedTarget
 from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Intervals
 from hullabaloo.inference.fitted import Array, FittedModel
@@ -120,7 +121,8 @@ def tell(model: FittedModel, told: TargetInference, functions: Array, confidence
     for part in (found.estimate, found.sampling_error, found.privacy_error, found.low, found.high):
         part[absent] = np.nan
     if isinstance(told.estimator, FromScore):
-        along = functions @ told.estimator.separating.T
+        ways, seen = told.estimator.separating
+        along = functions @ ways[seen < at].T
         for end, sign in ((found.low, -1.0), (found.high, 1.0)):
             end[np.any(sign * along > 0.0, axis=1) & ~np.isnan(end)] = sign * math.inf
     return found
@@ -220,4 +222,6 @@ def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str
             ends = 1.0 / (1.0 + np.exp(-ends))
     if isinstance(model.loss, Poisson):
         ends = np.exp(np.minimum(ends, 700.0))
+    if bounds := [(one.lo, one.hi) for one in encoding.targets if isinstance(one, BoundedTarget)]:
+        ends = np.clip(ends, *np.array(bounds).T[:, :, None])
     return ends[:, 0].copy() if ends.shape[1] == 1 else ends

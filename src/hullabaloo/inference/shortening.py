@@ -27,9 +27,6 @@ EVEN, CONSTANT = 0.3, 0.2
 """Of what shortening takes, see `lean`: shares of its square, by the likelihood of what was taken on the development tables of `benchmarks/inference.py` at ε = 1: more than half of it lies
 in one coordinate, of a rare level or of a column with a long tail, and of skewed targets a third to a half of it in the level."""
 
-EVENTS = 3.0
-"""Deviations of noise from which events of a level are seen: two for noise, and one for what shortening leaves. (Of a level of 8 % without any, ACS, ε = 1, they came to −0.5 and 0.8, and to 0.4, 1.8 and 2.4 of one of 2.6 % of motor claims; to 4.5 and more of levels of 2 % that had some.)"""
-
 MANY = 1000.0
 """Mean from which a Poisson law is as good as a normal one."""
 
@@ -85,14 +82,20 @@ def one_signed(found: NoisyScore, unit_noise: float, cut: float) -> Array:
     return np.asarray(most**2 * ((vectors * (beyond / whole)) @ vectors.T), dtype=np.float64)
 
 
-def separating(model: FittedModel, found: NoisyScore) -> Array:
-    """Directions (k, p) along which the loss may fall for ever, as noise may hide that no record of a level or baseline has an event, or all have: coefficients have no end there (Albert & Anderson 1984).
+def separating(model: FittedModel, found: NoisyScore, doubts: Array) -> tuple[Array, Array]:
+    """Directions (k, p) along which the loss falls for ever where no record of a level or baseline has an event, or all have (Albert & Anderson 1984); and how many standard errors what is seen of the events is above none, (k,).
+
+    A coefficient without an end is a value of it as any other: an interval holds it unless the events are more than the interval's own quantile of errors above none.
 
     With m the indicator as a function of x, `x·m`, and `a = M⁻¹m`, `v·a = x·m`: `aᵀ(−E φ'v)` is the mean of y less its prediction over the level's records, and `aᵀE φ''vvᵀ a` of counts that prediction, of classes it
-    times 1 − p, p about the chance of a usual one of them. Their sum is the mean of the level's events, with noise `t‖a‖` and `s‖Sa‖²`; likewise of records without one.
+    times 1 − p, p about the chance of a usual one of them. Their sum is the mean of the level's events, with noise `t‖a‖` and `s‖Sa‖²`, and `aᵀCa`, C all other errors of the score but those of sampling, `doubts`; likewise of records
+    without one. Of classes whose 1 − p is less than half events are the level's records less those without one.
     """
     ways: list[Array] = []
+    seen: list[float] = []
     columns, classes = np.arange(len(found.point)), isinstance(model.loss, Logistic)
+    asked = [query for query in model.release.statement.query_noise if query["name"] == "means"]
+    means = max((query["noise_std_of_sum"] / query["records"] for query in asked), default=math.inf)
     for one in levels(model.encoding, found) if isinstance(model.loss, Logistic | Poisson) else []:
         mark = (columns == one.column) * 1.0
         if one.baseline and (layout := model.encoding.layout) is not None:
@@ -100,10 +103,15 @@ def separating(model: FittedModel, found: NoisyScore) -> Array:
             mark = (columns == columns[-1]) * 1.0 - np.isin(columns, places)
         a, p = np.linalg.solve(found.matrix, mark), float(expit(one.record @ found.point)) * classes
         gained, bent = float(a @ found.score), float(a @ found.curvature @ a)
-        noises = found.score_noise * float(np.linalg.norm(a)), found.curvature_noise * float(found.scale**2 @ a**2)
-        for sign, rest in ((1.0, max(1.0 - p, 1e-9)), (-1.0, max(p, 1e-9)))[: 1 + classes]:
-            ways += [-sign * mark] * (sign * gained + bent / rest < EVENTS * math.hypot(noises[0], noises[1] / rest))
-    return np.array(ways).reshape(-1, len(columns))
+        off = math.sqrt(found.score_noise**2 * float(a @ a) + float(a @ doubts @ a))
+        bends = found.curvature_noise * float(found.scale**2 @ a**2)
+        for sign, rest in ((1.0, 1.0 - p), (-1.0, p))[: 1 + classes]:
+            larger, events, share = max(rest, 1.0 - rest), bent / max(rest, 1.0 - rest), 0.0
+            if rest < 0.5:
+                events, share = one.share - events, means / found.weight * float(np.linalg.norm(mark[:-1]))
+            ways.append(-sign * mark)
+            seen.append((sign * gained + events) / math.hypot(off, bends / larger, share))
+    return np.array(ways).reshape(-1, len(columns)), np.array(seen)
 
 
 def at_ends(found: NoisyScore, marked: list[Marked], intercept: bool) -> tuple[npt.NDArray[np.int_], Array]:

@@ -224,6 +224,11 @@ def rows_of(
     rows, reasons = [], [identified.UNKNOWN] * len(names)
     if combinations is None and known.told:
         reasons = identified.reasons(model, known.told[0].estimator)
+    elif known.told and combinations is not None:  # of one alone of its coefficients that is not told
+        alone = [row.reason * (not row.identified) for row in rows_of(model, known, confidence)[: len(model.names)]]
+        for place, one in enumerate(combinations.values()):
+            untold = [why for why, weight in zip(alone, one, strict=True) if weight and why]
+            reasons[place] = untold[0] if len(untold) == 1 else identified.UNKNOWN
     for k, target in enumerate(model.encoding.facts.targets):
         values = np.append(coefficients[k], intercepts[k])[: len(model.names)]
         weights = None if combinations is None else np.array(list(combinations.values()))
@@ -232,9 +237,9 @@ def rows_of(
         far = known.told[k].reason and TOO_FAR if known.told else ""
         for name, value, line, why in zip(names, values, numbers.T, reasons, strict=True):
             ended = ALONE if np.isfinite(line[-2:]).all() else identified.ENDLESS
-            untold = far or why if math.isnan(line[-1]) else ended * math.isnan(line[5])
+            hidden = far or why if math.isnan(line[-1]) else ended * math.isnan(line[5])
             about = dict(zip(NUMBERS, map(float, line), strict=True))
-            rows.append(Row(target, name, float(value), **about, reason=untold if known.told else ""))
+            rows.append(Row(target, name, float(value), **about, reason=hidden if known.told else ""))
     return rows
 
 

@@ -139,18 +139,21 @@ def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def identified_places(model: FittedModel, told: TargetInference, A: Array) -> Any:
-    """Which coefficients a joint test can be about, (q,): those with an interval, and of a category the levels whose differences from one of them have one, from that where most do.
+    """Which coefficients a joint test can be about, (q,): those with an interval that ends on both sides, and of a category the levels whose differences from one of them have one, from that where most do.
 
     All levels of a category beside the constant are determined up to a common shift: an empty one takes the intervals of all, and their differences remain.
     """
-    seen = ~np.isnan(tell(model, told, A, LEVEL).low)
-    apart = A - A @ told.basis @ told.basis.T
-    loose = ~seen & ~A[:, _absent(told)].any(axis=1) & ((apart**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1))
+    found = tell(model, told, A, LEVEL)
+    seen = np.isfinite(found.low) & np.isfinite(found.high)
+    outside = A - A @ told.basis @ told.basis.T
+    loose = np.isnan(found.low) & ~A[:, _absent(told)].any(axis=1)
+    loose &= (outside**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1)
     for _, places in sources_of(model.encoding):
         group = [place for place in places if loose[place]]
         if len(group) > 1:
-            lows = {one: tell(model, told, A[group] - A[one], LEVEL).low for one in group}
-            seen[group] = max((np.equal(group, one) | ~np.isnan(low) for one, low in lows.items()), key=np.sum)
+            apart = {one: tell(model, told, A[group] - A[one], LEVEL) for one in group}
+            ended = [np.equal(group, one) | np.isfinite(of.low) & np.isfinite(of.high) for one, of in apart.items()]
+            seen[group] = max(ended, key=np.sum)
     return seen
 
 

@@ -281,8 +281,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
                 record's target (squared losses), by its residual variance, taken as normal.
 
-        NaN where noise leaves an interval without an end: where a row asks for a level that is not identified (`summary` says which, and why). A number that is not identified takes part
-        by its coefficient as released: intervals hold near its usual values.
+        Ends are held to a number's declared bounds, as targets are counted: of a prediction beyond a bound it is the interval of `predict(X, clip=True)`. NaN where noise leaves an interval
+        without an end: where a row asks for a level that is not identified (`summary` says which, and why). A number that is not identified takes part by its coefficient as released: intervals
+        hold near its usual values.
 
         Raises:
             NotReleased: the release tells no intervals; the message says what would.
