@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -360,7 +360,7 @@ def test_steps_by_a_released_curvature_meet_sets_and_penalties(
         return float(np.mean(values)), sum(one.count for one in plan.queries if one.name == "centred_gradient")
 
     least = ended(asked, 1e4)[0]
-    (few, passes), (many, more) = ended(asked, 3.0), ended(replace(asked, earlier=3), 3.0)
+    (few, passes), (many, more) = ended(asked, 3.0), ended(replace(asked, earlier=4), 3.0)
     assert passes < 0.2 * more
     assert few - least < many - least + 1e-7
     assert few - least < 1e-3 * (float(loss.value(np.full(len(y), y.mean()), y).mean()) - least)
@@ -404,6 +404,34 @@ def test_a_raised_curvature_fits_a_steeper_step_and_is_nowhere_lower() -> None:
         assert np.array_equal(released_curvature.raised(bend, 0.0 * step, step), bend)
 
 
+@pytest.mark.parametrize("two_values", [True, False])
+@pytest.mark.parametrize("narrow", [300, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_column_of_which_few_records_are_far_out_is_not_lost_as_the_budget_grows(
+    narrow: int, two_values: bool
+) -> None:
+    """One record of a thousand so many times as far out as the others, and with them a tenth of the gain: what shortening hides of the curvature lies in one direction.
+
+    Spread over all of them, it let steps go up to 7 times too far: 0.85 and 0.32 of the gain at μ = 1 and 2.5. Keys are fixed.
+    """
+    rng, n = np.random.default_rng(5), 40_000
+    U = np.clip(0.3 * rng.normal(size=(n, 5)), -1.0, 1.0)
+    U[:, 4] = np.clip(np.where(rng.random(n) < 0.001, 0.5, 0.5 / narrow) * rng.normal(size=n), -1.0, 1.0)
+    mean = U @ [0.5, -0.3, 0.2, 0.0, 0.12 / U[:, 4].std()]
+    values = np.where(rng.random(n) < 0.5 + 0.5 * np.clip(mean, -1.0, 1.0), 1.0, -1.0)
+    y = values if two_values else np.clip(mean + 0.3 * rng.normal(size=n), -1.0, 1.0)
+    facts = RowFacts(tuple(f"x{j}" for j in range(6)), True, 6.0, math.sqrt(6.0), 1.0, ("y",))
+    data = Table(np.column_stack([U, np.ones(n)]), y[:, None], facts)
+    least = np.mean((y - data.X @ np.linalg.lstsq(data.X, y, rcond=None)[0]) ** 2)
+
+    def kept(mu: float, key: int) -> float:
+        theta = solve(SOLVER, data, replace(problem(data), loss=Squared()), mu, key).theta[:, 0]
+        return float((y.var() - np.mean((y - data.X @ theta) ** 2)) / (y.var() - least))
+
+    found = [np.mean([kept(mu, key) for key in range(2)]) for mu in (1.0, 2.5, 12.0)]
+    assert min(found) > 0.9
+    assert all(later > earlier - 0.02 for earlier, later in pairwise(found))
+
+
 def rare_levels(n: int = 30_000) -> Table:
     """Two classes by six numbers, two of which are nearly alike, and levels of 1 in 10 to 1 in 1 000 records."""
     rng = np.random.default_rng(7)
@@ -430,7 +458,7 @@ def test_a_released_curvature_of_classes_takes_half_the_passes_as_near_the_optim
         found = [share(data, solve(SOLVER, data, asked, 3.0, seed).theta[:, 0]) for seed in range(4)]
         return 1.0 - float(np.mean(found)), sum(one.count for one in plan.queries if one.name == "centred_gradient")
 
-    (few, passes), (many, more) = lost(asked), lost(replace(asked, earlier=4))
+    (few, passes), (many, more) = lost(asked), lost(replace(asked, earlier=5))
     assert passes < 0.6 * more
     assert few < many
     assert few < 2e-3

@@ -158,7 +158,7 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = self.smooth and self.problem.earlier < 4
+            smooth = self.smooth and self.problem.earlier < 5
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -231,11 +231,12 @@ class Descent:
     def curvature(self, point: Array, longer: Array, grid: Array) -> Array:
         """M, (p, p): the bound `L E vvᵀ`, v = (u, 1), of the curvature at any point, of classes `E φ''vvᵀ` at this one; and on its diagonal what noise and shortening may hide of it.
 
-        Records are shortened to the R at which both together are least, the latter spread evenly, and `√φ'' v` to √L R.
+        Records are shortened to the R at which both together are least, and `√φ'' v` to √L R. `released_curvature.py` says over how many directions what is hidden is spread.
         """
         path, view, p, L = self.path, self.view, point.size, smooth_and_steep(self.loss)[0]
         trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
-        hidden = mean_beyond(longer, grid, trials, power=2) / p
+        among = math.sqrt(p) if self.smooth and not self.problem.earlier else p
+        hidden = mean_beyond(longer, grid, trials, power=2) / among
         hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
         at, of = int(np.argmin(hidden)), "curvature" if self.classes else "records"
         about = {"of": of, "intercept_weight": 1.0, "clip_norm": math.sqrt(L) * float(trials[at])}
@@ -244,12 +245,13 @@ class Descent:
         return np.asarray((vectors * (np.maximum(values, 0.0) + L * hidden[at])) @ vectors.T)
 
     def newton(self, start: Array, steps: int, clip_norm: float, bend: Array, last: bool) -> Array:
-        """After steps `ω M⁻¹g`, ω = `LONGER` but for the walk's last one and 1 of classes: M bounds the curvature from above, so that none goes too far, and that of classes is `raised` where one did."""
+        """After steps `ω M⁻¹g`, ω = `LONGER` but for the walk's last one and 1 of classes; M is `raised` where one went too far."""
         view, point, q, before, slope = self.view, start, self.view.slopes, start, None
         for t in range(steps):
             longer = 1.0 if self.classes or (last and t == steps - 1) else LONGER
             gradient = self.gradient(point, clip_norm)
-            bend = raised(bend, point - before, gradient - slope) if self.classes and slope is not None else bend
+            if slope is not None and (self.classes or not self.problem.earlier):
+                bend = raised(bend, point - before, gradient - slope)
             before, slope = point, gradient
             point = view.within(self.problem, point - longer * np.linalg.solve(bend, gradient), longer, bend)
             point[q:] = np.clip(point[q:], *self.loss.intercept_bounds)
@@ -266,7 +268,7 @@ class Descent:
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
-        if beside or (self.smooth and self.problem.earlier < 3):
+        if beside or (self.smooth and self.problem.earlier < 4):
             step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
@@ -314,9 +316,9 @@ class Descent:
         Of counts, too, whose events are few and far: at 1, as an event of the largest count would be cut, the level of rare ones was 1.1 to 1.6 times off where it now is 1.05 to 1.3 (claims of Belgium and France, made ones of 1 %; 20 000 records, ε = 1).
         Of smooth residuals in whitened coordinates they are weighed with an exponential law before (in plain ones, at more noise, the level of a target of two values was a fifth further off with it).
         """
-        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and not self.problem.earlier)):
+        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and self.problem.earlier < 2)):
             return 1.0 if self.classes else self.path.slope
-        if self.smooth and not self.path.ridge and self.problem.earlier < 2:
+        if self.smooth and not self.path.ridge and self.problem.earlier < 3:
             shares, share_noise = histogram.gradient_shares(shares, grid, share_noise, 0.25 * self.natural)
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)
