@@ -182,7 +182,7 @@ def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
 
 def _constant(problem: Problem, table: SyntheticTable) -> Array:
     """The best constant prediction: every slope at the start of the set."""
-    slopes, k = problem.dimension - problem.intercept, problem.targets
+    slopes, k = problem.slopes, problem.targets
     flat = np.zeros((slopes, k))
     if problem.constraint is not None and slopes:
         together = slopes * k if isinstance(problem.loss, VectorLoss) else slopes

@@ -106,9 +106,8 @@ class SyntheticTable:
 
 def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> SyntheticTable:
     """`rows` records of the problem's domain."""
-    slopes = problem.dimension - problem.intercept
-    X = _features(problem, scenario, rows, slopes)
-    theta = _model(problem, scenario, X, slopes)
+    X = _features(problem, scenario, rows, problem.slopes)
+    theta = _model(problem, scenario, X, problem.slopes)
     signal = X @ theta
     offset = None
     if problem.offset_bound > 0.0:

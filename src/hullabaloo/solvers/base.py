@@ -78,6 +78,11 @@ class Problem:
         return self.constraint is None and isinstance(self.penalty, NoPenalty)
 
     @property
+    def slopes(self) -> int:
+        """The number of columns beside the intercept."""
+        return self.dimension - self.intercept
+
+    @property
     def alike(self) -> bool:
         """Whether the weights add up to `records`, publicly."""
         return not self.weighted and self.neighbours is Neighbours.REPLACE_ONE

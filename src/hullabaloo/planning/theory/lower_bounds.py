@@ -198,7 +198,7 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
     Source: 002, Table 1.
     """
     check(problem.records, epsilon, delta)
-    body, slopes = problem.constraint, problem.dimension - problem.intercept
+    body, slopes = problem.constraint, problem.slopes
     if slopes < 1 or not plain(problem):
         return ()
     free = isinstance(problem.penalty, NoPenalty)
@@ -333,7 +333,7 @@ def steepness(problem: Problem, far: float) -> float:
 
 def _reach(problem: Problem, body: ConvexSet) -> float:
     """H: of a row with one cell at its bound, or with all cells alike, whichever gives more."""
-    p, constant = problem.dimension - problem.intercept, float(problem.intercept)
+    p, constant = problem.slopes, float(problem.intercept)
     l1, l2 = problem.norm_l1 - constant, math.sqrt(max(problem.norm_l2**2 - constant, 0.0))
     found = []
     for count in {1, p}:

@@ -121,7 +121,7 @@ class FrankWolfeSolver(Solver):
         """Iterates; the number and kind of questions is the plan's."""
         walk = rule.Iterates(**plan.settings)
         theta = descend(_start(problem), _towards(problem, curator, walk), steps=walk.steps)
-        slopes = theta[: problem.dimension - problem.intercept]
+        slopes = theta[: problem.slopes]
         trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
         return Solution(theta.reshape(problem.dimension, problem.targets), trace=trace)
 
@@ -198,7 +198,7 @@ def _start(problem: Problem) -> Array:
     """θ₁, the point of C nearest to zero: (p,), or (p, k) for a loss of several predictions."""
     body, k = problem.constraint, problem.targets
     assert body is not None
-    slopes = problem.dimension - problem.intercept
+    slopes = problem.slopes
     theta = np.zeros((problem.dimension, k))
     if slopes:
         theta[:slopes] = body.start(slopes * k).reshape(slopes, k)
@@ -210,7 +210,7 @@ def _start(problem: Problem) -> Array:
 
 def _towards(problem: Problem, curator: Answers, walk: rule.Iterates) -> Callable[[Array], Array]:
     """s_t: the vertex of C whose number the exponential mechanism gives, or `argmin over C of ⟨s, ∇f(θ_t) + b_t⟩` of a noisy gradient."""
-    body, slopes, ends = problem.constraint, problem.dimension - problem.intercept, problem.loss.intercept_bounds
+    body, slopes, ends = problem.constraint, problem.slopes, problem.loss.intercept_bounds
     assert body is not None
 
     def towards(theta: Array) -> Array:

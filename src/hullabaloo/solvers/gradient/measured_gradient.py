@@ -202,11 +202,10 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
 
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
         loss = checked(problem, allowance, "preconditioned gradient")
-        slopes = problem.dimension - problem.intercept
-        if not 1 <= slopes <= WIDEST or problem.records * problem.dimension**2 > LARGEST:
+        if not 1 <= problem.slopes <= WIDEST or problem.records * problem.dimension**2 > LARGEST:
             raise CapabilityError(
                 f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
-                f"but {slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
+                f"but {problem.slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
             )
         return loss
 

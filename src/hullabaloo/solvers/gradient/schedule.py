@@ -258,7 +258,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
         check, look, clip = way.check(whole, counts, smooth_and_steep(loss)[1], residual=is_residual(loss))
     steps = 1.0 - means - histograms(problem) * lengths - covariance - check - look
     noise = prices.price("centred_gradient", loss=problem.loss, mu=mu * math.sqrt(steps), count=1).sigma
-    level = max(noise / problem.records * math.sqrt(max(problem.dimension - problem.intercept, 1)), TINY)
+    level = max(noise / problem.records * math.sqrt(max(problem.slopes, 1)), TINY)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
@@ -305,7 +305,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
 
 def _rule(problem: Problem, common: dict[str, Any], *, whitened: bool) -> dict[str, Any]:
     """What follows from the noise."""
-    size, loss = math.sqrt(max(problem.dimension - problem.intercept, 1)), problem.loss
+    size, loss = math.sqrt(max(problem.slopes, 1)), problem.loss
     assert isinstance(loss, Loss)  # the solver saw to it
     late = common["late_noise"] / math.sqrt(LATE_SHARES[3])
     levels = max(common["noise"] * size, TINY), max(late * size, TINY)

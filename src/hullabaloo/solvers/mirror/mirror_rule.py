@@ -261,7 +261,7 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
     """
     body, k = problem.constraint, problem.targets
     assert body is not None  # the plan saw to it
-    size = (problem.dimension - problem.intercept) * k
+    size = problem.slopes * k
     curved = problem.loss.constants(prediction_bound(problem), math.sqrt(k), clip).smoothness
     found = []
     if size:
@@ -283,7 +283,7 @@ def slope_reach(problem: Problem) -> float:
     """`max |⟨x, θ⟩|` over the domain and the set, the intercept left out."""
     body, k = problem.constraint, problem.targets
     assert body is not None  # the plan saw to it
-    size = (problem.dimension - problem.intercept) * k
+    size = problem.slopes * k
     l1, l2, linf = _row_norms(problem)  # norms of x ⊗ u, ‖u‖₂ = 1, but for √k
     return product_bound(body, size, math.sqrt(k) * l1, l2, linf) if size else 0.0
 

@@ -113,7 +113,7 @@ class ObjectivePerturbationSolver(Solver):
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])
         if isinstance(problem.penalty, geometry.HasElasticForm):
-            kinks = problem.penalty.elastic_weights(problem.dimension - problem.intercept)[0]
+            kinks = problem.penalty.elastic_weights(problem.slopes)[0]
             slopes = theta[: kinks.size]
             slopes[(kinks > 0.0) & (np.abs(slopes) <= ZERO * plan.settings["output_sigma"])] = 0.0
         if isinstance(problem.feasible, geometry.Projectable):
@@ -221,7 +221,7 @@ def restored(problem: Problem, function: geometry.SetFunction, theta: Array, sig
 
 def faint_reach(problem: Problem, sigma: float) -> float:
     """At least the expected distance that noise of σ, what rounding hides beside it and its undoing move a minimiser."""
-    function, slopes = structure_of(problem), problem.dimension - problem.intercept
+    function, slopes = structure_of(problem), problem.slopes
     moved = sigma * (1.0 + math.sqrt(problem.dimension))
     if function is None or not slopes:
         return moved

@@ -172,11 +172,10 @@ class _Scores:
         self.known = known
         self.beyond = math.inf if problem.earlier > 2 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
-        self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
         first = self.settings["noises"][1] / self.found.mean_weight
         if problem.intercept:
-            self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
+            self.W[:, -1] *= problem.slopes**0.25  # the constant column, as long as √slopes directions together
         (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.25)
         self.beyond += self.ordinary.quantile(spread.TAIL_SPREAD)
         calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
@@ -298,8 +297,8 @@ class _Scores:
 
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
-        problem, slopes = self.problem, found.matrix[: self.slopes]
-        middle = found.centre if problem.intercept else np.zeros(self.slopes)
+        problem, slopes = self.problem, found.matrix[: self.problem.slopes]
+        middle = found.centre if problem.intercept else np.zeros(problem.slopes)
         ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         unseen = self.settings["share_noise"] / self.found.counted * ends.T @ ends
         return np.asarray(found.shortened * np.diag(found.scale**2) + self.bend(found.point) * unseen)
@@ -321,7 +320,7 @@ class _Scores:
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
-        problem, q = self.problem, self.slopes
+        problem, q = self.problem, self.problem.slopes
         self.found = first = self.first()
         R = AROUND * typical(float(first.gain.sum()))
         weight = TINY if problem.intercept else 1.0
@@ -348,6 +347,6 @@ class _Scores:
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
-        least = floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
+        least = floor(settings["first_noise"] * R**2 / known.mean_weight, problem.slopes)
         found = Coordinates.whitened(covariance, known, least, intercept=problem.intercept)
         return found.along(known).linear if led(problem) else found
