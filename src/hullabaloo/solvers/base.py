@@ -99,6 +99,12 @@ class Problem:
         return replace(self, dimension=count + self.intercept, norm_l1=norm_l1, norm_l2=norm_l2)
 
     @property
+    def body(self) -> ConvexSet:
+        """C, of a problem that has one: its solver's plan saw to it."""
+        assert self.constraint is not None
+        return self.constraint
+
+    @property
     def feasible(self) -> ConvexSet | None:
         """C with the intercept: free of the set's radius, bounded by the loss's own public range."""
         if self.constraint is None or not self.intercept:

@@ -298,9 +298,8 @@ def gap(problem: Problem) -> float:
     a few equal cells, t in all that row and intercept can give, b the intercept that serves rows of zeros with both ends half each; without an
     intercept b is 0.
     """
-    loss, body = problem.loss, problem.constraint
+    loss, body = problem.loss, problem.body
     assert isinstance(loss, Loss)
-    assert body is not None
     low, high = ends(loss)
     lower, upper = loss.intercept_bounds if problem.intercept else (0.0, 0.0)
 

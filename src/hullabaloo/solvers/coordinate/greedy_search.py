@@ -23,7 +23,7 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, SeparableForm, separable_form
-from hullabaloo.losses import Loss, Squared
+from hullabaloo.losses import Squared
 from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, SelectionEvent, compose
 from hullabaloo.solvers.base import Answers, Array, PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.coordinate.updates import check_curvature, descend, within_reach
@@ -142,7 +142,6 @@ def bought(
 ) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its queries."""
     loss = problem.loss
-    assert isinstance(loss, Loss)  # the solver saw to it
     smoothness, slope = smooth_and_steep(loss)
     opening = OPENING if problem.intercept else 0
     free, measured = math.isinf(parts.choices), is_residual(loss)

@@ -179,8 +179,7 @@ def noise_error(problem: Problem, sigma: float, about: Terms) -> float:
     Source: 000, Theorem 2.6; 002, Theorem B.2.
     """
     size = problem.slopes * problem.targets
-    assert problem.constraint is not None
-    error = 2.0 * sigma * problem.constraint.gaussian_width(size).high if size else 0.0
+    error = 2.0 * sigma * problem.body.gaussian_width(size).high if size else 0.0
     return error + 2.0 * about.half * WRONG_SIGN * sigma * problem.targets
 
 
@@ -223,8 +222,7 @@ def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowanc
     epsilon, delta = paper_pair(allowance.budget, "32 L₂² T ln²(T/δ)/(nε)²")
     about, n, size = _printed(problem), problem.records, problem.slopes * problem.targets
     lipschitz = problem.max_weight * about.clip * problem.norm_l2
-    assert problem.constraint is not None
-    width = (problem.constraint.gaussian_width(size).value if size else 0.0) + about.half
+    width = (problem.body.gaussian_width(size).value if size else 0.0) + about.half
     wanted = (about.curvature * n * epsilon / (lipschitz * width)) ** (2.0 / 3.0)
     points, short = printed(wanted, 2)
     sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)

@@ -31,7 +31,7 @@ import numpy as np
 from hullabaloo import geometry
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
-from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared, VectorLoss
+from hullabaloo.losses import AnyLoss, Huber, Poisson, SmoothedHinge, Squared, VectorLoss
 from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, event_calibrate
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import POSITIVE, check_options, no_jump, one_prediction
@@ -142,7 +142,6 @@ def smoothness_of(problem: Problem, clip: float) -> float:
 
     Source: 002, Remark 2.
     """
-    assert isinstance(problem.loss, Loss)
     bound = no_jump(problem.loss, "Objective perturbation", problem.loss.constants(math.inf, 1.0, clip).smoothness)
     return problem.max_weight * bound * problem.norm_l2**2 * (1.0 + 1e-9)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.errors import BudgetError
-from hullabaloo.losses import Logistic, Loss, Poisson, Squared
+from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Allowance, GaussianEvent, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates, symmetric
@@ -168,7 +168,6 @@ class _Scores:
     """What is asked after the fit, of all targets."""
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
-        assert isinstance(problem.loss, Loss)  # the plan saw to it
         self.known = known
         self.beyond = math.inf if problem.earlier > 2 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
