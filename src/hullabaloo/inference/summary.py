@@ -19,7 +19,7 @@ from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
 from hullabaloo.inference.intervals import Inference, check_confidence, inference
 from hullabaloo.inference.significance import adjusted, p_values, z_against
-from hullabaloo.inference.wald import slopes, told_of
+from hullabaloo.inference.wald import slopes
 from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
@@ -199,7 +199,7 @@ def contrast(
         raise InvalidParameter(
             "The contrast gives every column the weight 0, so nothing is asked. Name the columns that it is of."
         )
-    known = told_of(model, "A contrast")
+    known = intervals.told_of(model, "A contrast was")
     rows = rows_of(model, known, level, {written(row, model.names): row})
     rows = [_exponential(one) for one in rows] if exponentiate else rows
     note = " ".join(filter(None, (ratio, *_words(model, known, rows))))

@@ -326,11 +326,9 @@ class _Scores:
         again = first.seen(self.curator).answer(
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
-        assert first.matrix is not None
         least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
         second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
-        assert second.matrix is not None
-        B = symmetric(first.matrix @ second.matrix)
+        B = symmetric(first.factor @ second.factor)
         return replace(first, matrix=B).whole if problem.intercept else B
 
     def first(self) -> Coordinates:
