@@ -23,7 +23,7 @@ SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 SCHEMES = ("redis://", "rediss://", "unix://")
-OWN = ("mechanism", "window", "half_life", "sketch_size", "max_nonzeros", "rule")
+OWN = ("rule", "sketch_size", "max_nonzeros", "mechanism", "window", "half_life")
 """Options of one method or another, named as the parameters that they set."""
 
 
@@ -259,10 +259,8 @@ def made_stream(
 ) -> Any:
     """The unopened stream that the options describe; `files` its state and key file, `terms` its budget, ledger and dataset."""
     cls, periodic = getattr(hb.streaming, CLASSES[asked.method]), asked.method == "periodic"
-    rule = asked.rule and asked.rule.replace("-", "_")
-    own = {
-        name: value for name, value in {**asked._asdict(), "rule": rule}.items() if name in OWN and value is not None
-    }
+    given = asked._asdict() | {"rule": asked.rule and asked.rule.replace("-", "_")}
+    own = {name: given[name] for name in OWN if given[name] is not None}
     of_fit = (
         {} if periodic else {name: one for name, one in model._asdict().items() if one != model._field_defaults[name]}
     )

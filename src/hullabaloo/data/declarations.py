@@ -19,6 +19,12 @@ Level = str | int | float | bool
 PLACEHOLDER = "FILL IN"
 
 
+def _stated(record: Any) -> dict[str, Any]:
+    """The declaration as JSON-ready values, defaults left out."""
+    given = {one.name: (getattr(record, one.name), one.default) for one in fields(record)}
+    return {name: plain(value) for name, (value, default) in given.items() if value != default}
+
+
 @dataclass(frozen=True, slots=True)
 class Numeric:
     """A number between two declared bounds.
@@ -50,9 +56,7 @@ class Numeric:
             )
         transforms.find(transform)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The declaration as JSON-ready values, defaults left out."""
-        return _stated(self)
+    to_dict = _stated
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -89,15 +93,7 @@ class Categorical:
             if self.baseline is None or not same_level(level, self.baseline)
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The declaration as JSON-ready values, defaults left out."""
-        return _stated(self)
-
-
-def _stated(record: Any) -> dict[str, Any]:
-    """The fields that are not their defaults, JSON-ready."""
-    given = {one.name: (getattr(record, one.name), one.default) for one in fields(record)}
-    return {name: plain(value) for name, (value, default) in given.items() if value != default}
+    to_dict = _stated
 
 
 Declaration = Numeric | Categorical

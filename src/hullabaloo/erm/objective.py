@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,8 +100,7 @@ class ScalarObjective(Objective):
         p = self.dimension
         total = np.zeros((p, p))
         root = np.sqrt(local.second)
-        for start in range(0, root.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for part in blocks(root.size):
             total += product(self.X[part], root[part])
         total[np.diag_indices(p)] += self.squares
         return total
@@ -113,8 +113,7 @@ class ScalarObjective(Objective):
 
     def careful_gradient(self, theta: Array, low: Array) -> tuple[Array, Array]:  # noqa: D102
         total, rest = np.zeros(self.dimension), np.zeros(self.dimension)
-        for start in range(0, self.y.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for part in blocks(self.y.size):
             X, about = self.X[part], (self.y[part], self.offset[part], self.weight[part])
             block, block_rest = np.zeros(self.dimension), np.zeros(self.dimension)
             tail = (theta, low, self.clip, self.code, self.numbers, block, block_rest)
@@ -154,8 +153,7 @@ class VectorObjective(Objective):
     def hessian(self, local: Local) -> Array:  # noqa: D102
         p, k = self.X.shape[1], self.Y.shape[1]
         total = np.zeros((p, k, p, k))
-        for start in range(0, len(self.Y), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for part in blocks(len(self.Y)):
             X = self.X[part] if isinstance(self.X, np.ndarray) else self.X[part].toarray()
             for a in range(k):
                 for b in range(a, k):
@@ -187,10 +185,14 @@ class VectorObjective(Objective):
 
     def _gradient(self, theta: Array, z: Array) -> Array:
         total = np.zeros((self.X.shape[1], self.Y.shape[1]))
-        for start in range(0, len(self.Y), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for part in blocks(len(self.Y)):
             total += np.asarray(self.X[part].T @ self._slopes(z[part], part))
         return total.ravel() + self.squares * theta + self.linear
+
+
+def blocks(rows: int, size: int = _BLOCK) -> Iterator[slice]:
+    """The rows, so many at a time."""
+    return (slice(start, start + size) for start in range(0, rows, size))
 
 
 def product(X: Any, root: Array) -> Array:

@@ -21,7 +21,7 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, Array
 from hullabaloo.data.source import Rows
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.erm.newton import newton
-from hullabaloo.erm.objective import doubled_sum, product
+from hullabaloo.erm.objective import blocks, doubled_sum, product
 from hullabaloo.erm.optimise import Doubled, minimise, settled
 from hullabaloo.erm.quantile_program import quantile_optimum
 from hullabaloo.erm.shape import shape_of
@@ -244,8 +244,7 @@ def _sums(X: Any, root: Array, moved: Array) -> tuple[Array, Array]:
     """`Σ root² x xᵀ` and `Σ moved x`, blocks added in doubled precision."""
     p = X.shape[1]
     gram, gram_low, vector, vector_low = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p), np.zeros(p)
-    for start in range(0, root.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for part in blocks(root.size, _BLOCK):
         gram, gram_low = doubled_sum(gram, gram_low, product(X[part], root[part]), np.zeros((p, p)))
         vector, vector_low = doubled_sum(vector, vector_low, X[part].T @ moved[part], np.zeros(p))
     return gram, vector

@@ -89,6 +89,18 @@ def inference(model: FittedModel) -> Inference:
     return Inference(tuple(found), _about(model), errors=_errors(model, "homoskedastic"))
 
 
+def told_of(model: FittedModel, what: str) -> Inference:
+    """What the release tells; a refusal where that is nothing.
+
+    Raises:
+        NotReleased: no errors of coefficients are told, and why.
+    """
+    known = inference(model)
+    if not known.told:
+        raise NotReleased(f"{what} asked of a {model.name}. {known.reason}")
+    return known
+
+
 def _untold(far: list[tuple[str, FromScore]], targets: int) -> str:
     """Why no errors are told of those targets: one sentence for each reason, however many they are."""
     by = {text: [one for one in far if one[1].drowned == drowned] for text, drowned in ((DROWNED, True), (FAR, False))}
@@ -199,9 +211,7 @@ def _reason(model: FittedModel) -> str:
 def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str) -> Array:
     """See `PrivateLinearModel.predict_interval`."""
     level, asked = check_confidence(confidence), one_of("kind", kind, ("mean", "observation"))
-    known = inference(model)
-    if not known.told:
-        raise NotReleased(f"Intervals of predictions were asked of a {model.name}. {known.reason}")
+    known = told_of(model, "Intervals of predictions were")
     if asked == "observation" and any(np.isnan(told.residual_variance) for told in known.told):
         raise InvalidParameter(
             f"Intervals of single observations were asked of a {model.name}, and they are told for squared losses alone: a class or "

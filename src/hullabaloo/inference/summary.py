@@ -12,23 +12,14 @@ from hullabaloo.codec import arguments
 from hullabaloo.data import INTERCEPT, BoundedTarget, ClassTarget
 from hullabaloo.data.reference import undetermined
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.inference import identified
+from hullabaloo.inference import identified, intervals
 from hullabaloo.inference.crowded import crowded
 from hullabaloo.inference.fit_quality import quality
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import combination, written
-from hullabaloo.inference.intervals import (
-    Inference,
-    check_confidence,
-    freedom,
-    inference,
-    quantile,
-    records_of,
-    released_records,
-    tell,
-)
+from hullabaloo.inference.intervals import Inference, check_confidence, inference
 from hullabaloo.inference.significance import adjusted, p_values, z_against
-from hullabaloo.inference.wald import slopes, told_of
+from hullabaloo.inference.wald import slopes
 from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
@@ -208,7 +199,7 @@ def contrast(
         raise InvalidParameter(
             "The contrast gives every column the weight 0, so nothing is asked. Name the columns that it is of."
         )
-    known = told_of(model, "A contrast")
+    known = intervals.told_of(model, "A contrast was")
     rows = rows_of(model, known, level, {written(row, model.names): row})
     rows = [_exponential(one) for one in rows] if exponentiate else rows
     note = " ".join(filter(None, (ratio, *_words(model, known, rows))))
@@ -254,11 +245,11 @@ def _numbers(model: FittedModel, known: Inference, k: int, confidence: float, we
     if weights is not None:
         matrix, shift = weights @ matrix, weights @ shift
     told = known.told[k]
-    one = tell(model, told, matrix, confidence)
-    z = z_against(one, quantile(model, told, confidence), -shift)
+    one = intervals.tell(model, told, matrix, confidence)
+    z = z_against(one, intervals.quantile(model, told, confidence), -shift)
     sampling = np.where((one.sampling_error == 0.0) & private, np.nan, one.sampling_error)  # noise hid it: it is not 0
     errors = [np.hypot(one.sampling_error, one.privacy_error), sampling, one.privacy_error]
-    tests = [z, p_values(z, freedom(model, told))]
+    tests = [z, p_values(z, intervals.freedom(model, told))]
     numbers = np.stack([one.estimate + shift, *errors, *tests, one.low + shift, one.high + shift])
     numbers[:, ~(np.isfinite(one.low) | np.isfinite(one.high))] = np.nan
     outside = matrix - matrix @ told.basis @ told.basis.T  # of a level's own coefficient there is no hypothesis to test
@@ -310,10 +301,10 @@ def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterato
     yield "Solver", "".join([str(release.plan.get("solver", "")), *held])
     # how many records of a stream are in is public
     hidden = statement.neighbours is Neighbours.ADD_OR_REMOVE and statement.horizon is None
-    if released_records(model) is None:
-        yield "Records", f"{records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden
+    if intervals.released_records(model) is None:
+        yield "Records", f"{intervals.records_of(model):,.0f}" + " (declared; their number is hidden)" * hidden
     else:
-        yield "Records", f"about {records_of(model):,.0f} (released; declared: {statement.records:,})"
+        yield "Records", f"about {intervals.records_of(model):,.0f} (released; declared: {statement.records:,})"
     yield "Budget", statement.budget.describe() if statement.private else "NOT PRIVATE"
     if known.told:
         yield "Covariance type", known.errors + ", with privacy noise" * statement.budget.is_private

@@ -18,10 +18,9 @@ from scipy.special import fdtrc
 
 from hullabaloo.codec import arguments
 from hullabaloo.data import Encoding
-from hullabaloo.errors import NotReleased
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import Hypothesis, linear_hypotheses, written
-from hullabaloo.inference.intervals import Inference, TargetInference, freedom, inference, quantile, tell
+from hullabaloo.inference.intervals import Inference, TargetInference, freedom, quantile, tell, told_of
 from hullabaloo.inference.significance import adjusted, z_against
 from hullabaloo.release.planned import quiet
 from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
@@ -83,22 +82,10 @@ class WaldTests(Printed):
         return html_table(head, body) + html_paragraphs([self.note])
 
 
-def told_of(model: FittedModel, what: str) -> Inference:
-    """What the release tells; a refusal where that is nothing.
-
-    Raises:
-        NotReleased: no errors of coefficients are told, and why.
-    """
-    known = inference(model)
-    if not known.told:
-        raise NotReleased(f"{what} was asked of a {model.name}. {known.reason}")
-    return known
-
-
 def linear_test(model: FittedModel, hypothesis: Hypothesis, value: Any) -> WaldTests:
     """See `CoefficientInference.test`."""
     matrix, values = linear_hypotheses(hypothesis, value, model.names)
-    known, rows = told_of(model, "A test"), []
+    known, rows = told_of(model, "A test was"), []
     text = ", ".join(written(row, model.names, at) for row, at in zip(matrix, values, strict=True))
     for k, target in enumerate(model.encoding.facts.targets):
         A, shift = model.user_map(k)
@@ -108,7 +95,7 @@ def linear_test(model: FittedModel, hypothesis: Hypothesis, value: Any) -> WaldT
 
 def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
     """See `CoefficientInference.joint_tests`."""
-    known, rows = told_of(model, "A test"), []
+    known, rows = told_of(model, "A test was"), []
     sources = sources_of(model.encoding)
     for k, target in enumerate(model.encoding.facts.targets):
         A, _ = model.user_map(k)

@@ -84,7 +84,7 @@ def weights(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Mapp
         return {SPARSE: SPARSE_FAVOUR if cells else 1.0, SET_FORMULA: 1.0 / SPARSE_FAVOUR}
     if problem.loss.kernel_code == KernelCode.POISSON:
         filled = (problem.norm_l2**2 - problem.intercept) / problem.norm_linf**2
-        cells = filled <= CELLED * (problem.dimension - problem.intercept)
+        cells = filled <= CELLED * problem.slopes
         exposed = problem.offset_bound > 0.0
         return {CONSTANT: EXPOSED if exposed else DULL} | ({COORDINATES: OF_CELLS} if cells or exposed else {})
     rows_alone = not problem.intercept and problem.norm_l2 <= problem.norm_linf

@@ -182,7 +182,7 @@ def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
 
 def _constant(problem: Problem, table: SyntheticTable) -> Array:
     """The best constant prediction: every slope at the start of the set."""
-    slopes, k = problem.dimension - problem.intercept, problem.targets
+    slopes, k = problem.slopes, problem.targets
     flat = np.zeros((slopes, k))
     if problem.constraint is not None and slopes:
         together = slopes * k if isinstance(problem.loss, VectorLoss) else slopes
@@ -300,9 +300,8 @@ def propose(context: PlanContext, solvers: Mapping[str, Solver]) -> list[Forecas
     for solver in solvers.values():
         try:
             plan = solver.plan(*context.facts)
-            within = context.allowance.takes(
-                plan.event
-            )  # the event of a choice refuses a lattice that would be too coarse
+            # The event of a choice refuses a lattice that would be too coarse.
+            within = context.allowance.takes(plan.event)
         except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
             found.append(Forecast(solver, None, refused))
             continue
@@ -321,8 +320,8 @@ def can_rehearse(problem: Problem) -> bool:
 
 
 def rehearsed(proposals: list[Forecast], rehearsals: Rehearsals) -> list[Forecast]:
-    """The proposals with what their plans did on the synthetic tables; of a solver with several options the best alone."""
-    return _best_by_name([one if one.plan is None else _completed(rehearsals, one) for one in proposals])
+    """The proposals with what their plans did on the synthetic tables."""
+    return [one if one.plan is None else _completed(rehearsals, one) for one in proposals]
 
 
 def contested(
@@ -360,16 +359,6 @@ def drowned(one: Forecast, level: Forecast, rehearsals: Rehearsals) -> bool:
     silence = rehearsals.scenarios[-1]
     floor = max(rehearsals.stage(silence).constant, rehearsals.rehearse(silence, level).risk)
     return 0.0 < floor < rehearsals.rehearse(silence, one).risk
-
-
-def _best_by_name(found: list[Forecast]) -> list[Forecast]:
-    """Of a solver with several options the best alone."""
-    best: dict[str, Forecast] = {}
-    for one in found:
-        held = best.setdefault(one.name, one)
-        if (one.plan is None, one.expected) < (held.plan is None, held.expected):
-            best[one.name] = one
-    return list(best.values())
 
 
 def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:

@@ -38,7 +38,7 @@ def narrowed(problem: Problem, prices: QueryPrices) -> tuple[Problem, QueryPrice
     strange = foreign(body, problem.penalty, problem.loss) is not None
     if shaped or strange or not isinstance(problem.penalty, HasElasticForm):
         return None
-    if problem.dimension - problem.intercept <= count:
+    if problem.slopes <= count:
         return None
     return replace(problem.of_columns(count), public=None), prices.restricted(count)
 

@@ -106,9 +106,8 @@ class SyntheticTable:
 
 def synthetic_table(problem: Problem, scenario: Scenario, rows: int) -> SyntheticTable:
     """`rows` records of the problem's domain."""
-    slopes = problem.dimension - problem.intercept
-    X = _features(problem, scenario, rows, slopes)
-    theta = _model(problem, scenario, X, slopes)
+    X = _features(problem, scenario, rows, problem.slopes)
+    theta = _model(problem, scenario, X, problem.slopes)
     signal = X @ theta
     offset = None
     if problem.offset_bound > 0.0:
@@ -203,10 +202,9 @@ def _of_structure(problem: Problem, function: SetFunction, scenario: Scenario, s
 
 def _member(problem: Problem, scenario: Scenario, direction: Array, X: Array) -> Array:
     """The mean of the points of C farthest along three directions: sparse for the l1 ball, spread out for the l2 ball; or one alone."""
-    assert problem.constraint is not None
     if scenario.alone:
         direction = np.sign(direction) * X.var(axis=0)[:, None] ** 2
-    body, flat = problem.constraint, direction.ravel()
+    body, flat = problem.body, direction.ravel()
     matrix = direction.shape[1] > 1 and body.dimension not in (None, direction.shape[0])
     columns = [flat] if direction.shape[1] == 1 or matrix or body.dimension is None else list(direction.T)
     made = []

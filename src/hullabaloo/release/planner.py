@@ -201,6 +201,5 @@ def _title(posed: PlanContext, budget: Budget) -> str:
     problem = posed.problem
     shape = "" if problem.constraint is None else f" over {problem.constraint}"
     shape += "" if isinstance(problem.penalty, NoPenalty) else f" with {problem.penalty}"
-    columns = problem.dimension - problem.intercept
     public = "" if problem.public is None else f", {len(problem.public.X):,} public rows"
-    return f"{problem.loss.name} loss{shape}, n = {problem.records:,}, {columns} columns, {budget.describe()}, {problem.neighbours}{public}"
+    return f"{problem.loss.name} loss{shape}, n = {problem.records:,}, {problem.slopes} columns, {budget.describe()}, {problem.neighbours}{public}"

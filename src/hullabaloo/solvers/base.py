@@ -78,6 +78,11 @@ class Problem:
         return self.constraint is None and isinstance(self.penalty, NoPenalty)
 
     @property
+    def slopes(self) -> int:
+        """The number of columns beside the intercept."""
+        return self.dimension - self.intercept
+
+    @property
     def alike(self) -> bool:
         """Whether the weights add up to `records`, publicly."""
         return not self.weighted and self.neighbours is Neighbours.REPLACE_ONE
@@ -92,6 +97,12 @@ class Problem:
         one, b = float(self.intercept), self.norm_linf
         norm_l1, norm_l2 = min(self.norm_l1, count * b + one), min(self.norm_l2, math.sqrt(count * b**2 + one))
         return replace(self, dimension=count + self.intercept, norm_l1=norm_l1, norm_l2=norm_l2)
+
+    @property
+    def body(self) -> ConvexSet:
+        """C, of a problem that has one: its solver's plan saw to it."""
+        assert self.constraint is not None
+        return self.constraint
 
     @property
     def feasible(self) -> ConvexSet | None:

@@ -48,7 +48,5 @@ def require_proximal(problem: Problem, who: str) -> None:
     """
     if problem.constraint is not None:
         require(problem.constraint, [Projectable], who)
-        slopes = (problem.dimension - problem.intercept) * (
-            problem.targets if isinstance(problem.loss, VectorLoss) else 1
-        )
+        slopes = problem.slopes * (problem.targets if isinstance(problem.loss, VectorLoss) else 1)
         require_within(problem.penalty, problem.constraint, slopes, who)

@@ -32,7 +32,7 @@ class Reference:
     @classmethod
     def of(cls, problem: Problem) -> "Reference":
         """The reference table of a problem."""
-        falling = 1.0 / np.arange(1.0, max(1, problem.dimension - problem.intercept) + 1.0)
+        falling = 1.0 / np.arange(1.0, max(1, problem.slopes) + 1.0)
         return cls(spread(problem) * falling / falling.sum(), EXPLAINED * TARGET_VARIANCE)
 
     @property

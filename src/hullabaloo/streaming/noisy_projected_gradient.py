@@ -111,7 +111,7 @@ def noisy_projected_gradient(moments: NoisyMoments, problem: Problem) -> Solutio
 
 def _ridge(problem: Problem) -> Array:
     """λ of each coordinate: f has (1/2) Σ λ_j θ_j² added where a squared l2 penalty is asked for beside the set."""
-    found = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
+    found = quadratic_weights(problem.penalty, problem.slopes, problem.intercept)
     assert found is not None  # the check saw to it
     return found
 

@@ -39,7 +39,6 @@ def solve_sketched(moments: NoisyMoments, problem: Problem, sketch: Sketch) -> S
     splits, is solved for again on `u + N`; where none is, the slopes are 0. (Picking the share of least estimated risk kept less.)
     Source of the split: Oliveira, Lei and Tibshirani (2021).
     """
-    assert problem.constraint is not None
     if sketch.selects:  # how many records were kept is private, and so is the mean of their constant column
         moments = replace(moments, counted=False)
     columns = [_target(moments, problem, sketch, target) for target in range(moments.cross.shape[1])]
@@ -77,8 +76,7 @@ class _Noisy:
 
 def _target(moments: NoisyMoments, problem: Problem, sketch: Sketch, target: int) -> tuple[Array, float]:
     """θ with its intercept, and the share of C that it was looked for in."""
-    body, intercept = problem.constraint, problem.intercept
-    assert body is not None
+    body, intercept = problem.body, problem.intercept
     gram = normalised(moments, target, intercept, problem.max_weight).gram * moments.scale_x**2 * problem.max_weight
     if intercept and sketch.selects:
         gram[-1, -1] = max(float(moments.gram[-1, -1]), moments.gram_noise)

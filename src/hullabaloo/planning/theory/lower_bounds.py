@@ -198,7 +198,7 @@ def lower_bounds(problem: Problem, epsilon: float, delta: float) -> Sequence[Low
     Source: 002, Table 1.
     """
     check(problem.records, epsilon, delta)
-    body, slopes = problem.constraint, problem.dimension - problem.intercept
+    body, slopes = problem.constraint, problem.slopes
     if slopes < 1 or not plain(problem):
         return ()
     free = isinstance(problem.penalty, NoPenalty)
@@ -298,9 +298,8 @@ def gap(problem: Problem) -> float:
     a few equal cells, t in all that row and intercept can give, b the intercept that serves rows of zeros with both ends half each; without an
     intercept b is 0.
     """
-    loss, body = problem.loss, problem.constraint
+    loss, body = problem.loss, problem.body
     assert isinstance(loss, Loss)
-    assert body is not None
     low, high = ends(loss)
     lower, upper = loss.intercept_bounds if problem.intercept else (0.0, 0.0)
 
@@ -333,7 +332,7 @@ def steepness(problem: Problem, far: float) -> float:
 
 def _reach(problem: Problem, body: ConvexSet) -> float:
     """H: of a row with one cell at its bound, or with all cells alike, whichever gives more."""
-    p, constant = problem.dimension - problem.intercept, float(problem.intercept)
+    p, constant = problem.slopes, float(problem.intercept)
     l1, l2 = problem.norm_l1 - constant, math.sqrt(max(problem.norm_l2**2 - constant, 0.0))
     found = []
     for count in {1, p}:

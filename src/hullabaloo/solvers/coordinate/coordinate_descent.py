@@ -118,7 +118,7 @@ class CoordinateDescentSolver(Solver):
         schedule = Schedule(**plan.settings)
         if schedule.exact:
             return 0.0
-        slopes = max(1, problem.dimension - problem.intercept)
+        slopes = max(1, problem.slopes)
         reference = Reference.of(problem)
         values = reference.eigenvalues * (slopes / reference.eigenvalues.sum())  # of the correlations
         reach = _reach(schedule, problem)

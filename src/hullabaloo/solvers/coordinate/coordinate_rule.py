@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.geometry import SeparableForm
-from hullabaloo.losses import KernelCode, Loss
+from hullabaloo.losses import AnyLoss, KernelCode, Loss
 from hullabaloo.solvers.base import Answers, Array, Problem
 from hullabaloo.solvers.coordinate.updates import USUAL, descend, within_reach
 from hullabaloo.solvers.perturbation.objective_perturbation import typical
@@ -111,7 +111,6 @@ class Schedule:
         weight = float(constants[-1]) / self.smoothness
         if weight == 1.0 or not problem.intercept or self.constants == "declared" or self.exact:
             return self
-        assert isinstance(problem.loss, Loss)  # the plan saw to it
         sigma, step = self.sigma / weight, self.step if self.step == 1.0 else min(self.step * weight, 1.0)
         reach, middle = reaches(problem.loss, sigma * problem.dimension / math.sqrt(self.count))
         return replace(self, sigma=sigma, step=step, reach=reach, middle=middle)
@@ -159,7 +158,7 @@ def smoothness_of(loss: Loss, *, exact: bool = False) -> float:
     return loss.constants(1.0 if exact else 0.0, 1.0).smoothness
 
 
-def is_smooth(loss: Loss) -> bool:
+def is_smooth(loss: AnyLoss) -> bool:
     """Whether φ'' is bounded for all predictions."""
     return math.isfinite(loss.constants(math.inf, 1.0).smoothness)
 
@@ -176,7 +175,7 @@ def passes(noise: float, constants: str) -> float:
     return min(PASSES / noise, most) if noise > 0.0 else most
 
 
-def reaches(loss: Loss, noise: float) -> tuple[float, float]:
+def reaches(loss: AnyLoss, noise: float) -> tuple[float, float]:
     """κ and the clip of the intercept, for noise ν."""
     quiet = max(QUIET / noise, 1.0) if noise > 0.0 else math.inf
     bend, variance = typical(loss)

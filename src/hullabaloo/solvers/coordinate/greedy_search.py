@@ -23,7 +23,7 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import Box, SeparableForm, separable_form
-from hullabaloo.losses import Loss, Squared
+from hullabaloo.losses import Squared
 from hullabaloo.privacy import DRAWS, Allowance, Event, GaussianEvent, SelectionEvent, compose
 from hullabaloo.solvers.base import Answers, Array, PricedQuery, Problem, QueryPrices
 from hullabaloo.solvers.coordinate.updates import check_curvature, descend, within_reach
@@ -92,14 +92,13 @@ class Search:
 
 def picks(problem: Problem, allowance: Allowance, share: float) -> int:
     """k by the rule of this page."""
-    slopes = problem.dimension - problem.intercept
     if not allowance.is_private:
-        return min(MOST, slopes)
+        return min(MOST, problem.slopes)
     _ = allowance.mu  # refuses a budget of δ = 0, with the remedy
     many = 1024  # beyond the exact composition: ε₀ √T is then constant
     single = allowance.selection_epsilon(many) * math.sqrt(many * share)
-    cooling = 2.0 * problem.change * math.log(max(slopes, 2)) / (problem.records * single)
-    return min(max(int(WORTH / cooling), FEWEST), MOST, slopes)
+    cooling = 2.0 * problem.change * math.log(max(problem.slopes, 2)) / (problem.records * single)
+    return min(max(int(WORTH / cooling), FEWEST), MOST, problem.slopes)
 
 
 def prices_of(allowance: Allowance, shares: Parts, count: int) -> Parts:
@@ -143,7 +142,6 @@ def bought(
 ) -> tuple[Search, list[PricedQuery]]:
     """The search for `count` coordinates and its queries."""
     loss = problem.loss
-    assert isinstance(loss, Loss)  # the solver saw to it
     smoothness, slope = smooth_and_steep(loss)
     opening = OPENING if problem.intercept else 0
     free, measured = math.isinf(parts.choices), is_residual(loss)
@@ -167,7 +165,7 @@ def bought(
 def check(problem: Problem, who: str) -> None:
     """Refuse what greedy choices cannot do, with the remedy."""
     loss = one_prediction(problem, who, "solver='gradient' or 'moments'")
-    if problem.dimension - problem.intercept < 1:
+    if problem.slopes < 1:
         raise CapabilityError(
             f"{who} was asked of a table without features, among which there is nothing to choose. Use another solver."
         )
@@ -180,13 +178,12 @@ def expected_loss(problem: Problem, search: Search, signal: float) -> float:
     A choice is right with weight `s²/(s² + t²)`: s the mean score of the jth best, for columns and residuals that fill a third of their ranges,
     t the temperature times ln p.
     """
-    slopes = problem.dimension - problem.intercept
-    parts = 1.0 / np.arange(1.0, slopes + 1.0)
+    parts = 1.0 / np.arange(1.0, problem.slopes + 1.0)
     parts /= parts.sum()
     best = parts[: search.picks]
     if search.epsilon is None:
         return 0.5 * signal * float(1.0 - best.sum())
-    heat = 2.0 * problem.change * math.log(max(slopes, 2)) / (problem.records * search.epsilon)
+    heat = 2.0 * problem.change * math.log(max(problem.slopes, 2)) / (problem.records * search.epsilon)
     score = np.sqrt(best) / 3.0 * (0.8 if isinstance(problem.loss, Squared) else 0.5)
     found = float((best * score**2 / (score**2 + heat**2)).sum())
     return 0.5 * signal * (1.0 - found)
@@ -233,7 +230,7 @@ class GreedySearch:
     def _advance(self) -> None:
         """One choice, its update, and those of the intercept and of the earlier choices whose turn it is."""
         problem, search = self._problem, self._search
-        excluded = np.arange(problem.dimension) >= problem.dimension - problem.intercept
+        excluded = np.arange(problem.dimension) >= problem.slopes
         if not search.again:
             excluded[self.picked] = True
         j = self._curator.answer("select", self.theta, excluded, clip=self.clip, within=self._still())

@@ -58,15 +58,14 @@ class GreedySelectionSolver(Solver):
         """
         greedy.check(problem, "Greedy selection")
         _check_penalty(problem)
-        slopes = problem.dimension - problem.intercept
-        count = min(self.selected or greedy.picks(problem, allowance, SHARES.choices), slopes)
+        count = min(self.selected or greedy.picks(problem, allowance, SHARES.choices), problem.slopes)
         parts = greedy.prices_of(allowance, SHARES, count)
         if not allowance.is_private:
             return self._exact(problem, prices, allowance, count)
         search, queries = greedy.bought(problem, prices, parts, count, window=greedy.WINDOW, again=False)
         refit = REFIT.plan(restricted(problem, count), prices.restricted(count), Allowance.gdp(parts.refit))
         settings = {**asdict(search), "refit": dict(refit.settings)}
-        reason = f"{count} of {slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
+        reason = f"{count} of {problem.slopes} coordinates chosen one by one, then a refit of these: {refit.reason}"
         return Plan(self.name, (*queries, *refit.queries), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -169,7 +168,7 @@ def _pursued(problem: Problem, optimum: Mapping[str, Any], count: int, curator: 
     """Orthogonal matching pursuit."""
     picked: list[int] = []
     theta = np.zeros((problem.dimension, 1))
-    excluded = np.arange(problem.dimension) >= problem.dimension - problem.intercept
+    excluded = np.arange(problem.dimension) >= problem.slopes
     if problem.intercept:
         theta = _on_chosen(OPTIMUM, optimum, problem, picked, curator).theta
     for _ in range(count):

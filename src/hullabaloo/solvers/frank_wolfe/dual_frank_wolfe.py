@@ -126,7 +126,7 @@ class DualFrankWolfeSolver(Solver):
         """
         penalty, settings = structured(problem), plan.settings
         gamma = weights(settings["steps"], settings["peak"])
-        walk = _Walk(penalty, problem.dimension - problem.intercept, gamma, curator, plan.queries[0].name)
+        walk = _Walk(penalty, problem.slopes, gamma, curator, plan.queries[0].name)
         last = iterate(np.zeros(problem.dimension), walk.step, steps=settings["steps"], averaging=Averaging.LAST)
         theta, slopes = walk.mean.copy(), walk.slopes
         certified = penalty.value(walk.mean[:slopes]) - float(walk.dual @ walk.mean) if slopes else 0.0

@@ -70,7 +70,7 @@ class Polyhedron:
         Raises:
             CapabilityError: what is no problem of a single smooth prediction with a structured penalty.
         """
-        penalty, p = structured(problem), problem.dimension - problem.intercept
+        penalty, p = structured(problem), problem.slopes
         if penalty.strength == 0.0 or p == 0:
             return cls(penalty, 0.0, 0.0, 0.0)
         alone, whole = singletons(penalty.function, p), penalty.function.value(np.ones(p, dtype=bool))

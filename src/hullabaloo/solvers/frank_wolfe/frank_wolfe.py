@@ -121,7 +121,7 @@ class FrankWolfeSolver(Solver):
         """Iterates; the number and kind of questions is the plan's."""
         walk = rule.Iterates(**plan.settings)
         theta = descend(_start(problem), _towards(problem, curator, walk), steps=walk.steps)
-        slopes = theta[: problem.dimension - problem.intercept]
+        slopes = theta[: problem.slopes]
         trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
         return Solution(theta.reshape(problem.dimension, problem.targets), trace=trace)
 
@@ -140,9 +140,8 @@ class FrankWolfeSolver(Solver):
         return self.steps or (ruled if self.max_passes is None else min(ruled, self.max_passes))
 
     def _is_polytope(self, problem: Problem) -> bool:
-        assert problem.constraint is not None  # the check saw to it
         if self.form == "polytope":
-            require(problem.constraint, [HasVertices], "The polytope form of Frank–Wolfe")
+            require(problem.body, [HasVertices], "The polytope form of Frank–Wolfe")
         scalar = isinstance(problem.loss, Loss)
         if self.form == "polytope" and not scalar:
             raise InvalidParameter(
@@ -155,7 +154,6 @@ class FrankWolfeSolver(Solver):
     def _selections(
         self, problem: Problem, prices: QueryPrices, allowance: Allowance, about: rule.Terms
     ) -> tuple[rule.Iterates, PricedQuery]:
-        assert problem.feasible is not None
         asked = {"constraint": problem.feasible, "loss": problem.loss, "clip": about.clip}
 
         def query(epsilon: float, count: int, once: bool = False) -> Any:
@@ -196,9 +194,7 @@ class FrankWolfeSolver(Solver):
 
 def _start(problem: Problem) -> Array:
     """θ₁, the point of C nearest to zero: (p,), or (p, k) for a loss of several predictions."""
-    body, k = problem.constraint, problem.targets
-    assert body is not None
-    slopes = problem.dimension - problem.intercept
+    body, k, slopes = problem.body, problem.targets, problem.slopes
     theta = np.zeros((problem.dimension, k))
     if slopes:
         theta[:slopes] = body.start(slopes * k).reshape(slopes, k)
@@ -210,8 +206,7 @@ def _start(problem: Problem) -> Array:
 
 def _towards(problem: Problem, curator: Answers, walk: rule.Iterates) -> Callable[[Array], Array]:
     """s_t: the vertex of C whose number the exponential mechanism gives, or `argmin over C of ⟨s, ∇f(θ_t) + b_t⟩` of a noisy gradient."""
-    body, slopes, ends = problem.constraint, problem.dimension - problem.intercept, problem.loss.intercept_bounds
-    assert body is not None
+    body, slopes, ends = problem.body, problem.slopes, problem.loss.intercept_bounds
 
     def towards(theta: Array) -> Array:
         s = np.zeros_like(theta)

@@ -168,9 +168,8 @@ def selection_error(problem: Problem, query: Any, about: Terms) -> float:
     Source: 000, Theorem 2.5; 002, Theorem 5.5.
     """
     temperature = 2.0 * query.sensitivity / (problem.records * query.epsilon)
-    slopes = problem.dimension - problem.intercept
     assert isinstance(problem.constraint, HasVertices)
-    error = temperature * math.log(problem.constraint.vertex_count(slopes)) if slopes else 0.0
+    error = temperature * math.log(problem.constraint.vertex_count(problem.slopes)) if problem.slopes else 0.0
     return error + (WRONG_END * temperature / query.weight if about.half > 0.0 else 0.0)
 
 
@@ -179,9 +178,8 @@ def noise_error(problem: Problem, sigma: float, about: Terms) -> float:
 
     Source: 000, Theorem 2.6; 002, Theorem B.2.
     """
-    size = (problem.dimension - problem.intercept) * problem.targets
-    assert problem.constraint is not None
-    error = 2.0 * sigma * problem.constraint.gaussian_width(size).high if size else 0.0
+    size = problem.slopes * problem.targets
+    error = 2.0 * sigma * problem.body.gaussian_width(size).high if size else 0.0
     return error + 2.0 * about.half * WRONG_SIGN * sigma * problem.targets
 
 
@@ -222,10 +220,9 @@ def printed_gradients(problem: Problem, prices: QueryPrices, allowance: Allowanc
     Source: 002, Algorithm 5; 002, Theorem B.1.
     """
     epsilon, delta = paper_pair(allowance.budget, "32 L₂² T ln²(T/δ)/(nε)²")
-    about, n, size = _printed(problem), problem.records, (problem.dimension - problem.intercept) * problem.targets
+    about, n, size = _printed(problem), problem.records, problem.slopes * problem.targets
     lipschitz = problem.max_weight * about.clip * problem.norm_l2
-    assert problem.constraint is not None
-    width = (problem.constraint.gaussian_width(size).value if size else 0.0) + about.half
+    width = (problem.body.gaussian_width(size).value if size else 0.0) + about.half
     wanted = (about.curvature * n * epsilon / (lipschitz * width)) ** (2.0 / 3.0)
     points, short = printed(wanted, 2)
     sigma = math.sqrt(32.0 * points) * lipschitz * math.log(points / delta) / (n * epsilon)

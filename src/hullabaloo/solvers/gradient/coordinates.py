@@ -81,8 +81,7 @@ class Coordinates:
 
     def along(self, seen: "PrivateLocationScale | Coordinates") -> "Coordinates":
         """Of whitened coordinates those whose last is along the mean."""
-        assert self.matrix is not None
-        turned = Coordinates.along_mean(seen, self.matrix, self.typical, 1.0)
+        turned = Coordinates.along_mean(seen, self.factor, self.typical, 1.0)
         return replace(turned, steepest=self.steepest, gain=self.gain)
 
     @property
@@ -110,10 +109,15 @@ class Coordinates:
         return float(np.hypot(self.typical, self.intercept_weight if self.intercept else 0.0))
 
     @property
+    def factor(self) -> Array:
+        """A or W, of coordinates that have one."""
+        assert self.matrix is not None
+        return self.matrix
+
+    @property
     def inverse(self) -> Array:
         """A⁻¹."""
-        assert self.matrix is not None
-        return np.asarray((self.matrix / (self.matrix**2).sum(axis=0)).T)
+        return np.asarray((self.factor / (self.factor**2).sum(axis=0)).T)
 
     def seen(self, curator: Answers) -> Answers:
         """The records as u; where A is the identity as they are, and every query takes the centre away."""
@@ -124,9 +128,8 @@ class Coordinates:
     @property
     def whole(self) -> Array:
         """W, for which `Wᵀ(x_s, 1) = (u, 1)`."""
-        assert self.matrix is not None
         whole = np.zeros((self.slopes + 1, self.slopes + 1))
-        whole[:-1, :-1], whole[-1, :-1], whole[-1, -1] = self.matrix, -(self.centre @ self.matrix), 1.0
+        whole[:-1, :-1], whole[-1, :-1], whole[-1, -1] = self.factor, -(self.centre @ self.factor), 1.0
         return whole
 
     def asked(self, point: Array) -> Array:
@@ -142,8 +145,7 @@ class Coordinates:
     def coefficients(self, point: Array) -> Array:
         """θ, (p,). As `A = VΛ^{-1/2}`, rounding makes of a slope 0 at most q^{3/2} units in the last place of ‖θ‖: such a one is 0 again."""
         if self.mean is not None:
-            assert self.matrix is not None
-            return np.asarray(self.matrix @ point)
+            return np.asarray(self.factor @ point)
         slopes = point[: self.slopes] if self.matrix is None else self.matrix @ point[: self.slopes]
         if self.matrix is not None:
             least = 8.0 * self.slopes**1.5 * np.finfo(float).eps * float(np.linalg.norm(slopes))
@@ -155,8 +157,7 @@ class Coordinates:
         assert problem.public is not None
         theta = times * problem.public.theta[:, 0]
         if self.mean is not None:
-            assert self.matrix is not None
-            return np.asarray(np.linalg.solve(self.matrix, theta))
+            return np.asarray(np.linalg.solve(self.factor, theta))
         slopes = theta[: self.slopes]
         if problem.constraint is not None:
             slopes = problem.constraint.project(slopes)  # type: ignore[attr-defined]  # the plan saw to it

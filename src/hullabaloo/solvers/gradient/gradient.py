@@ -85,9 +85,8 @@ class GradientSolver(Solver):
             return step
 
         theta = iterate(start, walk(path.warmup_step), steps=path.first, averaging=Averaging.LAST)
-        slopes = problem.dimension - problem.intercept
-        q = float(np.sum((theta - start)[:slopes] ** 2)) * path.scale**2 / path.variance
-        w = path.signal_weight(q, slopes)
+        q = float(np.sum((theta - start)[: problem.slopes] ** 2)) * path.scale**2 / path.variance
+        w = path.signal_weight(q, problem.slopes)
         last = iterate(theta, walk(path.later(w)), steps=path.steps - path.first, averaging=Averaging.SECOND_HALF)
         return Solution(last[:, None], trace=({"step": path.first, "evidence": q, "boldness": w},))
 

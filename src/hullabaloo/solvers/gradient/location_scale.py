@@ -73,14 +73,13 @@ class PrivateLocationScale:
         uneven: bool = False,
     ) -> "PrivateLocationScale":
         """Buy the means, where the problem is `centred`, and one histogram of lengths up to `bound`."""
-        slopes = problem.dimension - problem.intercept
-        centre, mean_weight = np.zeros(slopes), 1.0
+        centre, mean_weight = np.zeros(problem.slopes), 1.0
         if centred(problem):
             means = curator.answer("means")
             if problem.intercept:
                 mean_weight = 1.0 if problem.alike else max(float(means[-1]), LEAST * mean_noise)
-            centre, mean_noise = means[:slopes] / mean_weight, mean_noise / mean_weight
-            noise, size = slopes * mean_noise**2, float(centre @ centre)
+            centre, mean_noise = means[: problem.slopes] / mean_weight, mean_noise / mean_weight
+            noise, size = problem.slopes * mean_noise**2, float(centre @ centre)
             centre = centre * (max(0.0, 1.0 - noise / size) if size > 0.0 else 0.0)
             centre = np.clip(centre, -problem.norm_linf, problem.norm_linf)
         grid, weight = edges(bound, bins - 1), TINY if problem.intercept else 1.0

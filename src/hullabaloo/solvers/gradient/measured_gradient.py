@@ -16,22 +16,13 @@ from hullabaloo.errors import CapabilityError
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
+from hullabaloo.solvers.gradient import schedule
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.histogram import BINS, LOW
 from hullabaloo.solvers.gradient.location_scale import LARGEST, WIDEST, PrivateLocationScale, centred, led
 from hullabaloo.solvers.gradient.public_start import ASKED
-from hullabaloo.solvers.gradient.schedule import (
-    FINE,
-    FINE_BINS,
-    TYPICAL,
-    TYPICAL_WHITENED,
-    GradientSchedule,
-    budgets,
-    histograms,
-    is_residual,
-    schedule,
-)
+from hullabaloo.solvers.gradient.schedule import FINE, FINE_BINS, TYPICAL, TYPICAL_WHITENED, GradientSchedule
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.options import YES_OR_NO, check_options, one_prediction
 from hullabaloo.solvers.reference import Reference
@@ -54,16 +45,16 @@ class MeasuredGradientSolver(Solver, ABC):
             CapabilityError: no noise is asked for, several targets, or a set without a projection.
         """
         loss = self._check(problem, allowance)
-        path = schedule(problem, prices, allowance.mu, whitened=self.whitened)
-        to = budgets(problem, prices, allowance.mu, whitened=self.whitened)
+        path = schedule.schedule(problem, prices, allowance.mu, whitened=self.whitened)
+        to = schedule.budgets(problem, prices, allowance.mu, whitened=self.whitened)
 
         def steps(mu: float, count: int) -> PricedQuery:
             return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)  # type: ignore[no-any-return]
 
-        count = histograms(problem)
+        count = schedule.histograms(problem)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
-        bins = BINS + LOW * is_residual(loss)
+        bins = BINS + LOW * schedule.is_residual(loss)
         count -= 1 + bool(to.bend)
         queries += [prices.price("norm_histogram", loss=loss, bins=bins, mu=to.lengths, count=count)] if count else []
         queries += [prices.price("covariance", mu=to.covariance)] if to.covariance else []
@@ -100,7 +91,7 @@ class MeasuredGradientSolver(Solver, ABC):
         theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
         if not centred(problem) or led(problem):
             return Solution(theta, trace=told, coordinates=view.linear, mean_weight=view.mean_weight)
-        usual = min(trace["gradients cut at"] / view.length, 1.0) if is_residual(descent.loss) else USUAL_LINK
+        usual = min(trace["gradients cut at"] / view.length, 1.0) if schedule.is_residual(descent.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
         return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
 
@@ -211,11 +202,10 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
 
     def _check(self, problem: Problem, allowance: Allowance) -> Loss:
         loss = checked(problem, allowance, "preconditioned gradient")
-        slopes = problem.dimension - problem.intercept
-        if not 1 <= slopes <= WIDEST or problem.records * problem.dimension**2 > LARGEST:
+        if not 1 <= problem.slopes <= WIDEST or problem.records * problem.dimension**2 > LARGEST:
             raise CapabilityError(
                 f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
-                f"but {slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
+                f"but {problem.slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
             )
         return loss
 

@@ -62,7 +62,7 @@ class Way:
     @classmethod
     def of(cls, problem: Problem) -> "Way | None":
         """That of a problem's public table; None where its model says nothing."""
-        public, loss, q = problem.public, problem.loss, problem.dimension - problem.intercept
+        public, loss, q = problem.public, problem.loss, problem.slopes
         assert public is not None
         assert isinstance(loss, Loss)
         slopes, last, y = public.theta[:q, 0], float(public.theta[q:, 0].sum()), public.Y[:, 0]
@@ -131,7 +131,7 @@ def confirmed(
         noise, clip: s of all answers together, over the mean weight, and the length that contributions are shortened to.
         smoothness: the greatest curvature of the loss that rules go by.
     """
-    way, q, (low, high) = Way.of(problem), problem.dimension - problem.intercept, problem.loss.intercept_bounds
+    way, q, (low, high) = Way.of(problem), problem.slopes, problem.loss.intercept_bounds
     if way is None:  # of another target than the one that was planned for
         return None
     level, seen, matrix = way.level, [], np.zeros((problem.dimension, 1 + problem.intercept))

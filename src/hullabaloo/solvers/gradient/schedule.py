@@ -33,7 +33,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from hullabaloo.losses import Loss
+from hullabaloo.losses import AnyLoss, Loss
 from hullabaloo.losses.base import KernelCode
 from hullabaloo.solvers.base import Problem, QueryPrices
 from hullabaloo.solvers.gradient import released_curvature as released
@@ -193,7 +193,7 @@ class GradientSchedule:
         """s of the walk that makes the result."""
         return self.late_noise / math.sqrt(self.late_shares[-1]) if self.late else self.noise
 
-    def late_levels(self, loss: Loss) -> tuple[int, int]:
+    def late_levels(self, loss: AnyLoss) -> tuple[int, int]:
         """`LEVEL_LATE` of a loss; a walk by a released curvature takes the level along."""
         if self.bend_noise:
             return 0, released.LEVEL_NEWTON
@@ -231,19 +231,18 @@ class Budgets(NamedTuple):
     check_clip: float = 0.0
 
 
-def is_counts(loss: Loss) -> bool:
+def is_counts(loss: AnyLoss) -> bool:
     """Whether the curvature of the loss is the rate of counts."""
     return loss.kernel_code is KernelCode.POISSON
 
 
-def is_residual(loss: Loss) -> bool:
+def is_residual(loss: AnyLoss) -> bool:
     """Whether φ' is that of a residual: cutting it leaves a location, not the log-odds of classes or a mean of counts."""
     return loss.kernel_code in (KernelCode.SQUARED, KernelCode.HUBER, KernelCode.PINBALL, KernelCode.RESIDUAL_TABLE)
 
 
 def histograms(problem: Problem) -> int:
     """Number of the first phase: of records, of gradients after its first walk and, for residuals, before it."""
-    assert isinstance(problem.loss, Loss)  # the solver saw to it
     return 3 if is_residual(problem.loss) else 2
 
 
@@ -258,7 +257,7 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
         check, look, clip = way.check(whole, counts, smooth_and_steep(loss)[1], residual=is_residual(loss))
     steps = 1.0 - means - histograms(problem) * lengths - covariance - check - look
     noise = prices.price("centred_gradient", loss=problem.loss, mu=mu * math.sqrt(steps), count=1).sigma
-    level = max(noise / problem.records * math.sqrt(max(problem.dimension - problem.intercept, 1)), TINY)
+    level = max(noise / problem.records * math.sqrt(max(problem.slopes, 1)), TINY)
     late = min(0.5 * LATE / level, MOST_LATE)
     if late < LEAST_LATE or (problem.loss.kernel_code == KernelCode.PINBALL and not whitened):
         late = 0.0
@@ -272,7 +271,6 @@ def budgets(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool)
 def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool) -> GradientSchedule:
     """The public rule for a budget of `mu` (finite)."""
     loss = problem.loss
-    assert isinstance(loss, Loss)  # the solver saw to it
     to = budgets(problem, prices, mu, whitened=whitened)
 
     def noise_of(name: str, spent: float, **about: Any) -> float:
@@ -305,8 +303,7 @@ def schedule(problem: Problem, prices: QueryPrices, mu: float, *, whitened: bool
 
 def _rule(problem: Problem, common: dict[str, Any], *, whitened: bool) -> dict[str, Any]:
     """What follows from the noise."""
-    size, loss = math.sqrt(max(problem.dimension - problem.intercept, 1)), problem.loss
-    assert isinstance(loss, Loss)  # the solver saw to it
+    size, loss = math.sqrt(max(problem.slopes, 1)), problem.loss
     late = common["late_noise"] / math.sqrt(LATE_SHARES[3])
     levels = max(common["noise"] * size, TINY), max(late * size, TINY)
     return (_whitened if whitened else _plain)(problem, common, *levels, is_residual(loss), is_counts(loss))

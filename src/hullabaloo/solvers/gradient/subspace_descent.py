@@ -70,7 +70,7 @@ class SubspaceDescentSolver(Solver):
         Raises:
             CapabilityError: no noise is asked for, several targets, weights, no columns, a set or a penalty.
         """
-        loss, slopes = checked(problem, allowance, "subspace descent"), problem.dimension - problem.intercept
+        loss, slopes = checked(problem, allowance, "subspace descent"), problem.slopes
         if not problem.free or problem.weighted or not slopes:
             raise CapabilityError(
                 "Subspace descent was asked for with a set, a penalty, weights or no columns, and none of these is known to it. Use solver='adaptive_gradient'."
@@ -108,8 +108,7 @@ class SubspaceDescentSolver(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The level; then direction and model in turn; and as much of the last model as there is evidence for."""
-        k, p, loss = plan.settings["directions"], problem.dimension, problem.loss
-        q = p - problem.intercept
+        k, p, q, loss = plan.settings["directions"], problem.dimension, problem.slopes, problem.loss
         path, small = GradientSchedule(**plan.settings["fit"]), spanned(problem, k)
         bend, slope = smooth_and_steep(loss)
         matrix, level = np.zeros((p, small.dimension)), np.zeros(p)
@@ -158,7 +157,7 @@ def spanned(problem: Problem, k: int) -> Problem:
 
 def _seen(small: Problem, path: GradientSchedule, matrix: Array, curator: Answers, usual: float) -> Descent:
     """The records through Wᵀ, and how long they are there."""
-    records, middle = curator.projected(matrix), np.zeros(small.dimension - small.intercept)
+    records, middle = curator.projected(matrix), np.zeros(small.slopes)
     grid, nowhere = edges(path.bound, BINS - 1), np.zeros(small.dimension)
     weight = TINY if small.intercept else 1.0
     shares = records.answer("norm_histogram", None, centre=nowhere, intercept_weight=weight, edges=grid)

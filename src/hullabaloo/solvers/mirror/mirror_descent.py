@@ -164,7 +164,7 @@ class MirrorDescentSolver(Solver):
         descent = Descent(**plan.settings)
         blocks = rules.blocks_of(problem, descent.clip, descent.euclidean)
         vector = not isinstance(problem.loss, Loss)
-        slopes = (problem.dimension - problem.intercept) * problem.targets
+        slopes = problem.slopes * problem.targets
 
         def oracle(theta: Array) -> Array:
             asked = theta.reshape(problem.dimension, problem.targets) if vector else theta
@@ -223,7 +223,7 @@ class MirrorDescentSolver(Solver):
         """Δ, which needs a potential of the library's, and slopes."""
         if self.composite is None or problem.constraint is None or problem.dimension == problem.intercept:
             return 0.0
-        size = (problem.dimension - problem.intercept) * problem.targets
+        size = problem.slopes * problem.targets
         mirror = rules.potential(problem.constraint, size, euclidean=_potentials(problem)[-1])
         if not isinstance(mirror, HasComposite):
             raise CapabilityError(

@@ -259,9 +259,8 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
     A record's gradient by the slopes is `x ⊗ u`, ‖u‖₂ ≤ clip. Its norms are bounded by those of x times the clip, and the
     smoothness of the mean loss in ‖·‖ by `sup φ'' · ‖x ⊗ u‖_*²` over ‖u‖₂ = 1.
     """
-    body, k = problem.constraint, problem.targets
-    assert body is not None  # the plan saw to it
-    size = (problem.dimension - problem.intercept) * k
+    body, k = problem.body, problem.targets
+    size = problem.slopes * k
     curved = problem.loss.constants(prediction_bound(problem), math.sqrt(k), clip).smoothness
     found = []
     if size:
@@ -281,11 +280,10 @@ def blocks_of(problem: Problem, clip: float, euclidean: bool) -> list[Block]:
 
 def slope_reach(problem: Problem) -> float:
     """`max |⟨x, θ⟩|` over the domain and the set, the intercept left out."""
-    body, k = problem.constraint, problem.targets
-    assert body is not None  # the plan saw to it
-    size = (problem.dimension - problem.intercept) * k
+    k = problem.targets
+    size = problem.slopes * k
     l1, l2, linf = _row_norms(problem)  # norms of x ⊗ u, ‖u‖₂ = 1, but for √k
-    return product_bound(body, size, math.sqrt(k) * l1, l2, linf) if size else 0.0
+    return product_bound(problem.body, size, math.sqrt(k) * l1, l2, linf) if size else 0.0
 
 
 def prediction_bound(problem: Problem) -> float:

@@ -142,7 +142,7 @@ def _solve_target(
     facts = normalised(moments, target, problem.intercept, problem.max_weight)
     ridge = choose_ridge(facts, above_mean=above_mean)
     size, cross = moments.scale_x**2 * problem.max_weight, moments.cross[:, target]
-    squares = quadratic_weights(problem.penalty, problem.dimension - problem.intercept, problem.intercept)
+    squares = quadratic_weights(problem.penalty, problem.slopes, problem.intercept)
     own = np.zeros(problem.dimension) if squares is None else squares
     intercept_weight = np.maximum(ridge.strength * size - own, 0.0)
     if ridge.free_intercept and problem.intercept:

@@ -31,7 +31,7 @@ import numpy as np
 from hullabaloo import geometry
 from hullabaloo.errors import CalibrationError, CapabilityError, InvalidParameter
 from hullabaloo.geometry.submodular.norm import prox
-from hullabaloo.losses import AnyLoss, Huber, Loss, Poisson, SmoothedHinge, Squared, VectorLoss
+from hullabaloo.losses import AnyLoss, Huber, Poisson, SmoothedHinge, Squared, VectorLoss
 from hullabaloo.privacy import Allowance, Calibration, GaussianEvent, event_calibrate
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.options import POSITIVE, check_options, no_jump, one_prediction
@@ -113,7 +113,7 @@ class ObjectivePerturbationSolver(Solver):
         if function is not None:
             theta = restored(problem, function, theta, plan.settings["output_sigma"])
         if isinstance(problem.penalty, geometry.HasElasticForm):
-            kinks = problem.penalty.elastic_weights(problem.dimension - problem.intercept)[0]
+            kinks = problem.penalty.elastic_weights(problem.slopes)[0]
             slopes = theta[: kinks.size]
             slopes[(kinks > 0.0) & (np.abs(slopes) <= ZERO * plan.settings["output_sigma"])] = 0.0
         if isinstance(problem.feasible, geometry.Projectable):
@@ -142,7 +142,6 @@ def smoothness_of(problem: Problem, clip: float) -> float:
 
     Source: 002, Remark 2.
     """
-    assert isinstance(problem.loss, Loss)
     bound = no_jump(problem.loss, "Objective perturbation", problem.loss.constants(math.inf, 1.0, clip).smoothness)
     return problem.max_weight * bound * problem.norm_l2**2 * (1.0 + 1e-9)
 
@@ -221,7 +220,7 @@ def restored(problem: Problem, function: geometry.SetFunction, theta: Array, sig
 
 def faint_reach(problem: Problem, sigma: float) -> float:
     """At least the expected distance that noise of σ, what rounding hides beside it and its undoing move a minimiser."""
-    function, slopes = structure_of(problem), problem.dimension - problem.intercept
+    function, slopes = structure_of(problem), problem.slopes
     moved = sigma * (1.0 + math.sqrt(problem.dimension))
     if function is None or not slopes:
         return moved

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.errors import BudgetError
-from hullabaloo.losses import Logistic, Loss, Poisson, Squared
+from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Allowance, GaussianEvent, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates, symmetric
@@ -168,15 +168,13 @@ class _Scores:
     """What is asked after the fit, of all targets."""
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
-        assert isinstance(problem.loss, Loss)  # the plan saw to it
         self.known = known
         self.beyond = math.inf if problem.earlier > 3 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
-        self.slopes = problem.dimension - problem.intercept
         q, self.W = problem.dimension, self.rounded()
         first = self.settings["noises"][1] / self.found.mean_weight
         if problem.intercept:
-            self.W[:, -1] *= self.slopes**0.25  # the constant column, as long as √slopes directions together
+            self.W[:, -1] *= problem.slopes**0.25  # the constant column, as long as √slopes directions together
         (self.ordinary,) = self.lengths(curator.projected(self.W), None, np.ones(q), 40.0 * math.sqrt(q), 0.25)
         self.beyond += self.ordinary.quantile(spread.TAIL_SPREAD)
         calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
@@ -298,8 +296,8 @@ class _Scores:
 
     def hidden(self, found: NoisyScore) -> Array:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and as many as noise hides at the end of a column."""
-        problem, slopes = self.problem, found.matrix[: self.slopes]
-        middle = found.centre if problem.intercept else np.zeros(self.slopes)
+        problem, slopes = self.problem, found.matrix[: self.problem.slopes]
+        middle = found.centre if problem.intercept else np.zeros(problem.slopes)
         ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         unseen = self.settings["share_noise"] / self.found.counted * ends.T @ ends
         return np.asarray(found.shortened * np.diag(found.scale**2) + self.bend(found.point) * unseen)
@@ -321,18 +319,16 @@ class _Scores:
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
-        problem, q = self.problem, self.slopes
+        problem, q = self.problem, self.problem.slopes
         self.found = first = self.first()
         R = AROUND * typical(float(first.gain.sum()))
         weight = TINY if problem.intercept else 1.0
         again = first.seen(self.curator).answer(
             "gradient_moments", np.zeros(problem.dimension), of="records", intercept_weight=weight, clip_norm=R
         )
-        assert first.matrix is not None
         least = floor(self.settings["noises"][0] * R**2 / first.mean_weight, q)
         second = Coordinates.whitened(again[:q, :q], first, least, intercept=False)
-        assert second.matrix is not None
-        B = symmetric(first.matrix @ second.matrix)
+        B = symmetric(first.factor @ second.factor)
         return replace(first, matrix=B).whole if problem.intercept else B
 
     def first(self) -> Coordinates:
@@ -348,6 +344,6 @@ class _Scores:
             known = Coordinates.plain(seen, intercept=problem.intercept)
         R = AROUND * known.typical
         covariance = self.curator.answer("covariance", centre=known.centre, clip_norm=R)
-        least = floor(settings["first_noise"] * R**2 / known.mean_weight, self.slopes)
+        least = floor(settings["first_noise"] * R**2 / known.mean_weight, problem.slopes)
         found = Coordinates.whitened(covariance, known, least, intercept=problem.intercept)
         return found.along(known).linear if led(problem) else found
