@@ -127,7 +127,7 @@ def _equation(coded: str, text: str, names: Sequence[str]) -> tuple[Array, float
 
 def _unknown(name: object, names: Sequence[str]) -> str:
     return (
-        f"The model has no coefficient {str(name)!r}; it has {', '.join(names[:20])}{' and more' * (len(names) > 20)}."
+        f"The model has no coefficient {str(name)!r}; it has {', '.join(names[:20])}{' and more' * (len(names) > 20)}.{' A baseline has none: its level is 0.' * any('=' in one for one in names)}"
     )
 
 
