@@ -203,6 +203,8 @@ def test_equations_are_read(text: str, rows: list[list[float]], values: list[flo
         ("x1 = x1", "nothing to test"),
         ("x1 = 0, x1 = 1", "contradict each other"),
         ({"age": 1}, "no coefficient 'age'"),
+        ({"job=clerk": 1}, "A baseline has none"),
+        ("job=cook = job=clerk", "A baseline has none"),
         ({"x1": "much"}, "weight of 'x1'"),
         (["x1 = 0", 3], "among texts"),
         (np.ones((2, 3)), r"\(2, 3\)"),
@@ -213,6 +215,12 @@ def test_equations_are_read(text: str, rows: list[list[float]], values: list[flo
 def test_what_is_no_hypothesis_is_refused_in_a_sentence(hypothesis: Any, said: str) -> None:
     with pytest.raises(InvalidParameter, match=said):
         linear_hypotheses(hypothesis, 0.0, NAMES)
+
+
+def test_baselines_are_named_where_there_are_categories() -> None:
+    with pytest.raises(InvalidParameter) as found:
+        linear_hypotheses("age = 0", 0.0, ["x1", "x10"])
+    assert "baseline" not in str(found.value)
 
 
 def test_what_the_release_does_not_tell_is_said() -> None:

@@ -55,6 +55,7 @@ def test_what_has_no_finite_optimum_has_no_end(loss: str, kind: str) -> None:
     assert np.isfinite(rows.loc["a", ["low", "high"]].to_numpy(dtype=float)).all()
     if np.isinf(rows[["low", "high"]].to_numpy()).any():
         assert "there is no end on one side" in text
+        assert "or of the baseline that it is compared with" in text  # rows of levels with events stand there, too
 
 
 @pytest.mark.parametrize("loss", ["counts", "classes"])

@@ -110,12 +110,10 @@ def _equation(coded: str, text: str, names: Sequence[str]) -> tuple[Array, float
     for side, part in ((1.0, left), (-1.0, right)) if equals else ((1.0, left),):
         terms = list(_TERM.finditer(part))
         if not part or "".join(term[0] for term in terms) != part or any(not term[1] for term in terms[1:]):
-            strange = re.search(r"[^\W\d][\w.]*", re.sub(r"\x00\d+\x00", " ", part))
-            if strange:
-                raise InvalidParameter(f"The hypothesis {text!r} cannot be read. {_unknown(strange[0], names)}")
-            raise InvalidParameter(
-                f"The hypothesis {text!r} cannot be read. Write equations of sums of columns and numbers, separated by commas: 'age = 0', 'x1 = x2', '2*x1 - x2 = 0.5'."
-            )
+            wanted = "Write equations of sums of columns and numbers, separated by commas: 'age = 0', 'x1 = x2', '2*x1 - x2 = 0.5'."
+            if strange := re.search(r"[^\W\d][\w.]*", re.sub(r"\x00\d+\x00", " ", part)):
+                wanted = _unknown(strange[0], names)
+            raise InvalidParameter(f"The hypothesis {text!r} cannot be read. {wanted}")
         for sign, before, place, number, after in (term.groups() for term in terms):
             size = side * (-1.0 if sign == "-" else 1.0) * float(before or 1.0) * float(after or 1.0)
             if place:
@@ -126,9 +124,7 @@ def _equation(coded: str, text: str, names: Sequence[str]) -> tuple[Array, float
 
 
 def _unknown(name: object, names: Sequence[str]) -> str:
-    return (
-        f"The model has no coefficient {str(name)!r}; it has {', '.join(names[:20])}{' and more' * (len(names) > 20)}."
-    )
+    return f"The model has no coefficient {str(name)!r}; it has {', '.join(names[:20])}{' and more' * (len(names) > 20)}.{' A baseline has none: its level is 0.' * any('=' in one for one in names)}"
 
 
 def written(row: Array, names: Sequence[str], value: float | None = None) -> str:

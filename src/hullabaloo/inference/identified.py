@@ -28,7 +28,7 @@ CROWDED = ", most of its values lie near its {} bound or beyond it"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
 LONE = "one or two records at an end of the bounds of "
-ENDLESS = "noise may hide that none of the level's records, or all of them, have an event, so that there is no end on one side"
+ENDLESS = "noise may hide that none of the level's records, or all of them, have an event, or of the baseline that it is compared with, so that there is no end on one side"
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES: dict[str | tuple[str, ...], str] = {

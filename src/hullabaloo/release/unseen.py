@@ -20,7 +20,7 @@ and a derivative u of one event (1 of classes, of counts one over their bound) t
 A small g is no evidence for p̂ where r is not sure: r's error counts at the g that the average effect would make. The end of a walk by whitened gradients releases no score: it is 0 there, but for the noise of the steps, which says the same.
 
 *The coefficient's noise* is that of the level's score over `r u p(1 − p)`, p the level's or the average's, whichever is told better: it is where gradients cancel, which needs no share. Where the rarer outcome's gradients are more than `LONG` times as long as where the walk or the score cut them, what that may have taken, `log² ((1 − p̂)L/c)`, comes to it, and the own estimate has a part;
-others stay unless noise has more than `DROWNED` times the variance of effects. The intercept keeps the total of levels that are seen. Intervals rest on the score, and stay.
+others stay unless noise has more than `DROWNED` times the variance of effects. The intercept keeps the total of levels that are seen, all others taken for records without an effect: it solves `Σ r_k p(z_k + e_k + δ) = Σ r_k p(z_k + e_k⁰)` for δ, which is no further from 0 than the level that moved furthest: one Newton step at the average record overshoots where that record's chance is next to 0 or 1. Intervals rest on the score, and stay.
 
 *Levels where targets are numbers* (squared and Huber's losses, at the end of a whitened walk, with a step by a score after it or without). A column of a level of share r is seen w long, records of it are L long, and cut gradients leave `κ = P(|residual| < c/L)` of their
 curvature, taken as of normal residuals of a usual deviation. A walk that travels η takes the ridge w²/η, and its gradients' noise τ: the coefficient's difference from the average is near `a e`, e the effect and `a = κr/(κr + w²/η)`, and has noise of deviation `a τw/(κr)`, or what
@@ -147,7 +147,11 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         weights = np.array([long / errors, 1.0 / (loud + long * np.log(longer) ** 2), 0.0 * r + 1.0 / spread])
         near = [average + effects, theta[columns], 0.0 * r + average]
         theta[columns] = np.where(long | (loud > DROWNED * spread), np.average(near, 0, weights), theta[columns])
-        theta[-1] -= share * (share > SEEN * noise) @ (chances(rest + theta[columns]) - own) / (middle * (1.0 - middle))
+        seen, flat = share * (share > SEEN * noise), np.average(rest, weights=r, keepdims=True)
+        parts, most = np.append(seen, max(1.0 - float(seen.sum()), 0.0)), np.max(np.abs(theta[columns] - near[1]))
+        away = np.linspace(-most, most, 2001)
+        totals = chances(np.append(rest + theta[columns], flat) + away[:, None]) @ parts
+        theta[-1] += np.interp(parts @ np.append(own, chances(flat)), totals, away)
 
 
 def _end(problem: Problem, plan: Plan, solution: Solution, k: int) -> NoisyScore | None:
