@@ -126,7 +126,7 @@ def told() -> str:
 
 
 @pytest.mark.few(12)
-@pytest.mark.parametrize("value", MUTATIONS, ids=repr)
+@pytest.mark.parametrize("value", MUTATIONS)
 @pytest.mark.parametrize("place", [*(("release", "statement", "query_noise", 0, name) for name in ("noise_std_of_sum", "records")), *(("release", "plan", "settings", name) for name in ("tail_noise", "score_noise", "noises"))], ids=lambda place: place[-1])  # fmt: skip
 def test_noises_of_a_model_that_tells_errors_are_numbers_or_it_is_refused(tmp_path: Path, place: tuple[str, ...], value: Any) -> None:  # fmt: skip
     """It was loaded, and its summary ended in KeyError, TypeError or ValueError."""
