@@ -239,8 +239,8 @@ FITS = (
         "rows kept in the model",
         "The fitted estimator keeps the records, and whoever unpickles it has them.",
         "linear_model.base",
-        old="            self._tell(callback, points or [])\n        return self\n\n    def price(",
-        new="            self._tell(callback, points or [])\n        self.X_fit_ = X\n        return self\n\n    def price(",
+        old="            self._tell(callback, points or [])\n        return self\n\n    @quiet()\n    def price(",
+        new="            self._tell(callback, points or [])\n        self.X_fit_ = X\n        return self\n\n    @quiet()\n    def price(",
         caught_by=("tests/linear_model/test_models.py::test_a_fitted_model_and_its_pickle_hold_no_record",),
     ),
     Bug(
