@@ -12,6 +12,7 @@ import hullabaloo as hb
 from hullabaloo.data.layout import make_layout
 from hullabaloo.losses import Poisson, Squared
 from hullabaloo.privacy import Neighbours
+from hullabaloo.release import planned
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers.base import Marginals, Plan, Problem, Solution
 
@@ -357,3 +358,22 @@ def test_levels_are_predicted_about_as_well_as_without_their_effects_where_targe
         own = np.array([slopes.get(f"group=g{one}", 0.0) for one in range(levels)])[level[rare]]
         more.append(np.mean((told - mean[rare]) ** 2) - np.mean((told - own - mean[rare]) ** 2))
     assert np.mean(more) < 0.16
+
+
+@pytest.mark.parametrize("targets", [("y",), ("y", "again")])
+def test_of_several_targets_noise_is_that_of_records_of_the_same_mean_weight(monkeypatch, targets):
+    """Levels of weighted records are drawn by noise over their mean weight: of several targets it was taken for 1, where it is .13 here."""
+    rng, seen = np.random.default_rng(0), []
+    frame = pd.DataFrame({"x": rng.uniform(-1, 1, 5_000), "g": rng.choice(["u", "v"], 5_000), "w": 0.065})
+    for name in targets:
+        frame[name] = rng.uniform(-1, 1, 5_000)
+    domain = hb.Domain(
+        features={"x": (-1, 1), "g": hb.Categorical(["u", "v"])},
+        target=dict.fromkeys(targets, (-1, 1)),
+        weight=("w", 1.0),
+        records=5_000,
+    )
+    monkeypatch.setattr(planned, "held_near", lambda *found: seen.append(found[-1].mean_weight) or found[-1])
+    asked = {"solver": "preconditioned_gradient", "inference": False, "test_key": bytes(32)}
+    hb.LinearRegression(domain=domain, budget=hb.Budget(8.0, 1e-9), **asked).fit(frame)
+    assert seen == [pytest.approx(0.13, abs=0.02)]

@@ -114,6 +114,31 @@ def test_a_model_whose_card_could_not_be_written_is_refused(tmp_path: Path, plac
     assert judged(lambda: hb.load(path)) == "refused"
 
 
+@cache
+def told() -> str:
+    """Of a model that tells errors: of 60 records none are, and nothing read the noises."""
+    model = hb.LogisticRegression(budget=hb.Budget(8.0, 1e-6), domain=examples.domain_for("LogisticRegression"))
+    model.set_params(solver="preconditioned_gradient", inference=True, test_key=bytes(32)).fit(examples.table(5_000))
+    assert np.isfinite(model.summary().to_dataframe()["low"]).any()
+    path = folder() / "told.json"
+    model.save(path)
+    return path.read_text()
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("value", MUTATIONS)
+@pytest.mark.parametrize("place", [*(("release", "statement", "query_noise", 0, name) for name in ("noise_std_of_sum", "records")), *(("release", "plan", "settings", name) for name in ("tail_noise", "score_noise", "noises"))], ids=lambda place: place[-1])  # fmt: skip
+def test_noises_of_a_model_that_tells_errors_are_numbers_or_it_is_refused(tmp_path: Path, place: tuple[str, ...], value: Any) -> None:  # fmt: skip
+    """It was loaded, and its summary ended in KeyError, TypeError or ValueError."""
+    (tmp_path / "m.json").write_text(changed(told(), place, value))
+
+    def used() -> None:
+        model = hb.load(tmp_path / "m.json")
+        str(model.summary()), model.predict_interval(examples.table(9)), str(model.joint_tests())
+
+    judged(used)
+
+
 def test_a_model_whose_plan_has_no_settings_is_shown(tmp_path: Path) -> None:
     """As with any other entry gone: `summary` ended in KeyError."""
     (tmp_path / "m.json").write_text(changed(document("LinearRegression"), ("release", "plan", "settings"), DROPPED))

@@ -71,7 +71,11 @@ def test_an_interval_without_any_end_is_not_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         from_score, "separating", lambda model, found, doubts: (both * np.eye(1, len(found.point), 1), np.zeros(2))
     )
-    rows, text = ends(fitted("counts", None, 2.0))
+    model = fitted("counts", None, 2.0)
+    rows, text = ends(model)
+    at = model.predict_interval(pd.DataFrame({"a": 0.0, "g": ["v", "u"]}))  # within the declared bounds is no interval
+    assert np.isnan(at[0]).all()
+    assert np.isfinite(at[1]).all()
     assert rows.loc["g=v", ["estimate", "std_error", "low", "high"]].isna().all()
     assert "no end on one side" not in text
     assert "Not identified at this budget: g=v" in text

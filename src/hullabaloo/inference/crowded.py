@@ -7,8 +7,6 @@ expert's bounds, 14 where bounds are the smallest and largest value, all of them
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from hullabaloo.data import BoundedTarget
 from hullabaloo.inference.fit_quality import adds_up, means
 from hullabaloo.inference.fitted import FittedModel
@@ -35,12 +33,7 @@ def _means(model: FittedModel) -> Iterator[tuple[str, float, float, float]]:
     held = held if held is not None and len(held.gram) == encoding.facts.width else None
     if encoding.layout is None or not adds_up(model) or not (held or release.scores):
         return
-    if held is not None:
-        centre, noise = held.gram[:, -1], held.gram_noise
-    else:
-        asked = [query for query in release.statement.query_noise if query["name"] == "means"]
-        centre = release.scores[0].centre
-        noise = max((query["noise_std_of_sum"] / query["records"] for query in asked), default=np.inf)
+    centre, noise = (held.gram[:, -1], held.gram_noise) if held else (release.scores[0].centre, model.mean_noise)
     for one in encoding.layout.numeric:
         yield encoding.facts.columns[one.column], float(centre[one.column]), noise, one.bounds[0]
     for place, target in enumerate(encoding.targets if isinstance(model.loss, Squared) else ()):

@@ -1,5 +1,6 @@
 """What inference is told of a fitted model: its release, how its rows are encoded, and what it minimised."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -55,3 +56,10 @@ class FittedModel:
     def neighbours(self) -> Neighbours:
         """The relation that the release's guarantee is about."""
         return self.release.statement.neighbours
+
+    @property
+    def mean_noise(self) -> float:
+        """Standard deviation of the noise in each released mean of an encoded column, whose query's sum is in units of the longest row (`MeansQuery`); ∞ where none was asked for, or a file does not say."""
+        asked = [one for one in self.release.statement.query_noise if one["name"] == "means"]
+        each = [one.get("noise_std_of_sum", math.inf) / max(one.get("records", 1), 1) for one in asked]
+        return float(max(each, default=math.inf) * self.encoding.facts.norm_l2)

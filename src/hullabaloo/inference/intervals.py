@@ -217,14 +217,14 @@ def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str
             f"Intervals of single observations were asked of a {model.name}, and they are told for squared losses alone: a class or "
             "a count is no normal residual away from its mean. Ask for kind='mean'."
         )
-    rows = model.encoding.features(X)
+    encoding, rows = model.encoding, model.encoding.features(X)
     functions = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
     found = [
         tell(model, told, functions, level, own=told.residual_variance if asked == "observation" else 0.0)
         for told in known.told
     ]
     ends = np.stack([np.stack([one.low, one.high], axis=1) for one in found], axis=1)
-    encoding = model.encoding
+    ends[np.isinf(ends).all(axis=2)] = np.nan
     ends += encoding.predictions(X, np.zeros((functions.shape[1], ends.shape[1])))[:, :, None]
     ends = ends * encoding.target_scale[:, None] + encoding.prediction_offset[:, None]
     if isinstance(model.loss, Logistic):

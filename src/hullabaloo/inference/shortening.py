@@ -89,13 +89,12 @@ def separating(model: FittedModel, found: NoisyScore, doubts: Array) -> tuple[Ar
 
     With m the indicator as a function of x, `x·m`, and `a = M⁻¹m`, `v·a = x·m`: `aᵀ(−E φ'v)` is the mean of y less its prediction over the level's records, and `aᵀE φ''vvᵀ a` of counts that prediction, of classes it
     times 1 − p, p about the chance of a usual one of them. Their sum is the mean of the level's events, with noise `t‖a‖` and `s‖Sa‖²`, and `aᵀCa`, C all other errors of the score but those of sampling, `doubts`; likewise of records
-    without one. Of classes whose 1 − p is less than half events are the level's records less those without one.
+    without one. Of classes events are the level's records less those without one, too, with the noise of its share: what noise tells better is taken.
     """
     ways: list[Array] = []
     seen: list[float] = []
     columns, classes = np.arange(len(found.point)), isinstance(model.loss, Logistic)
-    asked = [query for query in model.release.statement.query_noise if query["name"] == "means"]
-    means = max((query["noise_std_of_sum"] / query["records"] for query in asked), default=math.inf)
+    means = model.mean_noise / found.weight
     for one in levels(model.encoding, found) if isinstance(model.loss, Logistic | Poisson) else []:
         mark = (columns == one.column) * 1.0
         if one.baseline and (layout := model.encoding.layout) is not None:
@@ -105,12 +104,13 @@ def separating(model: FittedModel, found: NoisyScore, doubts: Array) -> tuple[Ar
         gained, bent = float(a @ found.score), float(a @ found.curvature @ a)
         off = math.sqrt(found.score_noise**2 * float(a @ a) + float(a @ doubts @ a))
         bends = found.curvature_noise * float(found.scale**2 @ a**2)
-        for sign, rest in ((1.0, 1.0 - p), (-1.0, p))[: 1 + classes]:
-            larger, events, share = max(rest, 1.0 - rest), bent / max(rest, 1.0 - rest), 0.0
-            if rest < 0.5:
-                events, share = one.share - events, means / found.weight * float(np.linalg.norm(mark[:-1]))
+        share = means * float(np.linalg.norm(mark[:-1]))
+        for sign, none in ((1.0, 1.0 - p), (-1.0, p))[: 1 + classes]:
+            least, others = max(none, 1e-9), max(1.0 - none, 1e-9)
+            told = (bends / least, bent / least), (math.hypot(bends / others, share), one.share - bent / others)
+            noise, events = min(told)
             ways.append(-sign * mark)
-            seen.append((sign * gained + events) / math.hypot(off, bends / larger, share))
+            seen.append((sign * gained + events) / math.hypot(off, noise))
     return np.array(ways).reshape(-1, len(columns)), np.array(seen)
 
 

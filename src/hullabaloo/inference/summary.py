@@ -217,9 +217,8 @@ def rows_of(
         reasons = identified.reasons(model, known.told[0].estimator)
     elif known.told and combinations is not None:  # of one alone of its coefficients that is not told
         alone = [row.reason * (not row.identified) for row in rows_of(model, known, confidence)[: len(model.names)]]
-        for place, one in enumerate(combinations.values()):
-            untold = [why for why, weight in zip(alone, one, strict=True) if weight and why]
-            reasons[place] = untold[0] if len(untold) == 1 else identified.UNKNOWN
+        blamed = [[why for why, part in zip(alone, one, strict=True) if part and why] for one in combinations.values()]
+        reasons = [one[0] if len(one) == 1 else identified.UNKNOWN for one in blamed]
     for k, target in enumerate(model.encoding.facts.targets):
         values = np.append(coefficients[k], intercepts[k])[: len(model.names)]
         weights = None if combinations is None else np.array(list(combinations.values()))

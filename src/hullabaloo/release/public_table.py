@@ -72,9 +72,8 @@ def refuse_itself(public: Any, X: Any) -> None:
         InvalidParameter: they are one.
     """
     table = public[0] if isinstance(public, tuple) and len(public) == 2 else public
-    if table is not None and (
-        table is X or (isinstance(X, str | Path) and isinstance(table, str | Path) and Path(X) == Path(table))
-    ):
+    one = table is X or (isinstance(X, str | Path) and isinstance(table, str | Path) and Path(X) == Path(table))
+    if one and table is not None:
         raise InvalidParameter(
             "The table to fit was passed as public, too. What is public is read without any protection, and no guarantee would cover these records. Nothing was "
             "charged or read. Leave public out, or pass a table that nobody has to protect: another year, a published sample."

@@ -70,7 +70,8 @@ class SeparateTargetsSolver(Solver):
         if len(seen) == k:
             means, spread = np.column_stack([one.means for one in seen]), np.concatenate([one.spread for one in seen])
             marginals = Marginals(means, seen[0].noise, spread)
-        return Solution(theta, trace=trace, marginals=marginals, coordinates=parts[0].coordinates)
+        view, weight = parts[0].coordinates, parts[0].mean_weight
+        return Solution(theta, trace=trace, marginals=marginals, coordinates=view, mean_weight=weight)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """The sum over targets."""
