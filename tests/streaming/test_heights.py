@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,11 +161,15 @@ def test_a_stream_that_was_begun_with_equal_counts_goes_on_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its state says by its fingerprint which plan it was; the sums that were paid for go on as they were."""
-    frame, found, made = records(), [], planned
+    frame, found = records(), []
+
+    def before(task: Any, *about: Any) -> Any:
+        return planned(replace(task, earlier=1), *about, even=True)
+
     for begun, again in ((250, True), (N, False)):
         path = tmp_path / f"state {begun}"
         with monkeypatch.context() as patched:
-            patched.setattr("hullabaloo.streaming.periodic_erm.planned", partial(made, even=True))
+            patched.setattr("hullabaloo.streaming.periodic_erm.planned", before)
             with PeriodicERM(linear(inference=False), N, every=200, state=path) as stream:
                 found.append(stream.partial_fit(frame.iloc[:begun]).coef_)
         if again:
