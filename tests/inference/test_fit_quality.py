@@ -175,7 +175,7 @@ def released(rng: np.random.Generator, above: float) -> tuple[Any, float, np.nda
     release = SimpleNamespace(plan=plan, scores=(found,), theta=point[:, None])
     made = SimpleNamespace(
         encoding=domain.encoding(), loss=Squared(), neighbours=Neighbours.REPLACE_ONE, release=release,
-        constraint=None, penalty=hb.NoPenalty(),
+        constraint=None, penalty=hb.NoPenalty(), mean_noise=np.inf,
     )  # fmt: skip
     return made, float((x @ point).sum() / y.sum()), best, found
 

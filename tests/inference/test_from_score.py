@@ -66,7 +66,8 @@ def test_a_constant_column_is_not_told_and_takes_no_other_with_it(category: str,
     names = list(encoding.feature_names_out)
     statement = SimpleNamespace(query_noise=[])
     release = SimpleNamespace(plan={"settings": {"score_noise": NOISE}}, statement=statement)
-    posed: Any = SimpleNamespace(release=release, encoding=encoding, loss=loss, constraint=None, penalty=hb.NoPenalty())
+    about: dict[str, Any] = {"release": release, "encoding": encoding, "loss": loss, "mean_noise": np.inf}
+    posed: Any = SimpleNamespace(**about, constraint=None, penalty=hb.NoPenalty())
     several = [{"x", "z"}, {one for one in names if one.endswith("missing")}, {"x", "g=b", "h=q"}]
     for constant in [set[str](), *({one} for one in names), *several]:
         found = FromScore(posed, scored(encoding, constant, 1.0 if isinstance(loss, Logistic) else 0.04))
