@@ -242,19 +242,31 @@ def test_rare_levels_of_classes_are_predicted_no_worse_than_without_their_effect
 ALIKE = 20_000
 
 
-def alike(levels: int, spread: float, counts: bool):
-    """Levels of a half of the records down to one in 2 000, of normal effects; true rates, levels, and which records are of levels below a hundredth."""
-    rng = np.random.default_rng([levels, int(10 * spread), counts])
+def grouped(levels: int, spread: float, seed: int):
+    """Levels of a half of the records down to one in 2 000, of normal effects: the generator, features and their declaration, predictions, levels, and which records are of levels below a hundredth."""
+    rng = np.random.default_rng([levels, int(10 * spread), seed])
     shares = np.geomspace(0.5, 0.0005, levels)
     shares /= shares.sum()
     effects = np.append(0.0, rng.normal(0.0, spread, levels - 1))
     frame = pd.DataFrame(rng.uniform(0.0, 1.0, (ALIKE, 2)), columns=["x0", "x1"])
     level = rng.choice(levels, ALIKE, p=shares)
     frame["group"] = [f"g{one}" for one in level]
-    z = -2.5 + 1.5 * frame["x0"].to_numpy() + frame["x1"].to_numpy() + effects[level]
-    rate = np.exp(z) if counts else 1.0 / (1.0 + np.exp(-z))
-    frame["y"] = np.minimum(rng.poisson(rate), 5) if counts else (rng.random(ALIKE) < rate).astype(int)
-    return frame, rate, level, shares[level] < 0.01
+    features = {
+        "x0": (0, 1),
+        "x1": (0, 1),
+        "group": hb.Categorical([f"g{one}" for one in range(levels)], baseline="g0"),
+    }
+    z = 1.5 * frame["x0"].to_numpy() + frame["x1"].to_numpy() + effects[level]
+    return rng, frame, features, z, level, shares[level] < 0.01
+
+
+def walked(kind, domain: hb.Domain, frame: pd.DataFrame, level: np.ndarray, **about):
+    """Four fits by fixed keys, each with the coefficient of every record's level."""
+    for key in range(4):
+        terms = {"budget": hb.Budget(1.0, 1e-9), "solver": "preconditioned_gradient", "test_key": bytes([key]) * 32}
+        model = kind(domain=domain, **terms, **about).fit(frame)
+        slopes = dict(zip(model.feature_names_out_, np.ravel(model.coef_), strict=True))
+        yield model, np.array([slopes.get(f"group=g{one}", 0.0) for one in range(level.max() + 1)])[level]
 
 
 @pytest.mark.few(8)
@@ -265,26 +277,18 @@ def alike(levels: int, spread: float, counts: bool):
 def test_levels_of_a_category_are_predicted_about_as_well_as_without_their_effects(counts, inference, levels, spread):
     """The expected log-loss of the records of levels below a hundredth, in the mean of 4 fits, against that with their coefficients 0: at most .02 more, of effects of 1 .06 (of classes), of counts .03. Data and keys are fixed, so that there is no false alarm.
     By coefficients as noise leaves them it is .09 and .19 more in the worst of classes of spreads 0 and .3, .17 at 1, and of counts .04, .04 and .09."""
-    frame, rate, level, rare = alike(levels, spread, counts)
-    group = hb.Categorical([f"g{one}" for one in range(levels)], baseline="g0")
+    rng, frame, features, z, level, rare = grouped(levels, spread, int(counts))
+    rate = np.exp(z - 2.5) if counts else 1.0 / (1.0 + np.exp(2.5 - z))
+    frame["y"] = np.minimum(rng.poisson(rate), 5) if counts else (rng.random(ALIKE) < rate).astype(int)
     target = {"target": {"y": (0, 5)}} if counts else {"classes": {"y": [0, 1]}}
-    features = {"x0": (0, 1), "x1": (0, 1), "group": group}
     domain = hb.Domain(features=features, indicators=False, records=ALIKE, **target)
     kind = hb.PoissonRegressor if counts else hb.LogisticRegression
     more = []
-    for key in range(4):
-        model = kind(
-            domain=domain,
-            budget=hb.Budget(1.0, 1e-9),
-            solver="preconditioned_gradient",
-            inference=inference,
-            test_key=bytes([key]) * 32,
-        ).fit(frame)
+    for model, own in walked(kind, domain, frame, level, inference=inference):
         z = np.log(model.predict(frame[rare])) if counts else model.decision_function(frame[rare])
-        slopes = dict(zip(model.feature_names_out_, np.ravel(model.coef_), strict=True))
-        own = np.array([slopes.get(f"group=g{one}", 0.0) for one in range(levels)])[level[rare]]
         told, without = (
-            float(np.mean((np.exp(at) if counts else np.logaddexp(0.0, at)) - rate[rare] * at)) for at in (z, z - own)
+            float(np.mean((np.exp(at) if counts else np.logaddexp(0.0, at)) - rate[rare] * at))
+            for at in (z, z - own[rare])
         )
         more.append(told - without)
     assert np.mean(more) < (0.03 if counts else 0.06 if spread == 1.0 else 0.02)
@@ -331,32 +335,13 @@ def test_totals_stay_where_categories_nearly_separate_events(counts, inference, 
 def test_levels_are_predicted_about_as_well_as_without_their_effects_where_targets_are_numbers(kind, levels, spread):
     """The squared error of predicted means for records of levels below a hundredth, over the residuals' variance, in the mean of 4 walks, against that with their coefficients 0: at most .16 more. Data and keys are fixed, so that there is no false alarm.
     By coefficients as noise leaves them it is more in 9 of the 18 cases, .32 in the worst of least squares and .26 of Huber's loss."""
-    rng = np.random.default_rng([levels, int(10 * spread), 7])
-    shares = np.geomspace(0.5, 0.0005, levels)
-    shares /= shares.sum()
-    effects = np.append(0.0, rng.normal(0.0, spread, levels - 1))
-    frame = pd.DataFrame(rng.uniform(0.0, 1.0, (ALIKE, 2)), columns=["x0", "x1"])
-    level = rng.choice(levels, ALIKE, p=shares)
-    frame["group"] = [f"g{one}" for one in level]
-    mean = 1.5 * frame["x0"].to_numpy() + frame["x1"].to_numpy() + effects[level]
+    rng, frame, features, mean, level, rare = grouped(levels, spread, 7)
     frame["y"] = mean + rng.normal(0.0, 1.0, ALIKE)
-    rare = shares[level] < 0.01
-    group = hb.Categorical([f"g{one}" for one in range(levels)], baseline="g0")
-    features = {"x0": (0, 1), "x1": (0, 1), "group": group}
     domain = hb.Domain(features=features, indicators=False, records=ALIKE, target={"y": (-5, 8)})
     more = []
-    for key in range(4):
-        model = kind(
-            domain=domain,
-            budget=hb.Budget(1.0, 1e-9),
-            solver="preconditioned_gradient",
-            inference=False,
-            test_key=bytes([key]) * 32,
-        ).fit(frame)
-        told = model.predict(frame[rare])
-        slopes = dict(zip(model.feature_names_out_, np.ravel(model.coef_), strict=True))
-        own = np.array([slopes.get(f"group=g{one}", 0.0) for one in range(levels)])[level[rare]]
-        more.append(np.mean((told - mean[rare]) ** 2) - np.mean((told - own - mean[rare]) ** 2))
+    for model, own in walked(kind, domain, frame, level, inference=False):
+        off = model.predict(frame[rare]) - mean[rare]
+        more.append(np.mean(off**2) - np.mean((off - own[rare]) ** 2))
     assert np.mean(more) < 0.16
 
 
