@@ -21,6 +21,7 @@ KINDS: dict[str, Any] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("baseline", ["u", None])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_interval_of_a_prediction_at_a_level_that_noise_hides(kind: str, baseline: str | None) -> None:

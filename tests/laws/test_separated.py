@@ -1,5 +1,6 @@
 """Levels without an event, or with nothing but events, have no finite coefficient: no interval has an end on that side, whether the level is a baseline or not, of counts and of classes."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ KINDS = ("level", "baseline", "all")
 """A level without an event, a baseline without one, and a level of events alone."""
 
 
+@cache
 def fitted(loss: str, kind: str | None, epsilon: float, few: int = 0) -> Any:
     """With `few` records of the level unlike all others of it."""
     rng = np.random.default_rng(7)

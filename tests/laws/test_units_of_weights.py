@@ -90,7 +90,7 @@ def told(estimator: str, solver: str, relation: str, factor: float) -> Any:
         return price, release, str(error)
 
 
-@pytest.mark.few(24)
+@pytest.mark.few(16)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("solver", ["auto", *SOLVERS])
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -199,7 +199,7 @@ def test_columns_without_signal_are_left_out() -> None:
     data = replace(data, X=np.ascontiguousarray(X), facts=replace(data.facts, columns=names, norm_l1=5.0))
     data = replace(data, Y=np.clip(4.0 * X[:, :1] + 0.1 * rng.normal(size=(20_000, 1)), -1.0, 1.0))
     asked = problem(data, penalty=SubmodularPenalty(Cardinality(), 0.005))
-    kept = [run(data, asked, PRIVATE, seed=seed)[1].theta[:, 0] != 0.0 for seed in range(5)]
+    kept = [run(data, asked, PRIVATE, seed=seed)[1].theta[:, 0] != 0.0 for seed in range(2)]
     assert all(found[0] for found in kept)
     assert np.mean([found[2:] for found in kept]) < 0.4
 
