@@ -29,12 +29,6 @@ def fitted(**given: Any) -> Any:
     return model.fit(np.array([[0.2], [0.4], [0.9]]), np.array([0.0, 1.0, 0.5]))
 
 
-def budget_of_a_ledger() -> Any:
-    ledger = hb.Ledger("sqlite:///budgets.db")
-    ledger.create("taxi", BUDGET)
-    return hb.report.budget_plot(ledger, "taxi")
-
-
 DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
     "a Parquet file": ("pyarrow.dataset", lambda: DOMAIN.check_schema("table.parquet")),
     "parts": ("pyarrow", lambda: hb.scan(lambda: iter([]))),
@@ -69,9 +63,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "CoefficientDisplay": lambda: hb.report.CoefficientDisplay([]).plot(),
     "CalibrationDisplay": lambda: hb.report.CalibrationDisplay([]).plot(),
     "ResidualDisplay": lambda: hb.report.ResidualDisplay([]).plot(),
-    "privacy_profile_plot": lambda: hb.report.privacy_profile_plot(fitted().statement_),
-    "trade_off_plot": lambda: hb.report.trade_off_plot(fitted().statement_),
-    "budget_plot": budget_of_a_ledger,
 }
 
 
