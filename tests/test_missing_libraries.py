@@ -16,7 +16,6 @@ import hullabaloo as hb
 from hullabaloo.errors import MissingLibrary, library
 from hullabaloo.planning.table import PlanTable
 from hullabaloo.streaming import RedisSource
-from hullabaloo.streaming.planner import StreamPlan
 
 ROOT = Path(__file__).resolve().parents[1]
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -59,7 +58,6 @@ def test_a_missing_library_is_named_with_its_command(
 
 PICTURES: dict[str, Callable[[], Any]] = {
     "PlanTable": lambda: PlanTable("", "", "", (), (), ()).plot(),
-    "StreamPlan": lambda: StreamPlan("", "", "", (), 0, ()).plot(),
     "CoefficientDisplay": lambda: hb.report.CoefficientDisplay([]).plot(),
     "CalibrationDisplay": lambda: hb.report.CalibrationDisplay([]).plot(),
     "ResidualDisplay": lambda: hb.report.ResidualDisplay([]).plot(),
