@@ -10,7 +10,7 @@ import numpy as np
 from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole
+from hullabaloo.errors import HullabalooError, InvalidParameter, as_whole
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.context import PlanContext
@@ -159,10 +159,8 @@ def plan(
     Source: 003, Table 1; 003, Remark 4.3.
     """
     horizon, every, p = whole(horizon), whole(every), whole(p)
-    if not is_whole(horizon):
-        raise InvalidParameter(
-            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}. Without an end keep sums: hb.streaming.IncrementalRegression(horizon=None)."
-        )
+    said = "A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {!r}. Without an end keep sums: hb.streaming.IncrementalRegression(horizon=None)."
+    horizon = as_whole(horizon, said)
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(
             f"A stream is planned for losses of one prediction, and {loss.name!r} has several. Pass a loss such as hb.Squared()."
