@@ -29,7 +29,7 @@ from hullabaloo.release.run import buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.periodic_erm import PeriodicModel
-from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+from hullabaloo.tables import Printed, text_table, wrapped
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -92,11 +92,6 @@ class Evaluation(Saved, Printed):
         for table in self.tables():
             lines += [*text_table([table[0], *table[1]], right=True, ruled=True), ""]
         return "\n".join([*lines, *wrapped((" ".join(f"{note}." for note in self.notes), str(self.statement)))])
-
-    def _repr_html_(self) -> str:
-        tables = "".join(html_table(*table) for table in self.tables())
-        notes = html_paragraphs(f"{note}." for note in self.notes)
-        return html_paragraphs([f"Private evaluation of {self.model}"]) + tables + notes + self.statement._repr_html_()
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
