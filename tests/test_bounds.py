@@ -331,7 +331,7 @@ def test_saved_and_read_back(tmp_path: Path) -> None:
     assert str(back) == str(found)
     assert back.to_dict() == found.to_dict() == json.loads(json.dumps(found.to_dict()))
     assert hb.Domain.from_toml(found.to_toml()).to_dict() == found.domain().to_dict()
-    assert "<td>age</td>" in found._repr_html_()
+    assert "<pre>column  low" in found._repr_html_()
     with pytest.raises(OSError, match=r"missing/bounds\.json'$"):
         found.save(tmp_path / "missing" / "bounds.json")
     for text, words in (

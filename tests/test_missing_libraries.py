@@ -16,7 +16,6 @@ import hullabaloo as hb
 from hullabaloo.errors import MissingLibrary, library
 from hullabaloo.planning.table import PlanTable
 from hullabaloo.streaming import RedisSource
-from hullabaloo.streaming.planner import StreamPlan
 
 ROOT = Path(__file__).resolve().parents[1]
 BUDGET = hb.Budget(1.0, 1e-6)
@@ -27,12 +26,6 @@ FRAME = pd.DataFrame({"a": [0.2, 0.4, 0.9], "y": [0.0, 1.0, 0.5]})
 def fitted(**given: Any) -> Any:
     model = hb.Ridge(domain=DOMAIN, budget=BUDGET, solver="moments", **given)
     return model.fit(np.array([[0.2], [0.4], [0.9]]), np.array([0.0, 1.0, 0.5]))
-
-
-def budget_of_a_ledger() -> Any:
-    ledger = hb.Ledger("sqlite:///budgets.db")
-    ledger.create("taxi", BUDGET)
-    return hb.report.budget_plot(ledger, "taxi")
 
 
 DOORS: dict[str, tuple[str, Callable[[], Any]]] = {
@@ -65,13 +58,9 @@ def test_a_missing_library_is_named_with_its_command(
 
 PICTURES: dict[str, Callable[[], Any]] = {
     "PlanTable": lambda: PlanTable("", "", "", (), (), ()).plot(),
-    "StreamPlan": lambda: StreamPlan("", "", "", (), 0, ()).plot(),
     "CoefficientDisplay": lambda: hb.report.CoefficientDisplay([]).plot(),
     "CalibrationDisplay": lambda: hb.report.CalibrationDisplay([]).plot(),
     "ResidualDisplay": lambda: hb.report.ResidualDisplay([]).plot(),
-    "privacy_profile_plot": lambda: hb.report.privacy_profile_plot(fitted().statement_),
-    "trade_off_plot": lambda: hb.report.trade_off_plot(fitted().statement_),
-    "budget_plot": budget_of_a_ledger,
 }
 
 

@@ -80,7 +80,7 @@ def test_it_prints_the_domain_where_no_file_is_named(run: Run, table: Path, oute
         (("--out", "domain.json"), "written as .toml"),
         (("--target", "age"), "declares the bounds of stay"),
         (("--neighbours", "add-or-remove"), "Declare a nominal number"),
-        (("--coverage", 1.5), "between 0.5 and 1"),
+        (("--coverage", 1.5), "above 0.5 and below 1"),
         ((), "mere chance"),
     ],
     ids=str,

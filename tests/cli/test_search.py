@@ -108,7 +108,7 @@ def test_structures_and_sets_are_read_as_fit_reads_them(run: Run, words: tuple[o
 
 def test_nothing_is_spent_on_wrong_options(run: Run, words: tuple[object, ...]) -> None:
     for more, sentence in (
-        (("--holdout", 2), "between 0 and 1"),
+        (("--holdout", 2), "above 0 and below 1"),
         (("--shape", "normal"), "names no law"),
         (("--confidence", 2), "confidence level"),
         (("--key-file", "key"), "without a state file"),

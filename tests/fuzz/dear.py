@@ -11,7 +11,6 @@ DEAREST = (
     "hb.plan",
     "streaming.plan",
     "report.card",
-    "report.privacy_profile_plot",
     "streaming.PeriodicERM",
     "hb.audit",
 )

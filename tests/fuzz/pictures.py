@@ -1,7 +1,6 @@
-"""Dear doors of reports and of files: cards, pictures, what stands on a card, and whatever reads a path."""
+"""Dear doors of reports and of files: cards with their pictures, what stands on a card, and whatever reads a path."""
 
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import chdir
 from functools import cache
@@ -41,25 +40,10 @@ def _ledger() -> hb.Ledger:
 
 
 GIVEN: dict[str, Door] = {
-    "model": a_model, "statement": lambda g: g.one(models()[:-1]).statement_, "records": lambda g: g.one(((1, 5), [1], g.sequence(g.count))),
-    "target": lambda g: g.one((None, "cost", g.text())), "confidence": lambda g: g.random.random(), "dataset": lambda g: g.one(("people", g.text())),
-    "ledger": lambda g: g.one((_ledger(), _ledger().url)), "charge": lambda g: g.one((None, 1, 2, g.count())),
+    "model": a_model,
+    "ledger": lambda g: g.one((_ledger(), _ledger().url)),
     "entries": lambda g: g.sequence(lambda: g.mostly(lambda: g.one(tuple(entries().values())))),
-}  # fmt: skip
-
-
-def picture(maker: Callable[..., Any]) -> Door:
-    """Draw, and see that it can be drawn."""
-
-    def draw(g: Garbage) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        figure = maker(**arguments(calmer(g), maker, GIVEN))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph")  # letters that the font lacks
-            FigureCanvasAgg(figure).draw()
-
-    return draw
+}
 
 
 def carded(g: Garbage) -> None:
@@ -123,14 +107,6 @@ def _shown(path: Path) -> None:
 
 PICTURES: dict[str, Door] = {
     "report.card": carded,
-    **{
-        f"report.{name}": picture(getattr(report, name))
-        for name in (
-            "budget_plot",
-            "privacy_profile_plot",
-            "trade_off_plot",
-        )
-    },
     "report.schema": lambda g: report.schema(),
     "report.entry_from_json: bounds": damaged("bounds", _shown, _entry),
     "report.entry_from_json: evaluation": damaged("evaluation", _shown, _entry),

@@ -23,13 +23,7 @@ from hullabaloo.privacy import GaussianEvent, LaplaceEvent, SelectionEvent, comp
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release.parameters import positive
 from hullabaloo.release.request import machine_failures
-from hullabaloo.report import (
-    budget_plot,
-    card,
-    card_from_json,
-    privacy_profile_plot,
-    trade_off_plot,
-)
+from hullabaloo.report import card, card_from_json
 from tests.fuzz.garbage import SECRET
 from tests.fuzz.verdict import judged
 from tests.linear_model import examples
@@ -126,9 +120,6 @@ FOUND: dict[str, Callable[[], Any]] = {
         metrics(metrics="calibration"),
         target=np.ones(2),  # type: ignore[arg-type]
     ),
-    "a picture of no statement": lambda: trade_off_plot("x"),  # type: ignore[arg-type]
-    "a picture for nobody": lambda: privacy_profile_plot(model().statement_, records=(0,)),
-    "a picture of no ledger": lambda: budget_plot(1.5, "people"),  # type: ignore[arg-type]
     "a separator of two letters": lambda: hb.streaming.CsvSource(__file__, separator=";;"),
     "keys that are no names": lambda: hb.streaming.JsonLinesSource(__file__, 1.5),  # type: ignore[arg-type]
     "a position that is none": lambda: list(hb.streaming.CsvSource(__file__).batches(np.ones(2))),  # type: ignore[arg-type]
@@ -209,7 +200,7 @@ def test_a_record_in_place_of_the_names_is_not_shown(tmp_path: Path, first: str)
 def test_a_dataset_of_no_text_is_unknown(tmp_path: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path / 'privacy.db'}")
     ledger.create("people", ONE)
-    assert judged(lambda: budget_plot(ledger, "\ud800")) == "refused"
+    assert judged(lambda: ledger.remaining("\ud800")) == "refused"
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_dataframes_hold_the_rows() -> None:
     assert written["header"]["Records"] == "8,000"
     tests = model.joint_tests(adjust="holm")
     assert tests.to_dataframe()["statistic"].tolist() == [row["statistic"] for row in tests.to_dict()["rows"]]
-    assert tests._repr_html_().startswith("<table>")
+    assert tests._repr_html_().startswith("<pre>")
 
 
 def test_p_values_are_adjusted_for_the_columns_alone() -> None:

@@ -76,7 +76,7 @@ def test_the_summary_splits_the_error_and_covers_the_truth(fitted: hb.LinearRegr
     assert "<table>" in summary._repr_html_()
     assert list(summary.to_dataframe()["name"]) == list(truth)
     json.dumps(summary.to_dict(), allow_nan=False)
-    with pytest.raises(InvalidParameter, match="between 0 and 1"):
+    with pytest.raises(InvalidParameter, match="above 0 and below 1"):
         fitted.summary(confidence=95)
 
 

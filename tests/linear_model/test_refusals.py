@@ -212,7 +212,7 @@ def test_a_summary_without_intervals_says_why() -> None:
     stepped = hb.LinearRegression(budget=BUDGET, domain=domain, solver="gradient", inference=False).fit(table)
     assert "Inference was not asked for" in stepped.summary().note
     for confidence in ("0.95", True, 95):
-        with pytest.raises(HullabalooError, match="strictly between 0 and 1"):
+        with pytest.raises(HullabalooError, match="above 0 and below 1"):
             model.summary(confidence=confidence)
     with pytest.raises(HullabalooError, match=r"hb\.compare\(\[first, second\]\)"):
         hb.compare(model)

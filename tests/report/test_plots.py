@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.errors import InvalidParameter
 from hullabaloo.report import plots
+from hullabaloo.report.spending import shares
 from tests.report.conftest import DATASET, fitted
 
 
@@ -88,16 +88,16 @@ def test_words_lie_within_the_picture_and_levels_keep_labels_of_their_own(length
     assert len({text.get_text() for text in axes.get_yticklabels()}) == 2
 
 
-def test_guarantee(plain: Any, bare: Any) -> None:
-    assert "quoted: ε = 1, δ = 1e-6" in words(hb.report.privacy_profile_plot(plain.statement_))
-    assert "best attack" in words(hb.report.trade_off_plot(plain.statement_))
-    for draw in (hb.report.privacy_profile_plot, hb.report.trade_off_plot):
-        with pytest.raises(InvalidParameter, match="NOT PRIVATE"):
-            draw(bare.statement_)
+def test_guarantee(plain: Any) -> None:
+    statement = plain.statement_
+    profile = plots.draw_profile(statement.event, statement.epsilon(), statement.delta)
+    assert "quoted: ε = 1, δ = 1e-6" in words(profile)
+    assert "best attack" in words(plots.draw_trade_off(statement.event))
 
 
 def test_budget(recorded: Any, ledger: hb.Ledger) -> None:
-    said = words(hb.report.budget_plot(ledger, DATASET, charge=recorded.statement_.charge))
+    parts = shares(ledger.remaining(DATASET), ledger.charges(DATASET), recorded.statement_.charge)
+    said = words(plots.draw_budget(parts))
     assert "this release\n25 %" in said
     assert "left\n62.5 %" in said
 

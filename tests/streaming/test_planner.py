@@ -31,14 +31,6 @@ def few_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hullabaloo.streaming.refits.REHEARSED", 3)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("one_solver")
-def test_a_plan_is_drawn_with_a_line_for_each_way() -> None:
-    made = planned()
-    axes = made.plot().axes[0]
-    assert {line.get_label() for line in axes.lines} == {way.name for way in made.ways if way.able}
-
-
 @cache
 def planned(**changes: Any) -> Any:
     return hb.streaming.plan(**{"horizon": T, "every": FEW, "p": 3, "budget": BUDGET, **changes})

@@ -4,7 +4,6 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 from hullabaloo.audit.canary import Canary
@@ -13,12 +12,12 @@ from hullabaloo.audit.neighbouring_tables import hardest, solver_of, staged
 from hullabaloo.audit.report import AuditReport
 from hullabaloo.audit.streams import of_stream
 from hullabaloo.audit.subject import Subject, apart
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import InvalidParameter, as_whole
 from hullabaloo.linear_model import PrivateLinearModel
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Calibration
 from hullabaloo.release.parameters import found as named
-from hullabaloo.release.parameters import one_of
+from hullabaloo.release.parameters import one_of, positive
 from hullabaloo.streaming.base import PrivateStream
 
 METHODS = ("transcript", "released")
@@ -205,8 +204,7 @@ def _check(estimator: Any, runs: int, confidence: float, method: str, processes:
         )
     one_of("method", method, METHODS)
     _whole("runs", runs, 4, 1000)
-    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.5 <= float(confidence) < 1.0:
-        raise InvalidParameter(f"The confidence of lower bounds was given as {confidence!r}. Pass one such as 0.95.")
+    positive("confidence", confidence, "of lower bounds, such as 0.95", 1.0, 0.5)
 
 
 def _optional(name: str, value: object, kinds: Any, what: str) -> None:
@@ -217,8 +215,7 @@ def _optional(name: str, value: object, kinds: Any, what: str) -> None:
 
 def _whole(name: str, value: object, least: int, example: int) -> None:
     """Refuse what is no whole number from `least` on."""
-    if not is_whole(value, least):
-        raise InvalidParameter(f"{name}={value!r} was given. Pass a whole number from {least} on, such as {example}.")
+    as_whole(value, f"{name}={{!r}} was given. Pass a whole number from {least} on, such as {example}.", least)
 
 
 def _notes(estimator: Any, opaque: bool) -> tuple[str, ...]:

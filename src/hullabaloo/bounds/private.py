@@ -14,7 +14,7 @@ from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, Schema
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import ReleaseRequest, check_types, one_of, run_question, terms_of
+from hullabaloo.release import ReleaseRequest, check_types, one_of, positive, run_question, terms_of
 
 if TYPE_CHECKING:
     from hullabaloo.data.table import Table
@@ -169,12 +169,9 @@ def outer_domain(outer: Domain | Mapping[str, Any] | None, y: Any) -> Domain:
 def shares(coverage: float, quantiles: tuple[float, float] | None) -> tuple[float, float]:
     """The shares of values to cut off below and above."""
     if quantiles is None:
-        if not is_number(coverage) or not 0.5 < coverage < 1.0:
-            raise InvalidParameter(
-                f"The coverage is the share of values to keep, between 0.5 and 1, and {coverage!r} was asked. Bounds that keep every "
-                "value are the smallest and the largest, which belong to single records; try 0.99."
-            )
-        return (1.0 - coverage) / 2.0, (1.0 - coverage) / 2.0
+        why = "the share of values to keep, not all, as the smallest and the largest belong to single records; try 0.99"
+        cut = (1.0 - positive("coverage", coverage, why, 1.0, 0.5)) / 2.0
+        return cut, cut
     if not is_number(coverage) or coverage != COVERAGE:
         raise InvalidParameter(
             f"coverage={coverage!r} and quantiles={quantiles!r} were both given, and each says how much to cut off. Pass one of them."

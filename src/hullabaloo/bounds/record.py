@@ -9,7 +9,7 @@ from hullabaloo.data import BoundedTarget, Domain, Format, Numeric, Saved
 from hullabaloo.data.files import domain_text
 from hullabaloo.errors import DomainError
 from hullabaloo.release import PrivacyStatement
-from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+from hullabaloo.tables import Printed, text_table, wrapped
 
 Bounded = TypeVar("Bounded", Numeric, BoundedTarget)
 
@@ -133,10 +133,6 @@ class PrivateBounds(Saved, Printed):
         table.insert(1, "-" * max(map(len, table)))
         texts = [*(f"{line}." for line in self.lines()), str(self.statement)]
         return "\n".join([*table, "", *wrapped(texts)])
-
-    def _repr_html_(self) -> str:
-        notes = html_paragraphs(f"{line}." for line in self.lines())
-        return html_table(*self._cells()) + notes + self.statement._repr_html_()
 
     def to_toml(self) -> str:
         """The narrowed domain as TOML, with comments that say what was bought."""

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from hullabaloo.inference.from_moments import asked_ridge, debiased
 from hullabaloo.inference.from_score import NEAR, FromScore
 from hullabaloo.losses import Logistic, Poisson, Squared, SquaredTargets
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release.parameters import one_of
+from hullabaloo.release.parameters import one_of, positive
 
 DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients, or nearly half of it beside a number that varies little within its bounds, or far fewer records count than were declared, too few to show how long gradients are. More budget, fewer columns, narrower bounds or more records help."
 FAR = (
@@ -180,11 +179,7 @@ def check_confidence(confidence: float) -> float:
     Raises:
         InvalidParameter: it is none.
     """
-    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
-        raise InvalidParameter(
-            f"A confidence level lies strictly between 0 and 1, but {confidence!r} was asked, e.g. 0.95."
-        )
-    return float(confidence)
+    return positive("confidence", confidence, "the confidence level of intervals, such as 0.95", 1.0)
 
 
 def _about(model: FittedModel) -> str:

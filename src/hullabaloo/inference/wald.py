@@ -23,7 +23,7 @@ from hullabaloo.inference.hypotheses import Hypothesis, linear_hypotheses, writt
 from hullabaloo.inference.intervals import Inference, TargetInference, freedom, quantile, tell, told_of
 from hullabaloo.inference.significance import adjusted, z_against
 from hullabaloo.release.planned import quiet
-from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
+from hullabaloo.tables import Printed, dataframe, probability, text_table, wrapped
 
 LEVEL = 0.95
 """What is tested has to have ends at this level: the summary's own."""
@@ -76,10 +76,6 @@ class WaldTests(Printed):
 
     def __str__(self) -> str:
         return "\n".join([*text_table(self.cells(), right=True, ruled=True), "", *wrapped([self.note])])
-
-    def _repr_html_(self) -> str:
-        head, *body = self.cells()
-        return html_table(head, body) + html_paragraphs([self.note])
 
 
 def linear_test(model: FittedModel, hypothesis: Hypothesis, value: Any) -> WaldTests:

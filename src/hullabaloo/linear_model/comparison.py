@@ -9,7 +9,7 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.refit import kept_columns, released_moments
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.solvers import explained
-from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, text_table
+from hullabaloo.tables import Printed, dataframe, text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,10 @@ class Comparison(Printed):
         """The rows as a pandas dataframe."""
         return dataframe(self.rows)
 
-    def _cells(self) -> list[list[str]]:
-        body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]
-        return [["model", "target", "columns", "R²", "s.e."], *body]
-
     def __str__(self) -> str:
-        return "\n".join([*text_table(self._cells(), ruled=True), self.note])
-
-    def _repr_html_(self) -> str:
-        head, *body = self._cells()
-        return html_table(head, body) + html_paragraphs([self.note])
+        body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]
+        lines = [["model", "target", "columns", "R²", "s.e."], *body]
+        return "\n".join([*text_table(lines, ruled=True), self.note])
 
 
 def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearModel]) -> Comparison:

@@ -1,6 +1,5 @@
 """What a search chooses among: a public list of settings of one estimator."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -21,7 +20,7 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.model_selection.catalogue import TABLES, Chosen, choose, reading_of
 from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 from hullabaloo.privacy import Budget
-from hullabaloo.release import ReleaseRequest, found, prepare, shown
+from hullabaloo.release import ReleaseRequest, found, positive, prepare
 
 MOST = 1_000
 UNTOLD = "A search buys no errors: another fit with the settings that it chose, a charge of its own, tells them."
@@ -134,12 +133,7 @@ def expected_runs(asked: Any, count: int) -> float:
     """
     if isinstance(asked, str) and asked == "auto":
         return float(max(1, min(4 * (count - 1), 30)))
-    asked = asked.item() if isinstance(asked, np.generic) else asked  # whose comparisons round, and warn
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= sys.float_info.max:
-        raise InvalidParameter(
-            f"expected_candidates={shown(asked)} was given. It is the number of runs to be expected, from 1 on, or 'auto'."
-        )
-    return float(asked)
+    return positive("expected_candidates", asked, "the number of runs to be expected, from 1 on, or 'auto'")
 
 
 @dataclass(frozen=True, slots=True)

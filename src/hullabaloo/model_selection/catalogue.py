@@ -11,7 +11,7 @@ from scipy.special import wrightomega
 
 from hullabaloo.curation.scoring import Noise
 from hullabaloo.data import BoundedTarget, ClassTarget, Encoding, TargetScale, names_of
-from hullabaloo.errors import InvalidParameter, is_whole
+from hullabaloo.errors import InvalidParameter, as_whole
 from hullabaloo.losses import AnyLoss, Logistic, MultinomialLogistic, Pinball, scores
 from hullabaloo.losses.ranks import Ranks
 from hullabaloo.losses.readings import Reading, Reads
@@ -195,10 +195,8 @@ def _check(floor: float, bins: int) -> None:
             f"probability_floor={floor!r} was asked. It is the least chance that a loss takes a class to have been given, and bounds what "
             "one record can say: pass a number between 1e-6 and 0.25, such as 0.01."
         )
-    if not is_whole(bins, 1, 1000):
-        raise InvalidParameter(
-            f"bins={bins!r} was asked. It is the number of rows of a table by bins of the prediction: pass a whole number from 1 to 1000."
-        )
+    said = "bins={!r} was asked. It is the number of rows of a table by bins of the prediction: pass a whole number from 1 to 1000."
+    as_whole(bins, said, 1, 1000)
 
 
 def _predicts(reading: Reading) -> str:

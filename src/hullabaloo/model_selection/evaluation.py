@@ -12,7 +12,7 @@ from hullabaloo.codec import arguments
 from hullabaloo.curation.scoring import score_noise
 from hullabaloo.data import Domain, Encoding, Format, Saved
 from hullabaloo.data.schema import check_roles
-from hullabaloo.errors import DomainError, InvalidParameter, is_whole
+from hullabaloo.errors import DomainError, InvalidParameter, as_whole, is_whole
 from hullabaloo.inference.fitted import FittedModel
 from hullabaloo.inference.intervals import check_confidence
 from hullabaloo.ledger import Ledger
@@ -22,15 +22,14 @@ from hullabaloo.model_selection.area import window
 from hullabaloo.model_selection.metrics import Bin, Measured, ResidualBin, ScoreAnswer
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
-from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, terms_of
+from hullabaloo.release import PrivacyStatement, ReleaseRequest, check_types, found, positive, terms_of
 from hullabaloo.release.expected_errors import ExpectedError
-from hullabaloo.release.parameters import positive
 from hullabaloo.release.price import spent
 from hullabaloo.release.run import buy_queries, run_question
 from hullabaloo.streaming.base import PrivateStream
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.streaming.periodic_erm import PeriodicModel
-from hullabaloo.tables import Printed, html_paragraphs, html_table, text_table, wrapped
+from hullabaloo.tables import Printed, text_table, wrapped
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,11 +92,6 @@ class Evaluation(Saved, Printed):
         for table in self.tables():
             lines += [*text_table([table[0], *table[1]], right=True, ruled=True), ""]
         return "\n".join([*lines, *wrapped((" ".join(f"{note}." for note in self.notes), str(self.statement)))])
-
-    def _repr_html_(self) -> str:
-        tables = "".join(html_table(*table) for table in self.tables())
-        notes = html_paragraphs(f"{note}." for note in self.notes)
-        return html_paragraphs([f"Private evaluation of {self.model}"]) + tables + notes + self.statement._repr_html_()
 
     def card_entry(self) -> dict[str, Any]:
         """What a card shows of it: a title, sentences, one table."""
@@ -286,10 +280,8 @@ def price_evaluation(
     public, _ = released(model, None)
     given = {"budget": budget, "ledger": ledger, "dataset": dataset, "test_key": None}
     terms = _terms(public, neighbours, n, priced=True, **given)
-    if not is_whole(n, 1, MOST):
-        raise InvalidParameter(
-            f"The price of an evaluation was asked for n={n!r} records. Pass a whole number of them, such as n=1000."
-        )
+    said = "The price of an evaluation was asked for n={!r} records. Pass a whole number of them, such as n=1000."
+    n = as_whole(n, said, 1, MOST)
     chosen, buy = _chosen(public, terms, n, probability_floor, names=metrics, bins=bins, largest_error=largest_error)
     if known is not None:
         most = (0.5 if chosen.reading.reads.classes else max(chosen.reading.span)) * (1.0 + 1e-9)

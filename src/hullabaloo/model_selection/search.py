@@ -21,7 +21,7 @@ from hullabaloo.linear_model.shared import Around, check_state, offers
 from hullabaloo.model_selection.candidates import contend, expected_runs, listed, models_of
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Allowance, Budget, GaussianEvent, Repeats, base_mu, epsilon_of, gdp_epsilon
-from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, stated, terms_of
+from hullabaloo.release import PrivacyStatement, Purchase, check_types, label_of, positive, stated, terms_of
 from hullabaloo.release.request import ReleaseRequest, machine_failures
 from hullabaloo.tables import Printed
 
@@ -234,10 +234,7 @@ class PrivateSearchCV(Around):
         """The candidates' models with what a run may spend, the terms of the whole, and the law of the number of runs."""
         check_types(self, ("budget", "ledger", "dataset", "test_key"))
         check_state(self)
-        if isinstance(self.holdout, bool) or not isinstance(self.holdout, int | float) or not 0.0 < self.holdout < 1.0:
-            raise InvalidParameter(
-                f"holdout={self.holdout!r} was given: the share of records to compare by lies between 0 and 1, e.g. 0.25."
-            )
+        positive("holdout", self.holdout, "the share of records to compare by, such as 0.25", 1.0)
         if not isinstance(self.metric, str | None):
             raise InvalidParameter(f"metric={self.metric!r} was given: name one metric, such as 'accuracy', or None.")
         candidates, model = listed(self.candidates), self.estimator

@@ -95,7 +95,6 @@ def card(
     *,
     entries: "Sequence[Entry]" = (),
     ledger: "Ledger | str | None" = None,
-    title: str | None = None,
 ) -> Card:
     """The privacy card of a fitted model: what it guarantees, to whom, on what assumptions, and how to check it.
 
@@ -104,7 +103,6 @@ def card(
         entries: what else was released from these records: private bounds, evaluations, a search. Each is shown with what it costs,
             and with what all of it costs together.
         ledger: where the charge was recorded; by default where the model says. Read, never written.
-        title: the card's title; by default the estimator, its target and the dataset's name.
 
     Raises:
         InvalidParameter: the model is not fitted, or the ledger that was passed does not hold its charge.
@@ -119,7 +117,7 @@ def card(
         >>> import hullabaloo as hb
         >>> hb.report.card(model).to_html("card.html")  # doctest: +SKIP
     """
-    return Card(document(estimator_of(model), ledger, title, entries))
+    return Card(document(estimator_of(model), ledger, entries))
 
 
 def card_from_json(path: str | Path) -> Card:

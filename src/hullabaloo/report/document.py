@@ -32,17 +32,13 @@ Document = dict[str, Any]
 
 
 def document(
-    model: "PrivateLinearModel", ledger: Ledger | str | None, title: str | None, others: Sequence[entries.Entry] = ()
+    model: "PrivateLinearModel", ledger: Ledger | str | None, others: Sequence[entries.Entry] = ()
 ) -> Document:
     """Every section of a card."""
     if not hasattr(model, "release_"):
         raise InvalidParameter(
             f"A card was asked for {named(model)} that has not been fitted, so there is no release that a guarantee "
             "could be stated for. Fit it first; model.price(n=…) says what a fit would cost."
-        )
-    if not isinstance(title, str | None):
-        raise InvalidParameter(
-            f"The title of a card is a text, and {named(title)} was given. Leave it out for the model's own."
         )
     statement = model.statement_
     readings = guarantee.readings(statement.event, statement.delta) if statement.private else None
@@ -53,7 +49,7 @@ def document(
     facts["bought"] = "private_bounds" in before or any(isinstance(one, PrivateBounds) for one in others)
     return {
         **FORMAT.head,
-        "title": title if title is not None else _title(about, facts),
+        "title": _title(about, facts),
         "private": statement.private,
         "not_private": statement.not_private,
         "warnings": words.pieces("warnings", facts) + entries.warnings(also) + _ledger_warnings(money),

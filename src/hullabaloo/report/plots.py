@@ -1,4 +1,4 @@
-"""Pictures of a release. Each function gives a matplotlib `Figure` of its own; save it with `figure.savefig(path)`.
+"""Pictures of a card. Each function gives a matplotlib `Figure` of its own.
 
 All need `pip install "hullabaloo[report]"`.
 """
@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.privacy import Event, delta_of, epsilon_of
-from hullabaloo.release.parameters import found
 from hullabaloo.report.drawing import BLUE, GRID, INK, MUTED, ORANGE, PALE, dots, frame, heading, line, new_figure, note
 from hullabaloo.report.guarantee import trade_off
 from hullabaloo.report.words import percent, up
@@ -19,11 +17,7 @@ from hullabaloo.report.words import percent, up
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hullabaloo.ledger import Ledger
-    from hullabaloo.release import PrivacyStatement
-
 MOST_ROWS = 30
-MOST_RECORDS = 1_000
 _NAME = 24
 
 
@@ -79,17 +73,11 @@ def _middle(row: Mapping[str, Any]) -> float:
     return float(row["coefficient"] if row.get("estimate") is None else row["estimate"])
 
 
-def privacy_profile_plot(statement: "PrivacyStatement", *, records: Sequence[int] = (1, 2, 5)) -> "Figure":
+def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[int] = (1, 2, 5)) -> "Figure":
     """δ against ε: the release satisfies (ε, δ)-differential privacy at every point of its curve.
 
     One curve for a person with each number of `records`; the quoted (ε, δ) is marked.
     """
-    _require_private(statement, records)
-    return draw_profile(statement.event, statement.epsilon(), statement.delta, records)
-
-
-def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[int] = (1, 2, 5)) -> "Figure":
-    """The picture of `privacy_profile_plot`, from an event."""
     figure, axes = new_figure(3.4)
     floor = min(1e-12, delta * 1e-3)
     ends = [epsilon_of(event.group(k), floor) for k in records]
@@ -116,14 +104,8 @@ def draw_profile(event: Event, epsilon: float, delta: float, records: Sequence[i
     return figure
 
 
-def trade_off_plot(statement: "PrivacyStatement", *, records: Sequence[int] = (1, 5)) -> "Figure":
-    """The best attack on a person with so many records: hits against false alarms. On the diagonal it is a guess."""
-    _require_private(statement, records)
-    return draw_trade_off(statement.event, records)
-
-
 def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
-    """The picture of `trade_off_plot`, from an event."""
+    """The best attack on a person with so many records: hits against false alarms. On the diagonal it is a guess."""
     figure, axes = new_figure(4.3)
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 1.0, 95)])
     line(axes, [0, 1], [0, 1], MUTED, 1.0, ls=(0, (4, 3)))
@@ -148,21 +130,8 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
     return figure
 
 
-def budget_plot(ledger: "Ledger | str", dataset: str, *, charge: int | None = None) -> "Figure":
-    """What the charges on a dataset have taken of its budget, and what is left; `charge` is drawn in colour."""
-    from hullabaloo.ledger import Ledger as LedgerClass
-    from hullabaloo.report.spending import shares
-
-    book = LedgerClass(ledger) if isinstance(ledger, str) else ledger
-    if not isinstance(book, LedgerClass) or not isinstance(dataset, str):
-        raise InvalidParameter(
-            f"A picture of a budget was asked of {found(ledger)} and {found(dataset)}. Pass an hb.Ledger or its URL, and the dataset's name."
-        )
-    return draw_budget(shares(book.remaining(dataset), book.charges(dataset), charge))
-
-
 def draw_budget(shares: Mapping[str, float]) -> "Figure":
-    """The picture of `budget_plot`: parts of the budget that this charge took, others took, and that is left."""
+    """Parts of a dataset's budget: what this charge took, what others took, and what is left."""
     figure, axes = new_figure(1.35)
     start = 0.0
     parts = (
@@ -186,23 +155,6 @@ def draw_budget(shares: Mapping[str, float]) -> "Figure":
     axes.axis("off")
     heading(axes, "Budget of the dataset")
     return figure
-
-
-def _require_private(statement: "PrivacyStatement", records: object) -> None:
-    from hullabaloo.release import PrivacyStatement as Statement
-
-    if not isinstance(statement, Statement):
-        raise InvalidParameter(f"To draw a guarantee, pass model.statement_, not {found(statement)}.")
-    sound = isinstance(records, list | tuple) and records
-    if not sound or not all(is_whole(k, 1, MOST_RECORDS) for k in records):  # type: ignore[attr-defined]
-        raise InvalidParameter(
-            f"records={records!r} was given. It lists for how many records of a person curves are drawn, whole numbers from 1 to "
-            f"{MOST_RECORDS:,}. Pass records=(1, 5), say."
-        )
-    if not statement.private:
-        raise InvalidParameter(
-            "A picture of the guarantee was asked for, but this release is NOT PRIVATE: it has no guarantee to draw. Fit with a finite budget and without a test key."
-        )
 
 
 def shortened(name: str, most: int = _NAME) -> str:

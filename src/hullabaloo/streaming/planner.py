@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hullabaloo.codec import arguments
 from hullabaloo.curation.moments_process import StreamTask, plan_moments
 from hullabaloo.data import Domain, Encoding
-from hullabaloo.errors import HullabalooError, InvalidParameter, is_whole, library
+from hullabaloo.errors import HullabalooError, InvalidParameter, as_whole
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.losses import Loss, Squared, VectorLoss
 from hullabaloo.planning.context import PlanContext
@@ -26,9 +26,6 @@ from hullabaloo.streaming.planned_bounds import StreamBound, of_fits, of_sketch,
 from hullabaloo.streaming.refits import RULES, favours, planned, spacing
 from hullabaloo.streaming.regression import SketchedRegression, as_fit, relative_width
 from hullabaloo.tables import Printed, text_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LOOKS = 4
 """Releases at which the ways are compared: the first, the last, and others evenly spaced by the logarithm of the records."""
@@ -86,7 +83,7 @@ class StreamPlanRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StreamPlan(Printed):
-    """What `hb.streaming.plan` gives. Printing shows the table, `.plot()` draws it.
+    """What `hb.streaming.plan` gives. Printing shows the table.
 
     Attributes:
         title: the problem in words.
@@ -116,21 +113,6 @@ class StreamPlan(Printed):
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
 
     to_dict = arguments
-
-    def plot(self) -> "Figure":
-        """Draw each way's expected excess risk at the releases compared; a matplotlib `Figure`."""
-        drawn = library("matplotlib.figure", "hullabaloo[report]", "A picture")
-        figure: Figure = drawn.Figure(figsize=(6.4, 4.0), layout="constrained")
-        axes = figure.add_subplot()
-        for way in (one for one in self.ways if one.able):
-            axes.plot(self.positions, way.risk, "o-", lw=2.5 if way.name == self.chosen else 1.0, label=way.name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("records so far")
-        axes.set_ylabel("excess risk on the unit domain")
-        axes.set_title(self.title, fontsize=9, loc="left", wrap=True)
-        axes.legend(frameon=False)
-        return figure
 
 
 @quiet()
@@ -177,10 +159,8 @@ def plan(
     Source: 003, Table 1; 003, Remark 4.3.
     """
     horizon, every, p = whole(horizon), whole(every), whole(p)
-    if not is_whole(horizon):
-        raise InvalidParameter(
-            f"A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {horizon!r}. Without an end keep sums: hb.streaming.IncrementalRegression(horizon=None)."
-        )
+    said = "A plan needs the horizon as a positive whole number, such as horizon=100_000, but got {!r}. Without an end keep sums: hb.streaming.IncrementalRegression(horizon=None)."
+    horizon = as_whole(horizon, said)
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(
             f"A stream is planned for losses of one prediction, and {loss.name!r} has several. Pass a loss such as hb.Squared()."

@@ -9,7 +9,7 @@ from typing import Any, Self, final
 
 from hullabaloo.data.records import RecordTable
 from hullabaloo.data.table import Table, TableSchema
-from hullabaloo.errors import HullabalooError, InvalidParameter
+from hullabaloo.errors import HullabalooError, as_whole
 
 BATCH = 4096  # records of a batch at most
 PAUSE = 0.05  # seconds between two looks at a source that has nothing new
@@ -129,10 +129,8 @@ class StreamSource(ABC):
         Raises:
             SourceChanged: the source holds fewer records than were taken, or was rewritten, replaced or cut off meanwhile.
         """
-        if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < 2**63:
-            raise InvalidParameter(
-                f"Records were asked from the position {start!r} on, and a position is a whole number from 0 on. Pass start=0, say."
-            )
+        said = "Records were asked from the position {!r} on, and a position is a whole number from 0 on. Pass start=0, say."
+        start = as_whole(start, said, 0, 2**63 - 1)
         stop = Event() if stop is None else stop
         if mark is not None and mark.position <= start and self._find(mark, continues):
             position, origin = mark.position, mark.origin
