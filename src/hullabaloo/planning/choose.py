@@ -19,7 +19,7 @@ from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver
 from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
-from hullabaloo.solvers.moments.moments import MomentsSolver
+from hullabaloo.solvers.moments.moments import MomentsFirstSolver, MomentsSolver, may_suffice
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -96,7 +96,7 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
             named = _held_up(context, Forecast(*named))
         return named
     found = _chosen(context, floor=floor) if private else exact(problem, context.prices)
-    return _floored(context, *found, brief=True) if context.held and floor else found
+    return _moments_first(context, *_floored(context, *found, brief=True)) if context.held and floor else found
 
 
 def _chosen(
@@ -149,6 +149,15 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
             share = share_for(unit, brief, LESS if careful else 1.0)
             floored = FlooredSolver(solver.name, solver, share, brief)
             return floored, floored.plan(*context.facts)
+    return solver, plan
+
+
+def _moments_first(context: PlanContext, solver: Solver, plan: Plan) -> tuple[Solver, Plan]:
+    """Whitened steps after moments, where by public facts these may be enough (`solvers/moments/moments.py`); another solver as it is."""
+    with suppress(CapabilityError, CalibrationError):
+        if solver == SOLVERS[LABORIOUS] and may_suffice(*context.facts):
+            first = MomentsFirstSolver(solver.name, solver)
+            return first, first.plan(*context.facts)
     return solver, plan
 
 
