@@ -155,7 +155,7 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
 def _moments_first(context: PlanContext, solver: Solver, plan: Plan) -> tuple[Solver, Plan]:
     """Whitened steps after moments, where by public facts these may be enough (`solvers/moments/moments.py`); another solver as it is."""
     with suppress(CapabilityError, CalibrationError):
-        if solver == SOLVERS[LABORIOUS] and may_suffice(*context.facts):
+        if solver == SOLVERS.get(LABORIOUS) and may_suffice(*context.facts):
             first = MomentsFirstSolver(solver.name, solver)
             return first, first.plan(*context.facts)
     return solver, plan
