@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import hullabaloo as hb
+from hullabaloo.audit.neighbouring_tables import solver_of
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.geometry import L2Ball, SquaredL2Penalty
@@ -24,7 +25,7 @@ from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import MomentsSolver, Problem, Solution, solve_moments
+from hullabaloo.solvers import MomentsSolver, Problem, Solution, Solver, solve_moments
 from hullabaloo.solvers.moments.moments import ENOUGH, FIRST, MomentsFirstSolver, hidden_share, may_suffice
 from tests.solvers.tables import Array, Table, prices, problem
 
@@ -91,14 +92,16 @@ def planned(data: Table, allowance: Allowance, neighbours: Neighbours, records: 
     return posed, SOLVER.plan(posed, prices(data, posed), allowance)
 
 
-def ran(data: Table, posed: Problem, plan: Any, draw: int) -> tuple[Solution, Counter[str], Counter[str]]:
+def ran(
+    data: Table, posed: Problem, plan: Any, draw: int, solver: Solver = SOLVER
+) -> tuple[Solution, Counter[str], Counter[str]]:
     """The plan of many records carried out on few at the same noise of means; what was asked, and what was bought."""
     queries = tuple(query.resized(data.records) for query in plan.queries)
     small, asked, bought = replace(posed, records=data.records), Counter[str](), Counter[str]()
     for query in queries:
         bought[query.name] += query.count
     curator = Counted(Curator(Rows(data.X, data.Y), queries, key=KEY.derive(draw)), asked)
-    return SOLVER.run(small, replace(plan, queries=queries), curator), asked, bought  # type: ignore[arg-type]
+    return solver.run(small, replace(plan, queries=queries), curator), asked, bought  # type: ignore[arg-type]
 
 
 def lost(data: Table, theta: Array) -> float:
@@ -224,3 +227,16 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     assert model.release_.plan["queries"][0]["name"] == "moments"
     if enough:
         assert np.count_nonzero(model.refit(features=["a", "b"]).release_.theta[:-1]) == 2
+
+
+def test_an_audit_asks_all_that_is_charged_for() -> None:
+    """Where moments would suffice, too: noise of runs that end after them is not that of all runs."""
+    domain = hb.Domain(dict.fromkeys("abcdefghijkl", (-1, 1)), target=(-2, 2), indicators=False, records=60_000)
+    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-9), inference=False)
+    audited = solver_of(model, 12, 60_000)
+    assert audited == replace(SOLVER, enough=-1.0)
+    data = table("full")
+    posed, plan = planned(data, Allowance(Budget(1.0, 1e-9)), Neighbours.REPLACE_ONE, 10**8)
+    found, asked, bought = ran(data, posed, plan, 0, audited)  # type: ignore[arg-type]
+    assert asked == bought
+    assert found.trace[-1] == {"moments enough": False}

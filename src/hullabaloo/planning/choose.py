@@ -96,7 +96,7 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
             named = _held_up(context, Forecast(*named))
         return named
     found = _chosen(context, floor=floor) if private else exact(problem, context.prices)
-    return _moments_first(context, *_floored(context, *found, brief=True)) if context.held and floor else found
+    return _floored(context, *found, brief=True) if context.held and floor else found
 
 
 def _chosen(
@@ -140,7 +140,7 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
 
 
 def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
-    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less."""
+    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, where by public facts these may be enough."""
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
@@ -149,13 +149,7 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
             share = share_for(unit, brief, LESS if careful else 1.0)
             floored = FlooredSolver(solver.name, solver, share, brief)
             return floored, floored.plan(*context.facts)
-    return solver, plan
-
-
-def _moments_first(context: PlanContext, solver: Solver, plan: Plan) -> tuple[Solver, Plan]:
-    """Whitened steps after moments, where by public facts these may be enough (`solvers/moments/moments.py`); another solver as it is."""
-    with suppress(CapabilityError, CalibrationError):
-        if solver == SOLVERS.get(LABORIOUS) and may_suffice(*context.facts):
+        if brief and solver == SOLVERS.get(LABORIOUS) and may_suffice(*context.facts):
             first = MomentsFirstSolver(solver.name, solver)
             return first, first.plan(*context.facts)
     return solver, plan

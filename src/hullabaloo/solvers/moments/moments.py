@@ -184,10 +184,12 @@ class MomentsFirstSolver(Solver):
     Attributes:
         name: the name of the other solver.
         solver: the other solver.
+        enough: what noise may have cost moments, of what their slopes explain, to be the model; below 0 all that was bought is asked.
     """
 
     name: str  # type: ignore[misc]  # a solver's name is a constant of its class; this one's is its inner's
     solver: Solver
+    enough: float = ENOUGH
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The moments, and the solver's own plan on what is left.
@@ -197,13 +199,13 @@ class MomentsFirstSolver(Solver):
         """
         first = first_plan(problem, prices, allowance)
         own = self.solver.plan(problem, prices, replace(allowance, beside=first.event))
-        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments, which are the model, the rest not being asked, if noise hides at most {ENOUGH:.1%} of what it explains"
+        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments, which are the model, the rest not being asked, if noise hides at most {self.enough:.1%} of what it explains"
         return replace(own, queries=(*first.queries, *own.queries), reason=reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The moments' model where it suffices, else the solver's own."""
         found = solve_moments(curator.answer("moments"), problem)
-        enough = hidden_share(found) <= ENOUGH
+        enough = hidden_share(found) <= self.enough
         found = found if enough else self.solver.run(problem, replace(plan, queries=plan.queries[1:]), curator)
         return replace(found, trace=(*found.trace, {"moments enough": enough}))
 
