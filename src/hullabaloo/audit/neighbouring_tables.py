@@ -19,6 +19,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import compose_answers
 from hullabaloo.release.planned import Task, prepare
 from hullabaloo.solvers import SeparateTargetsSolver, Solver
+from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 
 TRIALS = 3
 ENOUGH = 0.99
@@ -87,6 +88,8 @@ def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
     task, encoding = _public(estimator, width)
     count = (records or estimator.domain.records or USUAL) if task.count_is_public else None
     chosen = prepare(task, encoding, count).solver
+    if isinstance(chosen, MomentsFirstSolver):  # all that is charged for, of which a fit may ask the first answer alone
+        return replace(chosen, enough=-1.0)
     return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
 
 

@@ -31,6 +31,7 @@ from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 from hullabaloo.solvers.score.shares import refusal, refuse
 
 PAPERS = (
@@ -110,6 +111,8 @@ class PlannedFit:
         if (public := self.problem.public) is not None:
             statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
         plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
+        if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
+            plan["solver"] = MomentsSolver.name
         return Release.of(solution, statement, plan)
 
 

@@ -219,7 +219,7 @@ class Solver(ABC):
 
     @abstractmethod
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Carry the plan out; the number and kind of questions asked depend on the plan alone."""
+        """Carry the plan out; which of its questions are asked depends on it, and on what was answered before."""
 
     @abstractmethod
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
