@@ -34,9 +34,7 @@ class AffineView:
 
     def scale(self, about: RowFacts) -> Array:
         """The weight of each column, (p,)."""
-        found = np.ones(about.width)
-        found[about.width - np.size(self.weights) :] = self.weights
-        return found
+        return np.concatenate((np.ones(about.width - np.size(self.weights)), np.ravel(self.weights)))
 
 
 def public_view(centre: Any, weights: Any, about: RowFacts) -> AffineView:

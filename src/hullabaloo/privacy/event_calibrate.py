@@ -53,7 +53,7 @@ def objective_noise_multiplier(
         # Where to look proves nothing, so its end is looked at, and the one below it where it decides; bisection from this start ends between them, too, as more noise never costs more.
         rest = compose(compose(output, count=uses), *filter(None, [allowance.beside]))
         look = _by_split if uses == 1 and allowance.beside is None else partial(_by_order, uses)
-        with suppress(ArithmeticError, CalibrationError, ValueError):
+        with suppress(ArithmeticError, CalibrationError, RuntimeError, ValueError):
             near, at = look(alone, rest, allowance.budget, start)
             found = _smallest(lambda x: fits.setdefault(x, x >= near), start, tolerance)
             less = compose(compose(alone(max(x for x in fits if x < near)), count=uses), rest)
@@ -90,6 +90,8 @@ def _by_order(
     Order α leaves ``ε' − log(1 − 1/α) + log(α (δ − (1 + e^ε') m))/(α − 1)`` less the rest's divergence, m the cut tails and ε' the best for them. What is left at the
     best order over what objective perturbation takes of it grows about like a power of σ, and is 1 where secants lead.
     """
+    from scipy.optimize import newton
+
     epsilon, delta, mass = budget.epsilon, budget.delta, compose(compose(alone(noise), count=uses), rest).delta0
 
     def left(noise: float) -> tuple[float, float]:
@@ -106,15 +108,9 @@ def _by_order(
         least = golden(over, -6.0, 21.0)
         return math.log(-least / uses), met[least]
 
-    value, at = left(noise)
-    step = -value
-    for _ in range(20):
-        noise *= math.exp(step)
-        before, (value, at) = value, left(noise)
-        step *= value / (before - value)
-        if abs(step) < 1e-6:
-            break
-    return noise * math.exp(step), at
+    first = math.log(noise)
+    root = math.exp(newton(lambda x: left(math.exp(x))[0], first, x1=first - left(noise)[0], tol=1e-6))
+    return root, left(root)[1]
 
 
 @lru_cache(maxsize=1024)
