@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hullabaloo.errors import CalibrationError, InvalidParameter
 from hullabaloo.privacy import (
+    DRAWS,
     Allowance,
     Budget,
     Event,
@@ -172,13 +173,45 @@ def test_where_a_search_looks_first_changes_no_bit(
     assert found() == at_once
 
 
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("epsilon", "ratio", "share", "uses", "relation", "filter"),
+    [
+        (1.0, 0.15, 0.3, 1, REPLACE, None),
+        (6.0, 0.5, 0.0, 3, ADD, "basic"),
+        (20.0, 0.05, 0.9, 1, ADD, "basic"),
+        (0.1, 0.15, 0.03, 3, REPLACE, None),
+        (2.0, 0.01, 1e-5, 1, ADD, None),  # so little beside that a split costs less than any order
+        pytest.param(90.0, 0.05, 0.3, 1, REPLACE, None, marks=pytest.mark.slow),
+    ],
+)
+def test_where_a_search_looks_first_changes_no_bit_beside_much_else(
+    epsilon: float, ratio: float, share: float, uses: int, relation: Neighbours, filter: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """By the best order, and with no idea where to look; of several uses, too."""
+    budget = Budget(epsilon, 1e-7)
+    mu = gaussian_mu(budget, samples=DRAWS, filter=filter)
+    beside = compose(*[GaussianEvent(math.sqrt(5.0 / share) / mu, 50)] * 5) if share else None
+    allowance = Allowance(budget, filter, beside=beside)
+    faint = GaussianEvent(math.sqrt(uses) * output_noise_multiplier(allowance), 50)
+    asked = allowance, ratio * epsilon, relation
+    at_once = objective_noise_multiplier.__wrapped__(*asked, output=faint, count=uses)
+
+    def nowhere(*_: Any) -> None:
+        raise CalibrationError("no idea")
+
+    monkeypatch.setattr(event_calibrate, "_by_order", nowhere)
+    assert objective_noise_multiplier.__wrapped__(*asked, output=faint, count=uses) == at_once
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("epsilon", [0.1, 6.0, 33.0, 46.0, 84.0, 157.0])
-def test_of_what_is_calibrated_both_sides_were_looked_at_in_full(
+def test_what_is_guessed_is_looked_at_in_full_and_its_neighbour_below_is_not_taken(
     epsilon: float, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The noise was itself seen to be taken, its neighbour below not, whatever was guessed; and no third look was needed, beyond what draws can use either."""
+    """The noise was itself seen to be taken, whatever was guessed; no second look was needed, beyond what draws can use either, and the neighbour below is not taken indeed."""
     allowance, takes, seen = Allowance(Budget(epsilon, 1e-8), "basic"), Allowance.takes, dict[float, bool]()
     faint = GaussianEvent(output_noise_multiplier(allowance), 50)
 
@@ -190,9 +223,9 @@ def test_of_what_is_calibrated_both_sides_were_looked_at_in_full(
     monkeypatch.setattr(Allowance, "takes", looked_at)
     holes = set[float]()
     noise = objective_noise_multiplier.__wrapped__(allowance, 0.2 * epsilon, relation, output=faint)
-    below = min(seen)
-    assert seen == {noise: True, below: False}
-    assert noise * (1 - 1e-6) <= below < noise
+    assert seen == {noise: True}
+    below = compose(ObjectivePerturbationEvent(noise * (1 - 1e-6), 0.2 * epsilon, relation, DRAWS), faint)
+    assert not takes(allowance, below)
     if epsilon < 20.0:  # a bound that is not monotone: where it was guessed, and only there, nothing is taken
         holes.add(noise)
         other = objective_noise_multiplier.__wrapped__(allowance, 0.2 * epsilon, relation, output=faint)

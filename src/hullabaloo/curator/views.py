@@ -34,7 +34,7 @@ class AffineView:
 
     def scale(self, about: RowFacts) -> Array:
         """The weight of each column, (p,)."""
-        return np.append(np.ones(about.width - np.size(self.weights)), self.weights)
+        return np.concatenate((np.ones(about.width - np.size(self.weights)), np.ravel(self.weights)))
 
 
 def public_view(centre: Any, weights: Any, about: RowFacts) -> AffineView:
@@ -44,7 +44,7 @@ def public_view(centre: Any, weights: Any, about: RowFacts) -> AffineView:
         InvalidParameter: a centre of another shape or not finite, or a weight that is not positive, or another number of them.
     """
     found = numbers(weights)
-    if found.shape not in ((), (about.width,)) or not np.all((found > 0.0) & (found < np.inf)):
+    if found.shape not in ((), (about.width,)) or not ((found > 0.0) & (found < np.inf)).all():
         raise InvalidParameter(
             f"The last column's weight, or each of the {about.width} columns', must be positive and finite, not {found!r}."
         )
@@ -103,7 +103,7 @@ def public_numbers(value: npt.ArrayLike, columns: int, what: str, dimensions: in
     """
     found = numbers(value)
     fits = found.ndim == dimensions and found.shape[0] == columns and 0 not in found.shape[1:]
-    if not fits or not np.all(np.isfinite(found)):
+    if not fits or not np.isfinite(found).all():
         raise InvalidParameter(
             f"Records were asked to be seen {what} of shape {found.shape}, but it needs one {'row of finite numbers' if dimensions > 1 else 'finite number'} "
             f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."

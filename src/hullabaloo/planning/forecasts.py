@@ -330,10 +330,10 @@ def contested(
     """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`.
 
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
-    far bounds its score from below. Always the plan of the lowest bound is carried out further.
+    far bounds its score from below. Always the plan of the lowest bound is carried out further, first where there is nothing to learn: long walks lose most there.
     """
     every = rehearsals.scenarios
-    order = [(scenario, draw) for scenario in every for draw in range(1, DRAWS + 1)]
+    order = [(scenario, draw) for scenario in (every[-1], *every[:-1]) for draw in range(1, DRAWS + 1)]
     scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in every[:-1]}
     scale[every[-1].name] = min(scale.values())
     found, least = [one if one.plan is None else replace(one, predicted=math.inf) for one in proposals], math.inf

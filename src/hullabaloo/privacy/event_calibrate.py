@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from hullabaloo.errors import CalibrationError
-from hullabaloo.privacy._rounding import bisect
+from hullabaloo.privacy._rounding import bisect, golden
 from hullabaloo.privacy.allowance import DRAWS, Allowance
 from hullabaloo.privacy.budget import Budget
 from hullabaloo.privacy.calibrate import ROUNDING_ROOM, _smallest, _uses, paper_pair, refuse_pure
@@ -32,7 +32,7 @@ def objective_noise_multiplier(
     class of a one-vs-rest fit). Raises CalibrationError, with the remedy, under Gaussian-DP and zCDP budgets and under the gdp filter.
 
     **Guarantee.** Claim: ``allowance.takes(compose(event, output, count=count))`` for the event of the result and up to 2^40 lattice
-    draws in all. Proof: evaluated with that many draws; of a noise that was guessed (`_looked_for`), too, and the one below it was not taken, else
+    draws in all. Proof: evaluated with that many draws; of a noise that was guessed (`_by_split`, `_by_order`), too, and the one below it costs more at the ε' that decides there, else
     the plain search decides. The composition is valid for an approximate minimiser: for the neighbours' noises that lead to the same exact θ̂ the
     two approximate ones are within 2r, so the release is an adaptive composition of (the noise's preimage of) θ̂ and a Gaussian of sensitivity 2r.
     """
@@ -47,35 +47,70 @@ def objective_noise_multiplier(
     def holds(noise: float) -> bool:
         return allowance.takes(compose(alone(noise), *([] if output is None else [output]), count=uses))
 
-    shift = relation.copies
+    shift, tolerance, fits = relation.copies, 1e-6 if allowance.beside is None else 1e-4, dict[float, bool]()
     start = 1.25 * shift * math.sqrt(uses) / gdp_mu(allowance.budget.epsilon, allowance.budget.delta)
-    if output is not None and uses == 1 and allowance.beside is None and allowance.filter != "renyi":
-        # Where to look proves nothing, so both ends are looked at; between them bisection from this start ends, too, as more noise never costs more.
-        with suppress(CalibrationError, ValueError):
-            found, below = _looked_for(alone, output, allowance.budget, start)
-            if holds(found) and not holds(below):
+    if output is not None and allowance.filter != "renyi":
+        # Where to look proves nothing, so its end is looked at, and the one below it where it decides; bisection from this start ends between them, too, as more noise never costs more.
+        rest = compose(compose(output, count=uses), *filter(None, [allowance.beside]))
+        look = _by_split if uses == 1 and allowance.beside is None else partial(_by_order, uses)
+        with suppress(ArithmeticError, CalibrationError, RuntimeError, ValueError):
+            near, at = look(alone, rest, allowance.budget, start)
+            found = _smallest(lambda x: fits.setdefault(x, x >= near), start, tolerance)
+            less = compose(compose(alone(max(x for x in fits if x < near)), count=uses), rest)
+            if holds(found) and less.exact(at) + (1.0 + math.exp(at)) * less.delta0 > allowance.budget.delta:
                 return found
-    return _smallest(holds, start, 1e-6 if allowance.beside is None else 1e-4)
+    return _smallest(holds, start, tolerance)
 
 
-def _looked_for(alone: Callable[[float], Event], output: Event, budget: Budget, start: float) -> tuple[float, float]:
-    """Give the noise at which bisection from ``start`` likely ends, and the one below it: a guess.
+def _by_split(alone: Callable[[float], Event], rest: Event, budget: Budget, start: float) -> tuple[float, float]:
+    """Give the noise at which bisection from ``start`` likely ends, and the ε' that decides there: a guess.
 
     By one ε' of the tail and one split of it, the best at a noise near by, where the event looks for the best at each noise. Where the
     tail counts, ε' moves with the noise, so that it is done once more from where it led.
     """
-    epsilon, delta, mass = budget.epsilon, budget.delta, compose(alone(start), output).delta0
+    epsilon, delta, mass = budget.epsilon, budget.delta, compose(alone(start), rest).delta0
 
     def nearer(noise: float, share: float = 0.0, again: bool = True) -> tuple[float, float]:
-        near, met, fits = alone(noise), dict[float, float](), dict[float, bool]()
+        near, met = alone(noise), dict[float, float]()
         with_tail(lambda x: met.setdefault(x, near.exact(x - share)), mass, epsilon)
         at = min(met, key=lambda x: met[x] + math.exp(x) * mass)
-        part = best_split(near, output, at)[1]
-        left = delta - output.exact(part) - (1.0 + math.exp(at)) * mass
-        found = _smallest(lambda x: fits.setdefault(x, alone(x).exact(at - part) <= left), start, 1e-6)
-        return nearer(found, part, False) if again and len(met) > 1 else (found, max(x for x in fits if not fits[x]))
+        part = best_split(near, rest, at)[1]
+        left = delta - rest.exact(part) - (1.0 + math.exp(at)) * mass
+        found = _smallest(lambda x: alone(x).exact(at - part) <= left, start, 1e-6)
+        return nearer(found, part, False) if again and len(met) > 1 else (found, at)
 
     return nearer(_smallest(lambda x: alone(x).profile(epsilon, delta) <= delta, start, 1e-3))
+
+
+def _by_order(
+    uses: int, alone: Callable[[float], Event], rest: Event, budget: Budget, noise: float
+) -> tuple[float, float]:
+    """Give the same where Rényi curves decide, as beside much else.
+
+    Order α leaves ``ε' − log(1 − 1/α) + log(α (δ − (1 + e^ε') m))/(α − 1)`` less the rest's divergence, m the cut tails and ε' the best for them. What is left at the
+    best order over what objective perturbation takes of it grows about like a power of σ, and is 1 where secants lead.
+    """
+    from scipy.optimize import newton
+
+    epsilon, delta, mass = budget.epsilon, budget.delta, compose(compose(alone(noise), count=uses), rest).delta0
+
+    def left(noise: float) -> tuple[float, float]:
+        near, met = alone(noise), dict[float, float]()
+
+        def over(x: float) -> float:
+            alpha = 1.0 + math.exp(x)
+            at = min(epsilon, math.log((delta / mass - 1.0) * (1.0 - 1.0 / alpha)))
+            more = math.log(alpha * (delta - (1.0 + math.exp(at)) * mass)) / (alpha - 1.0)
+            value = (rest.renyi(alpha) - at + math.log1p(-1.0 / alpha) - more) / near.renyi(alpha)
+            met[value] = at
+            return value
+
+        least = golden(over, -6.0, 21.0)
+        return math.log(-least / uses), met[least]
+
+    first = math.log(noise)
+    root = math.exp(newton(lambda x: left(math.exp(x))[0], first, x1=first - left(noise)[0], tol=1e-6))
+    return root, left(root)[1]
 
 
 @lru_cache(maxsize=1024)

@@ -140,7 +140,7 @@ class Coordinates:
     def asked_centre(self) -> Array:
         """The centre that queries of `seen` records take."""
         centre = self.centre if self.matrix is None else np.zeros(self.slopes)
-        return np.append(centre, [0.0] * self.intercept)
+        return np.concatenate((centre, [0.0])) if self.intercept else centre
 
     def coefficients(self, point: Array) -> Array:
         """θ, (p,). As `A = VΛ^{-1/2}`, rounding makes of a slope 0 at most q^{3/2} units in the last place of ‖θ‖: such a one is 0 again."""
@@ -150,7 +150,7 @@ class Coordinates:
         if self.matrix is not None:
             least = 8.0 * self.slopes**1.5 * np.finfo(float).eps * float(np.linalg.norm(slopes))
             slopes[np.abs(slopes) <= least] = 0.0
-        return np.append(slopes, point[self.slopes :] - self.centre @ slopes)
+        return np.concatenate((slopes, point[self.slopes :] - self.centre @ slopes))
 
     def public_slopes(self, problem: Problem, times: float) -> Array:
         """So many times the public model's, in the set if there is one, as coefficients of u, (q,), and of the coordinate along the mean where there is that."""

@@ -351,7 +351,7 @@ class Descent:
             gradient = self.gradient(point, clip_norm)
             mean += gradient / steps
             kept, own = (0.0, largest) if path.bend_noise and gradient @ speed > 0.0 else (memory, step)
-            speed = kept * speed - np.append(own * gradient[:q], middle * gradient[q:])
+            speed = kept * speed - np.concatenate((own * gradient[:q], middle * gradient[q:]))
             moved = point + speed
             if nearest is not None:
                 moved[:q] = nearest(moved[:q])
