@@ -13,7 +13,7 @@ from hullabaloo.errors import InvalidParameter, NotReleased
 from hullabaloo.inference.debiased import Debiased, Equations
 from hullabaloo.inference.hypotheses import linear_hypotheses, written
 from hullabaloo.inference.intervals import TargetInference
-from hullabaloo.inference.wald import identified_places, wald
+from hullabaloo.inference.wald import identified, wald
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -120,8 +120,10 @@ def test_a_level_that_cannot_be_told_takes_no_other_with_it(monkeypatch: pytest.
             return SimpleNamespace(low=np.where(apart, 0.0, np.nan), high=np.where(apart, 1.0, np.nan))
 
         monkeypatch.setattr("hullabaloo.inference.wald.tell", tell)
-        seen = identified_places(cast("Any", SimpleNamespace(encoding=None)), cast("Any", told), np.eye(4))
-        assert seen.tolist() == [place != hidden for place in range(4)]
+        seen, functions = identified(cast("Any", SimpleNamespace(encoding=None)), cast("Any", told), np.eye(4))
+        first = int(hidden == 0)
+        assert seen.tolist() == [place not in (hidden, first) for place in range(4)]
+        assert np.array_equal(functions[seen], (np.eye(4) - np.eye(4)[first])[seen])
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from scipy.stats import t as student
 
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
+from hullabaloo.inference import identified
 from hullabaloo.inference.debiased import Debiased
 from hullabaloo.inference.intervals import inference
 from hullabaloo.inference.summary import Row, Summary, rows_of
@@ -312,3 +313,21 @@ def test_a_level_that_nobody_has_takes_no_other_column_along(baseline: str | Non
             (difference,) = model.contrast({"g=r": 1.0, "g=s": -1.0}).rows
             assert abs(difference.statistic) < 4.0
         assert baseline == "none" or math.isnan(rows["g=none"].low)
+
+
+def test_why_a_coefficient_or_a_contrast_is_not_told_is_each_targets_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two targets: rows and contrasts of the second had the reasons of the first. A column that is 0 in every record is told for neither."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (5_000, 3)) * [1.0, 1.0, 0.0]
+    y = np.column_stack([X[:, 0], -0.5 * X[:, 1]]) + 0.1 * rng.normal(size=(5_000, 2))
+    domain = hb.Domain(features=dict.fromkeys("abc", (-1, 1)), target={"u": (-2, 2), "v": (-2, 2)}, indicators=False)
+    model = hb.LinearRegression(budget=hb.Budget(2.0, 1e-6), domain=domain, solver="moments", test_key=KEY).fit(X, y)
+    monkeypatch.setattr(identified, "reasons", lambda _, estimator: [f"as at {estimator.theta}"] * 4)
+    ours = {"u": "", "v": ""}
+    for target, told in zip(ours, inference(model._fitted()).told, strict=True):
+        ours[target] = f"as at {told.estimator.theta}"
+    assert ours["u"] != ours["v"]
+    for rows in (model.summary().rows, model.contrast({"a": 1.0, "c": -1.0}).rows):
+        untold = [row for row in rows if not row.identified]
+        assert {row.target for row in untold} == {"u", "v"}
+        assert all(row.reason == ours[row.target] for row in untold)

@@ -98,13 +98,19 @@ def test_no_end_is_a_value_that_an_interval_holds_unless_its_own_level_rules_it_
 
 @pytest.mark.parametrize(("loss", "kind"), [("counts", "baseline"), ("classes", "level"), ("classes", "all")])
 def test_joint_tests_are_of_all_that_has_both_ends(loss: str, kind: str) -> None:
-    """And df counts them: one level without an end left nothing told of its category, nor of all columns together. Fixed key."""
+    """And df counts them, of levels beside a baseline that has none their differences: one level without an end left nothing told of its category, nor of all columns together. Fixed key."""
     model = fitted(loss, kind, 2.0)
     rows, _ = ends(model)
     both = np.isfinite(rows[["low", "high"]].to_numpy(dtype=float)).all(axis=1)
     told = dict(zip(rows.index, both, strict=True))
-    for test in model.joint_tests().rows:
+    apart = model.contrast({"g=u": 1, "g=w": -1}).rows[0] if kind == "baseline" else None
+    tests = model.joint_tests().rows
+    for test in tests:
         names = {"a": ["a"], "g": [name for name in told if name.startswith("g=")]}
         count = sum(told[name] for name in names.get(test.hypothesis, names["a"] + names["g"]))
+        count += (apart is not None) * (test.hypothesis != "a")
         assert (test.df, test.reason == "") == (count, count > 0)
         assert np.isfinite(test.statistic) == (count > 0)
+    if apart is not None:
+        assert np.isfinite([apart.low, apart.high]).all()
+        assert tests[1].statistic == pytest.approx(apart.statistic**2)

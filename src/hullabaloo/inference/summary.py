@@ -213,16 +213,18 @@ def rows_of(
     """The table's rows: of each coefficient, or of combinations of them, (q,) weights by name."""
     names = model.names if combinations is None else list(combinations)
     coefficients, intercepts = model.encoding.coefficients_to_user(model.release.theta)
-    rows, reasons = [], [identified.UNKNOWN] * len(names)
-    if combinations is None and known.told:
-        reasons = identified.reasons(model, known.told[0].estimator)
-    elif known.told and combinations is not None:  # of one alone of its coefficients that is not told
-        alone = [row.reason * (not row.identified) for row in rows_of(model, known, confidence)[: len(model.names)]]
-        blamed = [[why for why, part in zip(alone, one, strict=True) if part and why] for one in combinations.values()]
-        reasons = [one[0] if len(one) == 1 else identified.UNKNOWN for one in blamed]
+    weights = None if combinations is None else np.array(list(combinations.values()))
+    rows: list[Row] = []
+    alone = [] if weights is None else rows_of(model, known, confidence)
     for k, target in enumerate(model.encoding.facts.targets):
+        reasons = [identified.UNKNOWN] * len(names)
+        if combinations is None and known.told:
+            reasons = identified.reasons(model, known.told[k].estimator)
+        elif weights is not None:  # of one alone of its coefficients that is not told
+            own = [row.reason * (not row.identified) for row in alone if row.target == target]
+            blamed = [[why for why, part in zip(own, one, strict=True) if part and why] for one in weights]
+            reasons = [one[0] if len(one) == 1 else identified.UNKNOWN for one in blamed]
         values = np.append(coefficients[k], intercepts[k])[: len(model.names)]
-        weights = None if combinations is None else np.array(list(combinations.values()))
         numbers = _numbers(model, known, k, confidence, weights)
         values = values if weights is None else weights @ values
         far = known.told[k].reason and TOO_FAR if known.told else ""

@@ -95,9 +95,10 @@ def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
     sources = sources_of(model.encoding)
     for k, target in enumerate(model.encoding.facts.targets):
         A, _ = model.user_map(k)
-        seen = identified_places(model, known.told[k], A)
+        seen, functions = identified(model, known.told[k], A)
         for name, places in (*sources, (ALL, range(len(model.encoding.feature_names_out)))):
-            rows.append(_none(model, known.told[k], A, [place for place in places if seen[place]], (target, name)))
+            asked = functions[[place for place in places if seen[place]]]
+            rows.append(wald(model, known.told[k], asked, np.zeros(len(asked)), (target, name)))
     single = [i for i, row in enumerate(rows) if row.hypothesis != ALL]
     new = dict(zip(single, adjusted(np.array([rows[i].p_value for i in single]), adjust), strict=True))
     made = [replace(row, p_value=float(new.get(i, row.p_value))) for i, row in enumerate(rows)]
@@ -107,8 +108,9 @@ def column_tests(model: FittedModel, adjust: str | None) -> WaldTests:
 def slopes(model: FittedModel, told: TargetInference, target: str) -> WaldTest:
     """The F test of the model: no column has an effect."""
     A, _ = model.user_map(model.encoding.facts.targets.index(target))
-    seen = identified_places(model, told, A)[: len(model.encoding.feature_names_out)]
-    return _none(model, told, A, np.flatnonzero(seen).tolist(), (target, ALL))
+    seen, functions = identified(model, told, A)
+    asked = functions[np.flatnonzero(seen[: len(model.encoding.feature_names_out)])]
+    return wald(model, told, asked, np.zeros(len(asked)), (target, ALL))
 
 
 def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
@@ -121,35 +123,24 @@ def sources_of(encoding: Encoding) -> list[tuple[str, tuple[int, ...]]]:
     return sorted((block for block in blocks if block[1]), key=lambda block: block[1])
 
 
-def identified_places(model: FittedModel, told: TargetInference, A: Array) -> Any:
-    """Which coefficients a joint test can be about, (q,): those with an interval that ends on both sides, and of a category the levels whose differences from one of them have one, from that where most do.
+def identified(model: FittedModel, told: TargetInference, A: Array) -> tuple[Any, Array]:
+    """Which coefficients, rows of A (q, p), a joint test can be about, (q,), and as what, (q, p): those with an interval that ends on both sides as they are, and of a category the differences of levels from one of them, from that where most have such an interval.
 
-    All levels of a category beside the constant are determined up to a common shift: an empty one takes the intervals of all, and their differences remain.
+    All levels of a category beside the constant are determined up to a common shift: an empty one takes the intervals of all, and their differences remain. Likewise no level has both ends where noise may hide that their baseline has no event, or nothing but events.
     """
-    found = tell(model, told, A, LEVEL)
-    seen = np.isfinite(found.low) & np.isfinite(found.high)
+    found, functions = tell(model, told, A, LEVEL), A.copy()
     outside = A - A @ told.basis @ told.basis.T
-    loose = np.isnan(found.low) & ~A[:, _absent(told)].any(axis=1)
-    loose &= (outside**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1)
+    shared = (outside**2).sum(axis=1) > 1e-18 * (A**2).sum(axis=1)
+    seen = np.isfinite(found.low) & np.isfinite(found.high) & ~shared
+    loose = shared & ~A[:, _absent(told)].any(axis=1) | np.isinf(found.low) | np.isinf(found.high)
     for _, places in sources_of(model.encoding):
         group = [place for place in places if loose[place]]
         if len(group) > 1:
-            apart = {one: tell(model, told, A[group] - A[one], LEVEL) for one in group}
-            ended = [np.equal(group, one) | np.isfinite(of.low) & np.isfinite(of.high) for one, of in apart.items()]
-            seen[group] = max(ended, key=np.sum)
-    return seen
-
-
-def _none(
-    model: FittedModel, told: TargetInference, A: Array, places: Sequence[int], about: tuple[str, str]
-) -> WaldTest:
-    """That these coefficients are of no effect: every combination of them that the columns determine is 0."""
-    functions = A[list(places)]
-    functions = functions / np.linalg.norm(functions, axis=1, keepdims=True)
-    apart = functions - functions @ told.basis @ told.basis.T
-    values, vectors = np.linalg.eigh(apart @ apart.T)
-    combined = vectors[:, values < 1e-9].T @ functions
-    return wald(model, told, combined, np.zeros(len(combined)), about)
+            apart = [(one, tell(model, told, A[group] - A[one], LEVEL)) for one in group]
+            ended = [np.not_equal(group, one) & np.isfinite(of.low) & np.isfinite(of.high) for one, of in apart]
+            most = int(np.argmax(np.sum(ended, axis=1)))
+            seen[group], functions[group] = ended[most], A[group] - A[group[most]]
+    return seen, functions
 
 
 def _absent(told: TargetInference) -> Any:

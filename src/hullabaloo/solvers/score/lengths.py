@@ -89,6 +89,11 @@ class Lengths:
         lower = np.append(0.0, self.ends[: self.bins.size - 1])
         return np.stack([lower, records * np.hypot(np.maximum(self.bins, 0.0), self.noise)])
 
+    def about(self, lengths: Array) -> Array:
+        """The likely share of records of about each length: in any one of three bins, that of the length and two before."""
+        shares, bins = -np.diff(self.weights @ self.above, prepend=1.0), np.searchsorted(self.ends, lengths)
+        return np.asarray(shares[np.clip(bins[:, None] - [2, 1, 0], 0, shares.size - 1)].max(axis=1), dtype=np.float64)
+
     def beyond(self, clip: float, power: int = 2) -> float:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""
         return float(np.interp(clip, self.ends, self.excess(power)))
