@@ -12,7 +12,7 @@ than m is rarer than c with chance `(c/m)^α`. With less noise it falls to 0, bu
 And effects of levels are of one kind (random effects, Robinson 1991): with s² = Σ e_k²/(K − 1) of the K ≥ 2 that are seen, e_k from the average, the next one is within
 `t s (1 + 1/K)^½`, t Student's quantile of K − 1 degrees of freedom that is as sure as `SEEN` deviations of a normal law. Nor does noise take one further than that.
 
-*Levels that noise hides, or whose gradients were cut.* Effects of levels are of one kind (random effects, Robinson 1991): about their average, over the records of those that were not cut, they are taken as normal, of a variance s² that is estimated from all (empirical Bayes, Morris 1983): its mean for s anywhere up to `USUAL_LINK`, weighted by the
+*Levels that noise hides, or whose gradients were cut.* Effects of levels are of one kind (random effects, Robinson 1991): about their average, over the records of those that were not cut, they are taken as normal, of a variance s² that is estimated from all (empirical Bayes, Morris 1983): its mean for s anywhere up to `USUAL_LINK`, or to the largest difference from the average of a level that is seen where that is more (categories that nearly separate events), weighted by the
 likelihood of what each level's own estimate says at its noise. A level becomes the mean, weighted by inverse variances, of the average, by s², of its own estimate, and of its coefficient as it was. Of two classes and of rare counts, before all else.
 
 *Own estimate.* Records of a level of share r lie 1/√r or further from the centre where records are round. Steps by gradients cut at c take the rarer outcome of such a level for rarer than it is, of odds up to `(1 − p̂)L/c` times too small. With chances p̂ at the released point, records of length L
@@ -80,10 +80,10 @@ def held_near(encoding: Encoding, problem: Problem, plan: Plan, solution: Soluti
 
 def _drawn(layout: Layout, problem: Problem, plan: Plan, solution: Solution, k: int, told: Marginals) -> None:
     """The solution's θ of target k, in place."""
-    end, path, theta = _end(problem, plan, solution, k), _path(plan), solution.theta[:, k]
-    if end is None or path is None or told.noise == 0.0:
+    end, path, theta, view = _end(problem, plan, solution, k), _path(plan), solution.theta[:, k], solution.coordinates
+    if end is None or path is None or view is None or told.noise == 0.0:
         return
-    walk, usual, view = solution.trace[k], float(told.spread[k]), solution.coordinates
+    walk, usual = solution.trace[k], float(told.spread[k])
     cut, plain = walk["gradients cut at"], view.matrix is None
     lengths = np.maximum(np.linalg.norm(end.matrix, axis=1), view.typical * plain)
     left = erf(cut / (math.sqrt(2.0) * usual * lengths))
@@ -152,9 +152,11 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         errors = (np.hypot(heard, doubt) / told / bend) ** 2 + 1.0 / (bend * r * found.counted)
         loud = (heard / told / bent) ** 2 + 1.0 / (bent * r * found.counted)
         effects = ((g + ways[1]) / told - usually) / bend
-        variances = SPREADS + np.append(errors, [0.0] * others)
+        widest = max(USUAL_LINK, float(np.max(np.abs(theta[columns] - average) * (share > SEEN * noise), initial=0.0)))
+        spreads = np.linspace(0.1, widest, 20)[:, None] ** 2
+        variances = spreads + np.append(errors, [0.0] * others)
         odds = np.sum(np.log(variances) + np.append(effects, [-average] * others) ** 2 / variances, axis=1)
-        spread = float(np.average(SPREADS[:, 0], weights=np.exp(0.5 * (odds.min() - odds))))
+        spread = float(np.average(spreads[:, 0], weights=np.exp(0.5 * (odds.min() - odds))))
         weights = np.array([long / errors, 1.0 / (loud + long * np.log(longer) ** 2), 0.0 * r + 1.0 / spread])
         near = [average + effects, theta[columns], 0.0 * r + average]
         theta[columns] = np.where(long | (loud > DROWNED * spread), np.average(near, 0, weights), theta[columns])
