@@ -264,7 +264,7 @@ def walked(kind, domain: hb.Domain, frame: pd.DataFrame, level: np.ndarray, **ab
     """Four fits by fixed keys, each with the coefficient of every record's level."""
     for key in range(4):
         terms = {"budget": hb.Budget(1.0, 1e-9), "solver": "preconditioned_gradient", "test_key": bytes([key]) * 32}
-        model = kind(domain=domain, **terms, **about).fit(frame)
+        model = kind(domain=domain, **(terms | about)).fit(frame)
         slopes = dict(zip(model.feature_names_out_, np.ravel(model.coef_), strict=True))
         yield model, np.array([slopes.get(f"group=g{one}", 0.0) for one in range(level.max() + 1)])[level]
 
@@ -330,19 +330,22 @@ def test_totals_stay_where_categories_nearly_separate_events(counts, inference, 
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor])
-@pytest.mark.parametrize("levels", [6, 20, 50])
+@pytest.mark.parametrize("solver", ["preconditioned_gradient", "adaptive_gradient"])
+@pytest.mark.parametrize("levels", [6, 20, 50, 150])
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
-def test_levels_are_predicted_about_as_well_as_without_their_effects_where_targets_are_numbers(kind, levels, spread):
-    """The squared error of predicted means for records of levels below a hundredth, over the residuals' variance, in the mean of 4 walks, against that with their coefficients 0: at most .16 more. Data and keys are fixed, so that there is no false alarm.
-    By coefficients as noise leaves them it is more in 9 of the 18 cases, .32 in the worst of least squares and .26 of Huber's loss."""
+def test_levels_are_predicted_about_as_well_as_without_their_effects_where_targets_are_numbers(
+    kind, solver, levels, spread
+):
+    """The squared error of predicted means for records of levels below a hundredth, over the residuals' variance, in the mean of 4 walks, against that with their coefficients 0: at most .05 more in whitened coordinates, .12 in plain ones. Data and keys are fixed, so that there is no false alarm.
+    By shares that each may be whatever noise leaves of it, and without any drawing in plain coordinates, 8 and 15 of 24 cases are beyond, .15 and .58 in the worst."""
     rng, frame, features, mean, level, rare = grouped(levels, spread, 7)
     frame["y"] = mean + rng.normal(0.0, 1.0, ALIKE)
     domain = hb.Domain(features=features, indicators=False, records=ALIKE, target={"y": (-5, 8)})
     more = []
-    for model, own in walked(kind, domain, frame, level, inference=False):
+    for model, own in walked(kind, domain, frame, level, inference=False, solver=solver):
         off = model.predict(frame[rare]) - mean[rare]
         more.append(np.mean(off**2) - np.mean((off - own[rare]) ** 2))
-    assert np.mean(more) < 0.16
+    assert np.mean(more) < (0.05 if solver == "preconditioned_gradient" else 0.12)
 
 
 @pytest.mark.parametrize("targets", [("y",), ("y", "again")])

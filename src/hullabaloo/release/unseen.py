@@ -12,7 +12,7 @@ than m is rarer than c with chance `(c/m)^α`. With less noise it falls to 0, bu
 And effects of levels are of one kind (random effects, Robinson 1991): with s² = Σ e_k²/(K − 1) of the K ≥ 2 that are seen, e_k from the average, the next one is within
 `t s (1 + 1/K)^½`, t Student's quantile of K − 1 degrees of freedom that is as sure as `SEEN` deviations of a normal law. Nor does noise take one further than that.
 
-*Levels that noise hides, or whose gradients were cut.* Effects of levels are of one kind (random effects, Robinson 1991): about their average, over the records of those that were not cut, they are taken as normal, of a variance s² that is estimated from all (empirical Bayes, Morris 1983): its mean for s anywhere up to `USUAL_LINK`, weighted by the
+*Levels that noise hides, or whose gradients were cut.* Effects of levels are of one kind (random effects, Robinson 1991): about their average, over the records of those that were not cut, they are taken as normal, of a variance s² that is estimated from all (empirical Bayes, Morris 1983): its mean for s anywhere up to `USUAL_LINK`, or to the largest difference from the average of a level that is seen where that is more (categories that nearly separate events), weighted by the
 likelihood of what each level's own estimate says at its noise. A level becomes the mean, weighted by inverse variances, of the average, by s², of its own estimate, and of its coefficient as it was. Of two classes and of rare counts, before all else.
 
 *Own estimate.* Records of a level of share r lie 1/√r or further from the centre where records are round. Steps by gradients cut at c take the rarer outcome of such a level for rarer than it is, of odds up to `(1 − p̂)L/c` times too small. With chances p̂ at the released point, records of length L
@@ -22,17 +22,18 @@ A small g is no evidence for p̂ where r is not sure: r's error counts at the g 
 *The coefficient's noise* is that of the level's score over `r u p(1 − p)`, p the level's or the average's, whichever is told better: it is where gradients cancel, which needs no share. Where the rarer outcome's gradients are more than `LONG` times as long as where the walk or the score cut them, what that may have taken, `log² ((1 − p̂)L/c)`, comes to it, and the own estimate has a part;
 others stay unless noise has more than `DROWNED` times the variance of effects. The intercept keeps the total of levels that are seen, all others taken for records without an effect: it solves `Σ r_k p(z_k + e_k + δ) = Σ r_k p(z_k + e_k⁰)` for δ, which is no further from 0 than the level that moved furthest: one Newton step at the average record overshoots where that record's chance is next to 0 or 1. Intervals rest on the score, and stay.
 
-*Levels where targets are numbers* (squared and Huber's losses, at the end of a whitened walk, with a step by a score after it or without). A column of a level of share r is seen w long, records of it are L long, and cut gradients leave `κ = P(|residual| < c/L)` of their
+*Levels where targets are numbers* (squared and Huber's losses, at the end of a walk by measured gradients, with a step by a score after it or without). A column of a level of share r is seen w long, records of it are L long, and cut gradients leave `κ = P(|residual| < c/L)` of their
 curvature, taken as of normal residuals of a usual deviation. A walk that travels η takes the ridge w²/η, and its gradients' noise τ: the coefficient's difference from the average is near `a e`, e the effect and `a = κr/(κr + w²/η)`, and has noise of deviation `a τw/(κr)`, or what
-a score's says where that is less. Of r nothing is known but its released value, of normal noise, and that it is not negative: 40 quantiles of what that leaves of it, evenly likely, are weighed by the likelihood of the coefficient. Effects are normal, of a variance with the mean of its likelihood, as above, up to a usual deviation of predictions,
-and each becomes its mean: nearer to the average where noise is large, further from it where the walk has gone a part of the way. The intercept takes back what that changes in the mean.
+a score's says where that is less. (Of coordinates that are not whitened w is 1, and L a usual length.) Of r its released value is known, of normal noise σ, and that shares of K levels are of one kind: by a gamma law with their mean, and the variance that noise leaves of theirs, with `SEEN` deviations of it, `σ²√(2/K)`, more, as what hides
+cannot be said to be alike. 40 quantiles of what the released value leaves of r, evenly likely, are weighed by that law and by the likelihood of the coefficient: without the law a level of which nothing is seen counted as one of a few σ, whose coefficient would be told, and the more so the less noise there is. Effects are normal, of a variance with the mean of its likelihood, as above, up to a usual deviation of predictions,
+and each becomes its mean: nearer to the average where noise is large, of whitened coordinates further from it where the walk has gone a part of the way. The intercept takes back what that changes in the mean.
 """
 
 import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import erf, expit, logsumexp, ndtr, ndtri, softmax, stdtrit
+from scipy.special import erf, expit, log_softmax, logsumexp, ndtr, ndtri, softmax, stdtrit
 
 from hullabaloo.data import Encoding
 from hullabaloo.data.layout import Layout
@@ -65,13 +66,13 @@ def held_near(encoding: Encoding, problem: Problem, plan: Plan, solution: Soluti
     if layout is None or told is None or held:
         return solution
     solution = replace(solution, theta=solution.theta.copy())
+    length = np.maximum(np.linalg.norm(told.means, axis=0), 1e-100)
+    longer = 0.5 + np.sqrt(0.25 + len(told.means) * (told.noise / length) ** 2)  # than means that were shrunk
+    told = replace(told, means=told.means * longer)
     for k, theta in enumerate(solution.theta.T):
         if isinstance(problem.penalty, NoPenalty) and not problem.before:
             _alike(encoding, problem, plan, solution, k, told.noise)
-        length, noise = float(np.linalg.norm(told.means[:, k])), told.noise
-        whole = 0.5 * (length + math.sqrt(length**2 + 4.0 * len(told.means) * noise**2))  # before it was shrunk
-        shares = told.means[:, k] * (whole / length if length > 0.0 else 0.0)
-        _hold(layout, theta, shares, noise, float(told.spread[k]), problem)
+        _hold(layout, theta, told.means[:, k], told.noise, float(told.spread[k]), problem)
         if isinstance(problem.loss, Squared | Huber) and isinstance(problem.penalty, NoPenalty) and not problem.before:
             _drawn(layout, problem, plan, solution, k, told)
     return solution
@@ -79,12 +80,15 @@ def held_near(encoding: Encoding, problem: Problem, plan: Plan, solution: Soluti
 
 def _drawn(layout: Layout, problem: Problem, plan: Plan, solution: Solution, k: int, told: Marginals) -> None:
     """The solution's θ of target k, in place."""
-    end, path, theta = _end(problem, plan, solution, k), _path(plan), solution.theta[:, k]
-    if end is None or path is None or told.noise == 0.0:
+    end, path, theta, view = _end(problem, plan, solution, k), _path(plan), solution.theta[:, k], solution.coordinates
+    if end is None or path is None or view is None or told.noise == 0.0:
         return
     walk, usual = solution.trace[k], float(told.spread[k])
-    left = erf(walk["gradients cut at"] / (math.sqrt(2.0) * usual * np.linalg.norm(end.matrix, axis=1)))
-    far = (walk.get("boldness", 1.0) * path.travel(0.0, 0.0) + path.late_reach) * walk["farther"]
+    cut, plain = walk["gradients cut at"], view.matrix is None
+    lengths = np.maximum(np.linalg.norm(end.matrix, axis=1), view.typical * plain)
+    left = erf(cut / (math.sqrt(2.0) * usual * lengths))
+    far = walk.get("boldness", 1.0) * path.travel(view.typical, cut)
+    far = (far + path.late_travel(view.typical, cut, path.smoothness)) * walk["farther"]
     wide = np.linalg.norm(np.linalg.inv(end.matrix), axis=0)
     loud, ridge = end.score_noise * wide / left, wide**2 / left / far
     for found in solution.scores[k : k + 1]:
@@ -92,16 +96,23 @@ def _drawn(layout: Layout, problem: Problem, plan: Plan, solution: Solution, k: 
     spreads = SPREADS * (usual / USUAL_LINK) ** 2
     for block in layout.onehot:
         columns = list(block.columns)
-        seen, own = np.maximum(end.centre[columns], -ALL * told.noise), theta[columns]
+        shares, own = told.means[columns, k], theta[columns]
+        seen = np.maximum(shares, -ALL * told.noise)
         r = seen - told.noise * ndtri(np.outer((np.arange(40.0) + 0.5) / 40.0, ndtr(seen / told.noise)))
+        mean = max(float(np.mean(shares)), told.noise / math.sqrt(len(shares)))
+        unlike = float(np.var(shares)) - told.noise**2 * (1.0 - SEEN * math.sqrt(2.0 / len(shares)))
+        shape = mean**2 / max(unlike, mean**2 / 40.0)
+        likely = log_softmax((shape - 1.0) * np.log(r) - shape * r / mean, axis=0)
         sure, part = 1.0 / (spreads[:, None] + (loud[columns] / r) ** 2), r / (r + ridge[columns])
-        weights = np.mean(sure, axis=1)
+        weights = np.sum(sure * np.exp(likely), axis=1)
         average = (weights @ own / weights.sum(axis=1))[:, None]
         away = (own - average)[:, None] / part
-        fits = 0.5 * (np.log(sure) - away**2 * sure) - np.log(part)
-        drawn = average + spreads * np.sum(softmax(fits, axis=1) * sure * away, axis=1)
-        theta[columns] = softmax(logsumexp(fits, axis=1).sum(axis=1)) @ drawn
-        theta[-1] -= np.mean(r, axis=0) @ (theta[columns] - own)
+        fits = 0.5 * (np.log(sure) - away**2 * sure) - np.log(part) + likely
+        drawn = spreads * np.sum(softmax(fits, axis=1) * sure * away, axis=1)
+        if plain:
+            drawn = np.sign(drawn) * np.minimum(np.abs(drawn), np.abs(own - average))
+        theta[columns] = softmax(logsumexp(fits, axis=1).sum(axis=1)) @ (average + drawn)
+        theta[-1] -= np.sum(r * np.exp(likely), axis=0) @ (theta[columns] - own)
 
 
 def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution, k: int, noise: float) -> None:
@@ -141,9 +152,11 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         errors = (np.hypot(heard, doubt) / told / bend) ** 2 + 1.0 / (bend * r * found.counted)
         loud = (heard / told / bent) ** 2 + 1.0 / (bent * r * found.counted)
         effects = ((g + ways[1]) / told - usually) / bend
-        variances = SPREADS + np.append(errors, [0.0] * others)
+        widest = max(USUAL_LINK, float(np.max(np.abs(theta[columns] - average) * (share > SEEN * noise), initial=0.0)))
+        spreads = np.linspace(0.1, widest, 20)[:, None] ** 2
+        variances = spreads + np.append(errors, [0.0] * others)
         odds = np.sum(np.log(variances) + np.append(effects, [-average] * others) ** 2 / variances, axis=1)
-        spread = float(np.average(SPREADS[:, 0], weights=np.exp(0.5 * (odds.min() - odds))))
+        spread = float(np.average(spreads[:, 0], weights=np.exp(0.5 * (odds.min() - odds))))
         weights = np.array([long / errors, 1.0 / (loud + long * np.log(longer) ** 2), 0.0 * r + 1.0 / spread])
         near = [average + effects, theta[columns], 0.0 * r + average]
         theta[columns] = np.where(long | (loud > DROWNED * spread), np.average(near, 0, weights), theta[columns])
@@ -157,10 +170,11 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
 def _end(problem: Problem, plan: Plan, solution: Solution, k: int) -> NoisyScore | None:
     """The score at the end of a walk by whitened gradients, None of other solvers: 0 but for the noise of its steps, in their coordinates."""
     view, path = solution.coordinates, _path(plan)
-    if view is None or view.matrix is None or path is None:
+    if view is None or path is None or (view.matrix is None and isinstance(problem.loss, Logistic | Poisson)):
         return None
-    noise, zero = path.result_noise * solution.trace[k]["gradients cut at"] / solution.mean_weight, 0.0 * view.whole
-    told = solution.theta[:, k].copy(), view.whole, zero[0], zero, zero, np.ones(len(zero)), noise, 0.0, 0.0, 0.0
+    whole = (replace(view, matrix=np.eye(view.slopes)) if view.matrix is None else view).whole
+    noise, zero = path.result_noise * solution.trace[k]["gradients cut at"] / solution.mean_weight, 0.0 * whole
+    told = solution.theta[:, k].copy(), whole, zero[0], zero, zero, np.ones(len(zero)), noise, 0.0, 0.0, 0.0
     return NoisyScore(*told, records=float(problem.records), weight=solution.mean_weight)
 
 
