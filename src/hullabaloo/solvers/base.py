@@ -48,9 +48,9 @@ class Problem:
         weighted: whether records carry declared weights, or a 0 for being beyond their unit's share.
         public: records that the user declares public, or None; no sensitivity rests on them.
         before: coefficients of the released model whose predictions are the records' offsets, (p,); empty where there is none.
-        earlier: how many versions ago the stream was begun whose fits go on as they were: from 1 on residuals' curvature hides its long records in all directions alike; from 2 on with another cut in counts' steps for the level alone; from 3 on in those of residuals, too, and other slopes where a set holds and the intercept is beyond
-            its bounds; from 4 on without a curvature where a set or a penalty holds, with other steps for the level in the second phase, and longer directions of a subspace; from 5 on without a curvature of
-            classes, and with other and fewer such steps in the first phase, too. Of inference: from 3 versions ago on all but a hundredth of gradients are as long as they are for their spread, whatever the noise, from 4 on no second hump of lengths is looked for, from 6 on the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
+        earlier: how many versions ago the stream was begun whose fits go on as they were: from 1 on gradients of a rare class are cut in whitened coordinates as those of an even one; from 2 on residuals' curvature hides its long records in all directions alike; from 3 on with another cut in counts' steps for the level alone; from 4 on in those of residuals, too, and other slopes where a set holds and the intercept is beyond
+            its bounds; from 5 on without a curvature where a set or a penalty holds, with other steps for the level in the second phase, and longer directions of a subspace; from 6 on without a curvature of
+            classes, and with other and fewer such steps in the first phase, too. Of inference: from 1 version ago on steps reckon with as many records at the ends of bounds as noise hides, from 4 on on all but a hundredth of gradients are as long as they are for their spread, whatever the noise, from 5 on no second hump of lengths is looked for, from 7 on the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
     """
 
     loss: AnyLoss

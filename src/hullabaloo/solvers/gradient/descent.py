@@ -92,9 +92,9 @@ class Descent:
     def opened(self) -> tuple["Descent", float]:
         """With the curvature that first gradients give, and the level to start from: log-odds, or of counts their rate's logarithm.
 
-        For counts `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y]. At the upper b, minus the bound of
-        |o|, no expected count exceeds 1, as no count does. A class's share is taken two standard deviations of its noise nearer to a half: where a
-        level is too far out, curvature is near 0 and a walk hardly comes back. Where rates are low, more of the second walk's steps go to the level alone.
+        For counts `e^b E[e^o] − E[y]` at two b gives both means, hence b and the curvature E[y]. At the upper b, minus the bound of |o|, no expected count exceeds 1, as no count does. A class's share is
+        taken two standard deviations of its noise nearer to a half: where a level is too far out, curvature is near 0 and a walk hardly comes back. Where rates are low, more of the second walk's steps go to the
+        level alone; and as derivatives of a rare class of share π begin at 1 − π, whitened gradients are not cut below 1 − 2π of their natural length: cut shorter, the class counts for less, and walks end short.
         """
         path, (low, high) = self.path, self.loss.intercept_bounds
         if not path.opening or schedule.is_residual(self.loss):
@@ -113,6 +113,8 @@ class Descent:
             seen = min(max(derivative(0.0), 1e-6 - 0.5), 0.5 - 1e-6)
             share = 0.5 - math.copysign(max(abs(seen) - 2.0 * noise, 0.0), seen)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
+            if not path.ridge and not self.problem.earlier:
+                path = replace(path, least=max(0.5, abs(1.0 - 2.0 * share)))
         share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
         share *= math.sqrt(max(1.0 - 4.0 * bend, 0.0)) if self.classes else 1.0
         alone = 0 if path.late else max(round(share * path.second) - path.level, 0)
@@ -136,7 +138,7 @@ class Descent:
             moved = self.intercept_alone(point, path.opening, path.slope, 0.5 if path.ridge else 1.0)
             noise = path.noise * path.slope * math.sqrt(path.steps / path.opening)
             point = moved if path.ridge else self.kept_level(point, moved, noise)
-        clip_norm = 0.5 * self.natural
+        clip_norm = max(0.5, path.least) * self.natural
         if path.measured:
             usual = self.cut(point, 0.2 * self.natural)[0]
             clip_norm = usual if path.ridge else min(FIRST_CUT * usual, clip_norm)
@@ -158,7 +160,7 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = self.smooth and self.problem.earlier < 5
+            smooth = self.smooth and self.problem.earlier < 6
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -170,7 +172,7 @@ class Descent:
         """Few first steps, and M: of residuals the bound, which they go by; of classes the curvature where steps for all directions alike come to, as far as these carry."""
         path, longer = self.path, self.longer()
         if self.classes:
-            point, _, _ = self.walk(start, path.first, 2.0 * clip_norm, math.inf, 0.0, self.steepest(*longer))
+            point, _, _ = self.walk(start, path.first, self.natural, math.inf, 0.0, self.steepest(*longer))
             return point, self.curvature(point, *longer)
         bend = self.curvature(np.zeros(start.size), *longer)
         return self.newton(start, path.first, clip_norm, bend, last=False), bend
@@ -235,7 +237,7 @@ class Descent:
         """
         path, view, p, L = self.path, self.view, point.size, smooth_and_steep(self.loss)[0]
         trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
-        among = math.sqrt(p) if self.smooth and not self.problem.earlier else p
+        among = math.sqrt(p) if self.smooth and self.problem.earlier < 2 else p
         hidden = mean_beyond(longer, grid, trials, power=2) / among
         hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
         at, of = int(np.argmin(hidden)), "curvature" if self.classes else "records"
@@ -250,7 +252,7 @@ class Descent:
         for t in range(steps):
             longer = 1.0 if self.classes or (last and t == steps - 1) else LONGER
             gradient = self.gradient(point, clip_norm)
-            if slope is not None and (self.classes or not self.problem.earlier):
+            if slope is not None and (self.classes or self.problem.earlier < 2):
                 bend = raised(bend, point - before, gradient - slope)
             before, slope = point, gradient
             point = view.within(self.problem, point - longer * np.linalg.solve(bend, gradient), longer, bend)
@@ -268,7 +270,7 @@ class Descent:
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
-        if beside or (self.smooth and self.problem.earlier < 4):
+        if beside or (self.smooth and self.problem.earlier < 5):
             step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
@@ -316,9 +318,9 @@ class Descent:
         Of counts, too, whose events are few and far: at 1, as an event of the largest count would be cut, the level of rare ones was 1.1 to 1.6 times off where it now is 1.05 to 1.3 (claims of Belgium and France, made ones of 1 %; 20 000 records, ε = 1).
         Of smooth residuals in whitened coordinates they are weighed with an exponential law before (in plain ones, at more noise, the level of a target of two values was a fifth further off with it).
         """
-        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and self.problem.earlier < 2)):
+        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and self.problem.earlier < 3)):
             return 1.0 if self.classes else self.path.slope
-        if self.smooth and not self.path.ridge and self.problem.earlier < 3:
+        if self.smooth and not self.path.ridge and self.problem.earlier < 4:
             shares, share_noise = histogram.gradient_shares(shares, grid, share_noise, 0.25 * self.natural)
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)
@@ -331,8 +333,7 @@ class Descent:
         """The last point, the mean of all but the first share `burn`, and the mean gradient, of steps that travel so far.
 
         Steps with a memory m damp every curvature from ((1 − √m)/(1 + √m))² of the greatest on alike where they are (1 + √m)² over it (Polyak 1964). A walk that ends before a curvature is released
-        forgets its speed where the gradient is against it (O'Donoghue & Candès 2015), and steps once as if it had none: its last point is taken, which lay 0.002 to 0.004 of the gain off on a table with
-        rare levels.
+        forgets its speed where the gradient is against it (O'Donoghue & Candès 2015), and steps once as if it had none: its last point is taken, which lay 0.002 to 0.004 of the gain off beside rare levels.
         """
         path, view, q = self.path, self.view, self.view.slopes
         largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)

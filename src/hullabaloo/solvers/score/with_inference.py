@@ -75,7 +75,7 @@ class WithInference(Solver):
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (problem.earlier > 5 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (problem.earlier > 6 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -119,7 +119,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
         left = shares.SPREAD - sum(spreads)
-        alone = problem.intercept and problem.earlier < 6
+        alone = problem.intercept and problem.earlier < 7
         own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
@@ -169,7 +169,7 @@ class _Scores:
 
     def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
         self.known = known
-        self.beyond = math.inf if problem.earlier > 3 or isinstance(problem.loss, Poisson) else 0.0
+        self.beyond = math.inf if problem.earlier > 4 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         q, self.W = problem.dimension, self.rounded()
         first = self.settings["noises"][1] / self.found.mean_weight
@@ -228,7 +228,7 @@ class _Scores:
             score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
             level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
         wide = gradients.quantile(spread.TAIL_SPREAD)
-        if others and problem.earlier < 3:
+        if others and problem.earlier < 4:
             wide = max(wide, lighter.moment_clip(others[0], q, math.sqrt(0.5 * size)))
         wide *= heaviest
 
@@ -305,7 +305,7 @@ class _Scores:
         ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         likely = self.ordinary.about(np.linalg.norm(ends / found.scale, axis=1))
         noise = self.settings["share_noise"] / self.found.counted
-        share = noise if isinstance(self.loss, Poisson) else np.minimum(likely, noise)
+        share = noise if isinstance(self.loss, Poisson) or problem.earlier else np.minimum(likely, noise)
         unseen = ends.T * share @ ends
         return np.asarray(found.shortened * np.diag(found.scale**2) + self.bend(found.point) * unseen)
 
