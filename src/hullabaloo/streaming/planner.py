@@ -53,7 +53,7 @@ class StreamPlanRow:
             mean over synthetic tables of the domain; empty where nothing was rehearsed.
         spans: the least and the most of it, as a price tells them.
         risk: expected excess empirical risk there, on the unit domain.
-        score: what is compared: the mean over these releases of the share that is lost, all of it at most, solvers favoured as `solver="auto"` favours them.
+        score: what is compared: the mean over these releases and tables of the share that is lost, all of it at most, solvers favoured as `solver="auto"` favours them.
         memory: bytes of the state, at the horizon.
         passes: how often each record is visited, on average.
         reason: its settings in words, or why it cannot.
@@ -208,7 +208,7 @@ def _way(name: str, made: Callable[[], Way]) -> StreamPlanRow:
         found, memory, passes, reason, bounds = made()
     except HullabalooError as refused:
         return StreamPlanRow(name, False, reason=str(refused))
-    score = float(np.mean([_favoured(one.lost, weight) if one.rehearsed else one.predicted for one, weight in found]))
+    score = float(np.mean([_favoured(one, weight) if one.rehearsed else one.predicted for one, weight in found]))
     kept = tuple(1.0 - one.lost for one, _ in found if one.rehearsed)
     spans = tuple(_span(one) for one, _ in found if one.rehearsed)
     risks = tuple(one.risk for one, _ in found)
@@ -306,9 +306,10 @@ def _tried(fit: PlannedFit) -> Forecast:
     return Forecast(fit.solver, fit.plan, None, fit.solver.predicted_risk(fit.problem, fit.plan), runs)
 
 
-def _favoured(lost: float, weight: float) -> float:
-    """The odds of what is lost to what is kept, divided by the weight; all of it where a constant would lose less, however much less: one drowned look decides no more than any other."""
-    return lost / (lost + weight * (1.0 - lost)) if lost < 1.0 else 1.0
+def _favoured(one: Forecast, weight: float) -> float:
+    """The mean over tables of the odds of what is lost to what is kept, divided by the weight; all of it where a constant would lose less, however much less: one drowned table decides no more than any other."""
+    lost = np.array([min(run.risk / max(run.constant, 1e-300), 1.0) for run in one.rehearsed])
+    return float(np.mean(lost / (lost + weight * (1.0 - lost))))
 
 
 def _bytes(size: float) -> str:
