@@ -159,14 +159,17 @@ def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept:
     return np.asarray(np.outer(wrong, wrong) + size * (within + bend / len(bend)), dtype=np.float64)
 
 
-def stepped(problem: Problem, found: NoisyScore, hidden: Array) -> Array:
-    """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long."""
+def stepped(problem: Problem, found: NoisyScore, *hidden: Array) -> Array:
+    """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long. Of several the first is taken whose step is within `FARTHEST`, else the last."""
     back = drawn_back(found) if problem.intercept else np.zeros_like(found.score)
-    whole = replace(after(found, back), curvature=found.curvature + hidden)
-    step = score_step(whole, PREDICTION, evident=True).step
+    for beside in hidden:
+        whole = replace(after(found, back), curvature=found.curvature + beside)
+        step = score_step(whole, PREDICTION, evident=True).step
+        if moved(found, back + step) < FARTHEST:
+            break
     step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
-        step = levelled(found, step, problem.loss)
+        step = levelled(found, step, problem.loss, bends=not problem.earlier)
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own
@@ -241,11 +244,18 @@ def change(found: NoisyScore, step: Array, loss: Loss) -> Change:
     return Change(mean, mean + (new.chance - old.chance - linear) / old.curvature, still / old.curvature)
 
 
-def levelled(found: NoisyScore, step: Array, loss: Loss) -> Array:
-    """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once."""
+def levelled(found: NoisyScore, step: Array, loss: Loss, *, bends: bool = True) -> Array:
+    """The step with the level at which the mean prediction changes by m; by no more than a half of a rate at once.
+
+    Of counts a step that `bends` is `t = log(1 + r/g)/r` as long, g = 1 + max(m, 0). Of normal records, weighed by `e^z`, the level at its optimum, the objective along a step is a quadratic, least at 1/(1 + m) of it; of
+    others `|φ‴| ≤ φ''|u|` for predictions that move by u, so that the slope at t is at least `1/g − (e^{tr} − 1)/r`, r the deviation of u, in place of its largest (exact for a Poisson law of jumps r). No step is made longer: totals are told too low where events are shortened.
+    """
     moved_by, shift = change(found, step, loss), 0.0
     if isinstance(loss, Poisson):
-        shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(moved_by.bent, 1e-9 - 1.0))
+        if bends and moved_by.still > 0.0:
+            r = math.sqrt(2.0 * moved_by.still)
+            step = step * math.log1p(r / (1.0 + max(moved_by.mean, 0.0))) / r
+        shift = math.log1p(max(moved_by.mean, -0.5)) - math.log1p(max(change(found, step, loss).bent, 1e-9 - 1.0))
     elif isinstance(loss, Logistic) and level_told(found):
         before = NormalPredictions.of(found, found.point)
         there = NormalPredictions.of(found, found.point + found.matrix @ step)

@@ -145,7 +145,7 @@ class WithInference(Solver):
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.free:
-            theta = np.column_stack([stepped(problem, found, asked.hidden(found)) for found in scores])
+            theta = np.column_stack([stepped(problem, found, *asked.hidden(found)) for found in scores])
         weight, trace = asked.found.mean_weight, solution.trace
         trace = trace if problem.alike else (*trace, {"mean weight": weight})
         return replace(solution, theta=theta, scores=scores, trace=trace, mean_weight=weight)
@@ -294,20 +294,24 @@ class _Scores:
         counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
         return [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
 
-    def hidden(self, found: NoisyScore) -> Array:
-        """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and of records at the end of a column as many as the tail of lengths has, or as noise hides, if that is fewer; of counts as many as noise hides.
+    def hidden(self, found: NoisyScore) -> list[Array]:
+        """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and of records at the end of a column as many as the tail of lengths has, or as noise hides, if that is fewer; of counts this, or where the step is far with it, as many as noise hides.
 
-        Were there as many as noise hides steps along columns within wide bounds would be a tenth as long (costs, ε = 1: .92 of the gain kept, .96 with the tail's; electricity .97, .99, of the report half). Steps of rates, which bend, then go too far in some fits (counts_rare:
-        median .55, .87, but the two worst of ten lost up to 1.0 more).
+        Were there as many as noise hides steps along columns within wide bounds would be a tenth as long (costs, ε = 1: .92 of the gain kept, .96 with the tail's; electricity .97, .99, of the report half). Records whose counts are predicted far too low weigh
+        next to nothing, so that neither the curvature nor the lengths that it gives see them, and steps along their columns are the far ones.
         """
         problem, slopes = self.problem, found.matrix[: self.problem.slopes]
         middle = found.centre if problem.intercept else np.zeros(problem.slopes)
         ends = (problem.norm_linf + np.abs(middle))[:, None] * slopes
         likely = self.ordinary.about(np.linalg.norm(ends / found.scale, axis=1))
-        noise = self.settings["share_noise"] / self.found.counted
-        share = noise if isinstance(self.loss, Poisson) or problem.earlier else np.minimum(likely, noise)
-        unseen = ends.T * share @ ends
-        return np.asarray(found.shortened * np.diag(found.scale**2) + self.bend(found.point) * unseen)
+        noise = np.full_like(likely, self.settings["share_noise"] / self.found.counted)
+        tried = [np.minimum(likely, noise), noise]
+        if problem.earlier or (isinstance(self.loss, Poisson) and not problem.intercept):
+            tried = tried[1:]
+        elif not isinstance(self.loss, Poisson):
+            tried = tried[:1]
+        certain, bend = found.shortened * np.diag(found.scale**2), self.bend(found.point)
+        return [np.asarray(certain + bend * (ends.T * share @ ends)) for share in tried]
 
     def bend(self, theta: Array) -> float:
         """A usual bound of φ'': of classes and counts that of what is seen, `E φ''²/E φ''`, within what it can be."""
