@@ -218,6 +218,7 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     price = model.price(len(X))
     assert price.solver == LABORIOUS
     assert "moments, which are the model" in price.reason
+    assert "moments are asked for first" in str(price)
     model.fit(X, y)
     assert model.release_.trace[-1] == {"moments enough": enough}
     assert model.release_.plan["solver"] == (MomentsSolver.name if enough else LABORIOUS)
