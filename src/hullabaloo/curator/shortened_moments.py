@@ -10,7 +10,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, shortened_rows, unit_steps
 from hullabaloo.curator.exact import BITS, CELLS, ExactSum, magic_number
-from hullabaloo.curator.known import kernel_of, number, numbers
+from hullabaloo.curator.known import numbers
 from hullabaloo.curator.moments import isometric, products_of, symmetric
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum
 from hullabaloo.curator.views import AffineView, public_view
@@ -104,7 +104,7 @@ class CovarianceQuery(ShortenedMoments):
 
     def question(self, *, centre: Any, clip_norm: Any) -> tuple[Array, float]:
         """m and R."""
-        point, longest = numbers(centre), number(clip_norm)
+        point, longest = numbers(centre), float(clip_norm)
         if point.shape != (self.size,) or not np.all(np.isfinite(point)) or not 0.0 < longest < math.inf:
             raise InvalidParameter(
                 f"The spread of {self.size} columns was asked around a centre of shape {point.shape} within {longest!r}. Pass one "
@@ -154,7 +154,7 @@ class GradientMomentsQuery(ShortenedMoments):
         self, theta: Any, *, of: Any, intercept_weight: Any, clip_norm: Any
     ) -> tuple[Array, str, AffineView, float]:
         """θ (of records any), what the moments are of, D, and R."""
-        point, longest = numbers(theta), number(clip_norm)
+        point, longest = numbers(theta), float(clip_norm)
         view = public_view(np.zeros(self.size), intercept_weight, self.facts)
         known = (
             type(of) is str and of in self.KINDS and (of != "units" or 1 < self.facts.records_per_unit <= MOST_PER_UNIT)
@@ -175,9 +175,9 @@ class GradientMomentsQuery(ShortenedMoments):
         root = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight)
         if of == "gradients":
             root = root**2 / math.sqrt(self.facts.max_weight)
-        code, table = kernel_of(self.loss)
+        code, table = self.kernel
         about = (clip_norm, PLAIN if of == "records" else code, table, of == "curvature")
-        return self.products(rows, root, theta, view.centre, view.scale(self.facts), *about)
+        return self.products(rows, root, theta, view.centre, view.scale, *about)
 
     def read(self, noisy: Array, theta: Array, of: str, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
         return symmetric(noisy, self.size) * (self.weighing(of) * clip_norm**2 / self.records)
@@ -194,8 +194,8 @@ class GradientMomentsQuery(ShortenedMoments):
             raise TypeError("these rows were read without their units")
         sums = np.zeros((int(rows.unit.max(initial=-1)) + 1, self.size))
         weight = (np.ones(n) if rows.weight is None else rows.weight) / self.facts.max_weight
-        y, about = np.ascontiguousarray(rows.Y[:, 0]), (theta, view.centre, view.scale(self.facts), clip_norm)
-        loss = kernel_of(self.loss)
+        y, about = np.ascontiguousarray(rows.Y[:, 0]), (theta, view.centre, view.scale, clip_norm)
+        loss = self.kernel
         for start in range(0, n, _BLOCK):
             part = slice(start, start + _BLOCK)
             X = rows.X[part]
