@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, measure, sparse_steps
 from hullabaloo.curator.exact import ExactSum
-from hullabaloo.curator.known import coefficients
+from hullabaloo.curator.known import coefficients, number
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -87,7 +87,7 @@ class CentredGradientQuery(UnitSum):
         self, theta: Any, *, centre: Any, intercept_weight: Any, clip_norm: Any
     ) -> tuple[Array, AffineView, float]:
         """θ, from where records are measured, and the length that gradients are shortened to."""
-        point, longest = coefficients(theta, (self.length,), "a step"), float(clip_norm)
+        point, longest = coefficients(theta, (self.length,), "a step"), number(clip_norm)
         if not 0.0 < longest < math.inf:
             raise InvalidParameter(f"Gradients are shortened to a positive finite length, not to {longest!r}.")
         return point, public_view(centre, intercept_weight, self.facts), longest

@@ -141,3 +141,8 @@ def anything(value: npt.ArrayLike) -> npt.NDArray[Any]:
     """A plain array of its own type, copied."""
     found = np.array(value)
     return found if type(value) is np.ndarray else found.copy()
+
+
+def number(value: Any) -> float:
+    """A plain float."""
+    return float(value)

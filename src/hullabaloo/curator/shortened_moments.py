@@ -10,7 +10,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, shortened_rows, unit_steps
 from hullabaloo.curator.exact import BITS, CELLS, ExactSum, magic_number
-from hullabaloo.curator.known import numbers
+from hullabaloo.curator.known import number, numbers
 from hullabaloo.curator.moments import isometric, products_of, symmetric
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum
 from hullabaloo.curator.views import AffineView, public_view
@@ -104,7 +104,7 @@ class CovarianceQuery(ShortenedMoments):
 
     def question(self, *, centre: Any, clip_norm: Any) -> tuple[Array, float]:
         """m and R."""
-        point, longest = numbers(centre), float(clip_norm)
+        point, longest = numbers(centre), number(clip_norm)
         if point.shape != (self.size,) or not np.all(np.isfinite(point)) or not 0.0 < longest < math.inf:
             raise InvalidParameter(
                 f"The spread of {self.size} columns was asked around a centre of shape {point.shape} within {longest!r}. Pass one "
@@ -154,7 +154,7 @@ class GradientMomentsQuery(ShortenedMoments):
         self, theta: Any, *, of: Any, intercept_weight: Any, clip_norm: Any
     ) -> tuple[Array, str, AffineView, float]:
         """θ (of records any), what the moments are of, D, and R."""
-        point, longest = numbers(theta), float(clip_norm)
+        point, longest = numbers(theta), number(clip_norm)
         view = public_view(np.zeros(self.size), intercept_weight, self.facts)
         known = (
             type(of) is str and of in self.KINDS and (of != "units" or 1 < self.facts.records_per_unit <= MOST_PER_UNIT)

@@ -19,11 +19,10 @@ def add_noise(x: ArrayLike, grid: Lattice, density: sampler.Density, key: Key | 
     flat = exact.reshape(-1)
     stream = Keystream(bound_to(key, density.power, grid.pitch, grid.ratio, flat))
     y = np.empty(flat.size)
-    table = sampler.build(density, grid.ratio)
     for start in range(0, flat.size, CHUNK):
         stop = min(start + CHUNK, flat.size)
         part = np.empty(stop - start, np.int64)
-        sampler.fill(part, table, stream)
+        sampler.fill(part, sampler.build(density, grid.ratio), stream)
         kernels.release(flat[start:stop], part, 1 / grid.pitch, grid.pitch, REACH, y[start:stop])
     return y.reshape(exact.shape)
 

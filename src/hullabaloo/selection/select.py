@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hullabaloo.curator.known import anything, numbers
+from hullabaloo.curator.known import anything, number, numbers
 from hullabaloo.curator.query import Array
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -40,7 +40,7 @@ class SelectQuery(Choice):
         """θ, which coordinates are left out, at which other clip, and the intervals that −g_j is scored outside of."""
         (point,) = self.gradient.question(theta)
         mask, between = _mask(excluded, point.size), _intervals(within, point.size)
-        return self if clip is None else replace(self, clip=float(clip)), point, mask, between
+        return self if clip is None else replace(self, clip=number(clip)), point, mask, between
 
     def answered(self, rows: Rows, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> int:  # noqa: D102
         asked, *rest = question

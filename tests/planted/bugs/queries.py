@@ -197,8 +197,8 @@ QUERIES = (
         "stale sensitivity of another clip",
         "A selection asked at another clip scores by it, at the sensitivity of the clip that was bought.",
         "selection.select",
-        old="return self if clip is None else replace(self, clip=float(clip)), point, mask, between",
-        new="return replace(self, clip=float(clip), epsilon=self.epsilon * (float(clip) / self.clip)), point, mask, between",
+        old="return self if clip is None else replace(self, clip=number(clip)), point, mask, between",
+        new="return replace(self, clip=number(clip), epsilon=self.epsilon * (number(clip) / self.clip)), point, mask, between",
         caught_by=(
             "tests/curator/test_columns.py::test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity[add-or-remove]",
         ),
