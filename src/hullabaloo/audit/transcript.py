@@ -52,7 +52,7 @@ COORDINATES: Mapping[str, Callable[..., Any]] = {
     "gradient_moments": lambda q, a, theta, of, view, clip_norm: (
         isometric(a) * (q.records / (clip_norm**2 * q.weighing(of)))
     ),
-    "centred_gradient": lambda q, a, theta, view, clip_norm: a * view.scale(q.facts) * (q.records / clip_norm),
+    "centred_gradient": lambda q, a, theta, view, clip_norm: a * view.scale * (q.records / clip_norm),
 }
 """The map from an answer to the coordinates that have the stated noise; of sums that are not named, what a mean is made of."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_steps, measure, sparse_steps
 from hullabaloo.curator.exact import ExactSum
-from hullabaloo.curator.known import coefficients, kernel_of, number
+from hullabaloo.curator.known import coefficients, number
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -24,16 +24,15 @@ def with_lengths(query: NoisySum, rows: Rows, view: AffineView, kernels: Any, th
 
     A kept length is a function of its own record and of the view alone, and one kernel measures all: which questions were asked before changes no bit.
     """
-    (dense, sparse), scale, n = kernels, view.scale(query.facts), rows.Y.shape[0]
-    place = view.centre[:-1].tobytes(), scale[:-1].tobytes()
-    lengths = rows.kept("lengths", place, lambda: np.full(n, np.nan))
+    (dense, sparse), scale, n = kernels, view.scale, rows.Y.shape[0]
+    lengths = rows.kept("lengths", (view.centre[:-1].tobytes(), scale[:-1].tobytes()), lambda: np.full(n, np.nan))
 
     def add(X: Array, y: Array, weight: Array, offset: Array, squares: Array, *given: Any) -> None:
         measure(X, view.centre, scale, squares)
         dense(X, y, weight, offset, squares, *given)
 
-    y, theta = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n), np.ascontiguousarray(theta)
-    scattered = None if view.centre.any() else (sparse, (theta, scale, *settings))
+    y = np.ascontiguousarray(rows.Y[:, 0]) if rows.Y.shape[1] else np.zeros(n)
+    scattered = None if isinstance(rows.X, np.ndarray) or view.centre.any() else (sparse, (theta, scale, *settings))
     whole = add, (theta, view.centre, scale, *settings)
     return query.added_up(rows, y, (query.length,), _BLOCK, whole, scattered, lengths)
 
@@ -94,10 +93,10 @@ class CentredGradientQuery(UnitSum):
         return point, public_view(centre, intercept_weight, self.facts), longest
 
     def partial(self, rows: Rows, theta: Array, view: AffineView, clip_norm: float) -> State:  # type: ignore[override]  # noqa: D102
-        return super().partial(rows, theta, view, clip_norm, *kernel_of(self.loss))
+        return super().partial(rows, theta, view, clip_norm, *self.kernel)
 
     def read(self, noisy: Array, theta: Array, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
-        return noisy * (clip_norm / self.records) / view.scale(self.facts)
+        return noisy * (clip_norm / self.records) / view.scale
 
 
 @dataclass(frozen=True)

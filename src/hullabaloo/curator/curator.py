@@ -174,7 +174,7 @@ class Curator:
             InvalidParameter: a centre without a finite number for every column.
             NotPaidFor: no partial derivative was paid for.
         """
-        found = views.public_centre(centre, self.__width)
+        found = views.public_numbers(centre, self.__width, "from a centre", 1)
         paid = [query for query in self.__queries if query.any_centre]
         if not paid:
             raise NotPaidFor(

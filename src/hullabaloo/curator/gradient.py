@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.curator.gradient_kernels import dense_gradient, matrix_gradient, sparse_gradient, sparse_matrix_gradient
-from hullabaloo.curator.known import coefficients, kernel_of
+from hullabaloo.curator.known import coefficients
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum, State
 from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
@@ -57,11 +57,6 @@ class GradientQuery(NoisySum):
     def length(self) -> int:
         """p coordinates, pk for a loss of k predictions."""
         return math.prod(self.shape)
-
-    @cached_property
-    def kernel(self) -> tuple[int, Array]:
-        """What kernels read of the loss."""
-        return kernel_of(self.loss)
 
     @cached_property
     def contribution(self) -> float:

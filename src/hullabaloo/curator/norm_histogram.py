@@ -9,7 +9,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient import with_lengths
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, dense_counts, sparse_counts
-from hullabaloo.curator.known import coefficients, kernel_of, numbers
+from hullabaloo.curator.known import coefficients, numbers
 from hullabaloo.curator.query import Array, NoisySum, State
 from hullabaloo.curator.views import AffineView, public_view
 from hullabaloo.data.source import Rows
@@ -66,5 +66,5 @@ class NormHistogramQuery(NoisySum):
     def partial(self, rows: Rows, theta: Array | None, view: AffineView, edges: Array) -> State:
         """How many records lie below `edges[0]`, from there to `edges[1]`, …"""
         point = np.zeros(self.facts.width) if theta is None else theta
-        loss = (PLAIN, point) if theta is None else kernel_of(self.loss)
+        loss = (PLAIN, point) if theta is None else self.kernel
         return with_lengths(self, rows, view, (dense_counts, sparse_counts), point, *loss, edges, self.facts.alike)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hullabaloo.curator.asked import Asked
 from hullabaloo.curator.exact import CELLS, ExactSum, exact_sum, magic_number
-from hullabaloo.curator.known import refuse_strangers
+from hullabaloo.curator.known import kernel_of, refuse_strangers
 from hullabaloo.data import PartedRows, RowFacts, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import VectorLoss
@@ -317,6 +317,11 @@ class NoisySum(Sum, Noisy):
     def exponent(self) -> int:
         """Exponent of the lattice of contributions: the largest is below `2^37` cells."""
         return math.frexp(self.facts.max_weight * self.contribution)[1] - CELLS
+
+    @cached_property
+    def kernel(self) -> tuple[int, Array]:
+        """What kernels read of the loss, of a query that has one."""
+        return kernel_of(vars(self)["loss"])
 
     @cached_property
     def grid(self) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hullabaloo.curator.centred_gradient_kernels import PLAIN, shortened_rows, unit_steps
 from hullabaloo.curator.exact import BITS, CELLS, ExactSum, magic_number
-from hullabaloo.curator.known import kernel_of, number, numbers
+from hullabaloo.curator.known import number, numbers
 from hullabaloo.curator.moments import isometric, products_of, symmetric
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, NoisySum
 from hullabaloo.curator.views import AffineView, public_view
@@ -175,9 +175,9 @@ class GradientMomentsQuery(ShortenedMoments):
         root = np.zeros(0) if rows.weight is None else np.sqrt(rows.weight)
         if of == "gradients":
             root = root**2 / math.sqrt(self.facts.max_weight)
-        code, table = kernel_of(self.loss)
+        code, table = self.kernel
         about = (clip_norm, PLAIN if of == "records" else code, table, of == "curvature")
-        return self.products(rows, root, theta, view.centre, view.scale(self.facts), *about)
+        return self.products(rows, root, theta, view.centre, view.scale, *about)
 
     def read(self, noisy: Array, theta: Array, of: str, view: AffineView, clip_norm: float) -> Array:  # noqa: D102
         return symmetric(noisy, self.size) * (self.weighing(of) * clip_norm**2 / self.records)
@@ -194,8 +194,8 @@ class GradientMomentsQuery(ShortenedMoments):
             raise TypeError("these rows were read without their units")
         sums = np.zeros((int(rows.unit.max(initial=-1)) + 1, self.size))
         weight = (np.ones(n) if rows.weight is None else rows.weight) / self.facts.max_weight
-        y, about = np.ascontiguousarray(rows.Y[:, 0]), (theta, view.centre, view.scale(self.facts), clip_norm)
-        loss = kernel_of(self.loss)
+        y, about = np.ascontiguousarray(rows.Y[:, 0]), (theta, view.centre, view.scale, clip_norm)
+        loss = self.kernel
         for start in range(0, n, _BLOCK):
             part = slice(start, start + _BLOCK)
             X = rows.X[part]

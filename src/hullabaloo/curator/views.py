@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ KEPT = 500_000_000
 """Cells up to which records are kept as a matrix shows them, 4 GB; further ones are turned again for every question."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AffineView:
     """`u = D(x − m)`, D diagonal: the identity but for the weight of the last column, the constant one or what stands in its place; or any weights.
 
@@ -32,9 +33,10 @@ class AffineView:
     centre: Array
     weights: float | Array = 1.0
 
-    def scale(self, about: RowFacts) -> Array:
+    @cached_property
+    def scale(self) -> Array:
         """The weight of each column, (p,)."""
-        return np.concatenate((np.ones(about.width - np.size(self.weights)), np.ravel(self.weights)))
+        return np.concatenate((np.ones(len(self.centre) - np.size(self.weights)), np.ravel(self.weights)))
 
 
 def public_view(centre: Any, weights: Any, about: RowFacts) -> AffineView:
@@ -43,12 +45,18 @@ def public_view(centre: Any, weights: Any, about: RowFacts) -> AffineView:
     Raises:
         InvalidParameter: a centre of another shape or not finite, or a weight that is not positive, or another number of them.
     """
-    found = numbers(weights)
-    if found.shape not in ((), (about.width,)) or not ((found > 0.0) & (found < np.inf)).all():
+    return _checked(about.width, *((one.shape, one.tobytes()) for one in (numbers(centre), numbers(weights))))
+
+
+@lru_cache(maxsize=4)
+def _checked(width: int, *given: tuple[tuple[int, ...], bytes]) -> AffineView:
+    """The view of a centre and weights of these shapes and bytes, checked once: the steps of a walk see records alike."""
+    centre, found = (np.ndarray(shape, np.float64, cells).copy() for shape, cells in given)
+    if found.shape not in ((), (width,)) or not ((found > 0.0) & (found < np.inf)).all():
         raise InvalidParameter(
-            f"The last column's weight, or each of the {about.width} columns', must be positive and finite, not {found!r}."
+            f"The last column's weight, or each of the {width} columns', must be positive and finite, not {found!r}."
         )
-    return AffineView(public_centre(centre, about.width), found)
+    return AffineView(public_numbers(centre, width, "from a centre", 1), found)
 
 
 def seen(rows: Rows | PartedRows, view: Callable[[Rows], Rows], width: int) -> Rows | PartedRows:
@@ -109,11 +117,6 @@ def public_numbers(value: npt.ArrayLike, columns: int, what: str, dimensions: in
             f"for each of the {columns} encoded columns. Build it from public facts and earlier answers."
         )
     return found
-
-
-def public_centre(centre: npt.ArrayLike, width: int) -> Array:
-    """The centre, (p,)."""
-    return public_numbers(centre, width, "from a centre", 1)
 
 
 def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:

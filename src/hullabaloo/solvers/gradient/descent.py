@@ -357,7 +357,7 @@ class Descent:
             if nearest is not None:
                 moved[:q] = nearest(moved[:q])
                 speed[:q] = moved[:q] - point[:q]
-            moved[q:] = np.clip(moved[q:], low, high)
+            moved[q:] = moved[q:].clip(low, high)
             point = moved
             if t >= first:
                 total += point
