@@ -152,10 +152,9 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         errors = (np.hypot(heard, doubt) / told / bend) ** 2 + 1.0 / (bend * r * found.counted)
         loud = (heard / told / bent) ** 2 + 1.0 / (bent * r * found.counted)
         effects = ((g + ways[1]) / told - usually) / bend
-        shown = np.abs(theta[columns] - average) * (
-            share > SEEN * noise
-        )  # totals of several classes are asked where this leads: as before in streams that have begun
-        widest = max(USUAL_LINK, 0.0 if problem.earlier else float(np.max(shown, initial=0.0)))
+        # As before in streams that have begun: of several classes what is asked next depends on it.
+        shown = np.abs(theta[columns] - average) * (share > SEEN * noise) * (not problem.earlier)
+        widest = max(USUAL_LINK, float(np.max(shown, initial=0.0)))
         spreads = np.linspace(0.1, widest, 20)[:, None] ** 2
         variances = spreads + np.append(errors, [0.0] * others)
         odds = np.sum(np.log(variances) + np.append(effects, [-average] * others) ** 2 / variances, axis=1)
