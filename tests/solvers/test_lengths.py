@@ -94,3 +94,20 @@ def test_without_a_hump_tails_are_weighed_as_if_none_had_been_looked_for() -> No
             same = np.array_equal(found.weights, alone.weights) and np.array_equal(found.above, alone.above)
             assert same or found.hump.any()
         assert not tail(seen, GRID, noise, 0.5, 1e3).hump.any()
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("noise", [1e-6, 1e-5])
+@pytest.mark.parametrize("share", [3e-4, 3e-3, 3e-2])
+def test_what_lies_within_a_bin_where_lengths_end_is_told(noise: float, share: float) -> None:
+    """Lengths of five laws that end somewhere in a bin, at which a share that is seen lies: at every edge a fifth of what a cut there takes of them, or of their squares, is told, or it is next to nothing."""
+    rng = np.random.default_rng(5)
+    for law in ("records", "products", "exponential", "pareto", "log-normal"):
+        usual = body(law, rng)
+        for end in GRID[18] * 2.0 ** np.linspace(0.05, 0.45, 3):
+            lengths = np.where(rng.random(N) < share, end, np.minimum(usual, 0.7 * end))
+            found = tail(shares_of(lengths) + noise * rng.normal(size=25), GRID, noise, 0.5)
+            for power in (1, 2):
+                for cut, told in zip(GRID[10:19], found.excess(power)[10:], strict=False):
+                    taken = np.maximum(lengths**power - cut**power, 0.0).mean()
+                    assert told > taken / 5.0 or taken < 10.0 * noise * cut**power, (law, end, cut)

@@ -47,7 +47,7 @@ SLOPES, BENDS = _GRID[0].reshape(-1, 1), _GRID[1].reshape(-1, 1)
 @dataclass(frozen=True, slots=True, eq=False)
 class Lengths:
     """Edges, further ones included (m,); likely shares of records above each (k, m), nonincreasing; and the weights of these (k,). The shares of the bins as they are seen, and the noise of each. Share above each edge of records
-    in a second hump (m,), 0 where tails alone are likelier."""
+    in a second hump (m,), 0 where tails alone are likelier. Whether records lie evenly within each bin, or crowd at its lower end where shares fall, as streams that were begun before have it."""
 
     ends: Array
     above: Array
@@ -55,10 +55,15 @@ class Lengths:
     bins: Array
     noise: float
     hump: Array
+    even: bool = True
 
     def excess(self, power: int = 1) -> Array:
-        """Root mean square over the weights of `E (L^power − c^power)_+` for c at each end: areas under the shares beyond it."""
-        middles = np.sqrt(self.above[:, 1:] * self.above[:, :-1])
+        """Root mean square over the weights of `E (L^power − c^power)_+` for c at each end: areas under the shares beyond it.
+
+        The middle of a bin's two shares is their mean: where lengths end within a bin their geometric mean is next to nothing, and so was what the cut was taken to lose.
+        """
+        lower, upper = self.above[:, :-1], self.above[:, 1:]
+        middles = 0.5 * (lower + upper) if self.even else np.sqrt(lower * upper)
         areas = np.append(middles * np.diff(self.ends**power), np.zeros((len(middles), 1)), axis=1)
         lost = np.cumsum(areas[:, ::-1], axis=1)[:, ::-1]
         return np.asarray(np.sqrt(self.weights @ lost**2), dtype=np.float64)

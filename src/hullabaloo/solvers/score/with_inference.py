@@ -292,7 +292,8 @@ class _Scores:
         noise = self.settings["share_noise" if point is None else "tail_noise"]
         seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
         counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
-        return [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
+        found = [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
+        return [replace(one, even=not self.problem.earlier) for one in found]
 
     def hidden(self, found: NoisyScore) -> list[Array]:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and of records at the end of a column as many as the tail of lengths has, or as noise hides, if that is fewer; of counts this, or where the step is far with it, as many as noise hides.
