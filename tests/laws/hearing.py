@@ -29,8 +29,8 @@ def heard(call: Callable[[], Any]) -> tuple[str, str]:
     root = logging.getLogger()
     every = [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
     levels = [(one, one.level) for one in every]
-    for one in every:  # also those with a level of their own, as SQLAlchemy's has
-        one.setLevel(logging.WARNING if one.name.split(".")[0] in ("numba", "matplotlib") else 1)
+    for one in every:  # also those with a level of their own, as SQLAlchemy's; psycopg's says which host was not found
+        one.setLevel(logging.WARNING if one.name.split(".")[0] in ("numba", "matplotlib", "psycopg") else 1)
     root.addHandler(log)
     try:
         with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):

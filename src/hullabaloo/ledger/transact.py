@@ -20,7 +20,7 @@ from hullabaloo.ledger.sqlite import SQLite
 
 T = TypeVar("T")
 SILENT = logging.Logger("hullabaloo.ledger", logging.CRITICAL + 1)
-"""Of no program's loggers: SQLAlchemy's own writes down every row that is read, with its salt, as soon as it is switched on."""
+"""Of no program's loggers: SQLAlchemy's own write down every row that is read, with its salt, and what a driver says of an address, as soon as they are switched on."""
 
 
 def backend_of(address: Address) -> Backend:
@@ -32,7 +32,7 @@ def backend_of(address: Address) -> Backend:
 def _engine(address: Address, may_create: bool, process: int) -> Engine:
     """One engine per process: an engine must not cross a fork."""
     engine = backend_of(address).engine(address, may_create=may_create)
-    engine.logger = SILENT
+    engine.logger = engine.pool.logger = SILENT
     return engine
 
 
