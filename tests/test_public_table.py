@@ -1,5 +1,7 @@
 """`public=`: what is refused before the charge, what the statement says, and what a saved model keeps."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +118,28 @@ def test_what_takes_nothing_from_a_public_table_says_so() -> None:
         together.fit(PRIVATE)
 
 
+SPELLINGS: dict[str, Callable[[Path], Any]] = {
+    "the path": str,
+    "a Path": lambda path: path,
+    "its folder and back": lambda path: path.parent / "folder" / ".." / path.name,
+    "a relative path": os.path.relpath,
+    "a symbolic link": lambda path: path.with_name("link.parquet"),
+    "a hard link": lambda path: path.with_name("hard.parquet"),
+    "a link to the folder": lambda path: path.parent / "same" / path.name,
+}
+
+
 @pytest.mark.parametrize("pair", [False, True])
-@pytest.mark.parametrize("path", [False, True])
-def test_the_table_that_is_fitted_is_no_public_one(tmp_path: Path, pair: bool, path: bool) -> None:
-    PRIVATE.to_parquet(tmp_path / "t.parquet")
-    given, again = (str(tmp_path / "t.parquet"), tmp_path / "t.parquet") if path else (PRIVATE, PRIVATE)
+@pytest.mark.parametrize("spelling", ["the object", *SPELLINGS])
+def test_the_table_that_is_fitted_is_no_public_one(tmp_path: Path, pair: bool, spelling: str) -> None:
+    """However its file is named."""
+    path = tmp_path / "t.parquet"
+    PRIVATE.to_parquet(path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "same").symlink_to(tmp_path)
+    (tmp_path / "link.parquet").symlink_to(path)
+    (tmp_path / "hard.parquet").hardlink_to(path)
+    given, again = (str(path), SPELLINGS[spelling](path)) if spelling in SPELLINGS else (PRIVATE, PRIVATE)
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/l.db")
     ledger.create("d", hb.Budget(9.0, 1e-5))
     public = (again, None) if pair else again

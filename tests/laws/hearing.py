@@ -27,11 +27,11 @@ def heard(call: Callable[[], Any]) -> tuple[str, str]:
     """What a refusal says, "" where there is none; and all that anybody could have heard."""
     log, out, refused = _Log(), io.StringIO(), ""
     root = logging.getLogger()
-    level, quiet = root.level, [logging.getLogger(name) for name in ("numba", "matplotlib")]
-    for one in quiet:
-        one.setLevel(logging.WARNING)
+    every = [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
+    levels = [(one, one.level) for one in every]
+    for one in every:  # also those with a level of their own, as SQLAlchemy's; psycopg's says which host was not found
+        one.setLevel(logging.WARNING if one.name.split(".")[0] in ("numba", "matplotlib", "psycopg") else 1)
     root.addHandler(log)
-    root.setLevel(1)
     try:
         with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
             warnings.simplefilter("always")
@@ -46,7 +46,8 @@ def heard(call: Callable[[], Any]) -> tuple[str, str]:
                     )
     finally:
         root.removeHandler(log)
-        root.setLevel(level)
+        for one, level in levels:
+            one.setLevel(level)
     return refused, "\n".join([out.getvalue(), *log.said, *(str(one.message) for one in warned)])
 
 

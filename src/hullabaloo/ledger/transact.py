@@ -1,5 +1,6 @@
 """Run a piece of work in one transaction: begin, work, commit, or leave no trace."""
 
+import logging
 import os
 import random
 import time
@@ -18,6 +19,8 @@ from hullabaloo.ledger.postgres import Postgres
 from hullabaloo.ledger.sqlite import SQLite
 
 T = TypeVar("T")
+SILENT = logging.Logger("hullabaloo.ledger", logging.CRITICAL + 1)
+"""Of no program's loggers: SQLAlchemy's own write down every row that is read, with its salt, and what a driver says of an address, as soon as they are switched on."""
 
 
 def backend_of(address: Address) -> Backend:
@@ -28,7 +31,9 @@ def backend_of(address: Address) -> Backend:
 @lru_cache(maxsize=64)
 def _engine(address: Address, may_create: bool, process: int) -> Engine:
     """One engine per process: an engine must not cross a fork."""
-    return backend_of(address).engine(address, may_create=may_create)
+    engine = backend_of(address).engine(address, may_create=may_create)
+    engine.logger = engine.pool.logger = SILENT
+    return engine
 
 
 def transact(address: Address, work: Callable[[Connection], T], *, write: bool, may_create: bool = False) -> T:

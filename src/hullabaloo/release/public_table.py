@@ -5,6 +5,7 @@ accuracy, or its own records' secrecy, and nothing of the others'.
 """
 
 import hashlib
+from os.path import exists, samefile
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,14 @@ def public_table(given: Any, encoding: Encoding, loss: AnyLoss) -> PublicTable:
 
 
 def refuse_itself(public: Any, X: Any) -> None:
-    """Refuse the table that is fitted, by the same object or path, as a public one: nothing would protect its records. A copy cannot be told.
+    """Refuse the table that is fitted, by the same object or file, as a public one: nothing would protect its records. A copy cannot be told.
 
     Raises:
         InvalidParameter: they are one.
     """
     table = public[0] if isinstance(public, tuple) and len(public) == 2 else public
-    one = table is X or (isinstance(X, str | Path) and isinstance(table, str | Path) and Path(X) == Path(table))
-    if one and table is not None:
+    files = [one for one in (X, table) if isinstance(one, str | Path) and exists(one)]
+    if table is not None and (table is X or (len(files) == 2 and samefile(*files))):
         raise InvalidParameter(
             "The table to fit was passed as public, too. What is public is read without any protection, and no guarantee would cover these records. Nothing was "
             "charged or read. Leave public out, or pass a table that nobody has to protect: another year, a published sample."

@@ -1,6 +1,7 @@
 """Records of a CSV file, of one that grows, or of standard input.
 
 The records are those that `hullabaloo fit` finds in the same file, read by the same parser: `data/readers/csvfile.py` says what they are.
+Of a line that comes through a pipe the first 64 MiB count (`lines.py`).
 """
 
 from collections.abc import Collection, Sequence

@@ -2,7 +2,7 @@
 
 Every line is one record, whatever it holds, and is decoded by itself, by one decoder. **The rule**, a function of the line's bytes:
 
-- A line ends with a line feed. Bytes that are no UTF-8 become U+FFFD, and a byte-order mark at its beginning is left out.
+- A line ends with a line feed; of one that comes through a pipe the first 64 MiB count (`lines.py`). Bytes that are no UTF-8 become U+FFFD, and a byte-order mark at its beginning is left out.
 - The line is one object as RFC 8259 writes it, blanks around it allowed, or it is nothing: a line that is no object, a blank one, and
   one in which anything follows the object are records whose cells are all missing. So is a line whose lists and objects nest more
   than `DEEPEST` deep.

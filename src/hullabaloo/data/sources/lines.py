@@ -15,7 +15,8 @@ from hullabaloo.data.sources.base import Mark, SourceChanged, StreamSource
 from hullabaloo.data.sources.prefix import Prefix, goes_on, identity, is_same
 from hullabaloo.errors import InvalidParameter
 
-BLOCK = 1 << 20
+BLOCK, LONGEST = 1 << 20, 1 << 26
+"""Bytes that are read at once, and those of a line from a pipe that are kept."""
 STANDARD_INPUT = "-"
 
 
@@ -23,7 +24,7 @@ class Lines:
     """A queue of complete lines, each with the line feed that ends it, filled from a file descriptor; it never waits.
 
     A line that its writer has not finished is no line, until the end of a source that is not followed: there the last line may lack
-    its end.
+    its end. Of a line from a pipe, which may never end, what it has beyond `LONGEST` bytes is passed over.
     """
 
     def __init__(self, path: str | Path, *, follow: bool) -> None:
@@ -91,8 +92,9 @@ class Lines:
             done += len(block)
 
     def fetch(self, count: int) -> None:
-        """Read until there are so many lines in the queue, or nothing more at the moment."""
-        while len(self._queue) < count and not self.ended:
+        """Read until there are so many lines in the queue, or nothing more at the moment, or what a line from a pipe may fill."""
+        until = self.read + LONGEST
+        while len(self._queue) < count and not self.ended and (self.seekable or self.read < until):
             block = self._block()
             if block is None:
                 return
@@ -149,14 +151,16 @@ class Lines:
 
     def _add(self, block: bytes) -> None:
         if block and b"\n" not in block:  # of a long line, joined once
-            self._begun.append(block)
+            if self.seekable or sum(map(len, self._begun)) < LONGEST:
+                self._begun.append(block)
             return
+        most = None if self.seekable else LONGEST
         *lines, rest = b"".join([*self._begun, block]).split(b"\n")
-        self._queue.extend(line + b"\n" for line in lines)
+        self._queue.extend(line[:most] + b"\n" for line in lines)
         self.ended = not block
         self._unfinished = bool(self.ended and rest)
         if self._unfinished:
-            self._queue.append(rest)
+            self._queue.append(rest[:most])
         self._begun = [] if self.ended else [rest]
 
 
