@@ -73,8 +73,9 @@ def refuse_itself(public: Any, X: Any) -> None:
         InvalidParameter: they are one.
     """
     table = public[0] if isinstance(public, tuple) and len(public) == 2 else public
-    files = [one for one in (X, table) if isinstance(one, str | Path) and exists(one)]
-    if table is not None and (table is X or (len(files) == 2 and samefile(*files))):
+    paths = [str(one) for one in (X, table) if isinstance(one, str | Path)]
+    one = len(paths) == 2 and (paths[0] == paths[1] or (all(map(exists, paths)) and samefile(*paths)))
+    if table is not None and (table is X or one):
         raise InvalidParameter(
             "The table to fit was passed as public, too. What is public is read without any protection, and no guarantee would cover these records. Nothing was "
             "charged or read. Leave public out, or pass a table that nobody has to protect: another year, a published sample."
