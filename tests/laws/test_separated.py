@@ -84,7 +84,7 @@ def test_an_interval_without_any_end_is_not_told(monkeypatch: pytest.MonkeyPatch
     assert np.isfinite(rows.loc[["a", "g=w"], ["low", "high"]].to_numpy(dtype=float)).all()
 
 
-@pytest.mark.parametrize(("loss", "kind", "few"), [("counts", "baseline", 120), ("classes", "baseline", 120), ("classes", "all", 60)])  # fmt: skip
+@pytest.mark.parametrize(("loss", "kind", "few"), [("counts", "baseline", 120), ("classes", "baseline", 140), ("classes", "all", 60)])  # fmt: skip
 def test_no_end_is_a_value_that_an_interval_holds_unless_its_own_level_rules_it_out(
     loss: str, kind: str, few: int
 ) -> None:
@@ -93,7 +93,7 @@ def test_no_end_is_a_value_that_an_interval_holds_unless_its_own_level_rules_it_
     (low, _), (high, _) = ends(model, 0.3), ends(model, 1.0 - 1e-6)
     name = "g=v" if kind == "all" else "(intercept)"
     assert np.isfinite(low.loc[name, ["low", "high"]].to_numpy(dtype=float)).all()
-    assert not np.isfinite(high.loc[name, ["low", "high"]].to_numpy(dtype=float)).all()  # or it is not told
+    assert np.isinf(high.loc[name, ["low", "high"]].to_numpy(dtype=float)).any()
 
 
 @pytest.mark.parametrize(("loss", "kind"), [("counts", "baseline"), ("classes", "level"), ("classes", "all")])
