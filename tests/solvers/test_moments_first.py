@@ -226,6 +226,7 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     assert said in str(model.summary())
     assert model.release_.statement.event.gdp_mu() == pytest.approx(Allowance(model.budget).mu, rel=1e-3)
     assert model.release_.plan["queries"][0]["name"] == "moments"
+    assert (model.release_.plan["settings"] == {}) is enough  # those of a walk that was not taken are nobody's
     if enough:
         assert np.count_nonzero(model.refit(features=["a", "b"]).release_.theta[:-1]) == 2
 

@@ -112,7 +112,7 @@ class PlannedFit:
             statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
         plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
-            plan["solver"] = MomentsSolver.name
+            plan |= {"solver": MomentsSolver.name, "settings": {}}  # those of the walk, which was not taken
         return Release.of(solution, statement, plan)
 
 
