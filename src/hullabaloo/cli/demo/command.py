@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command
 def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = False) -> None:
-    """Do the whole job on a real survey: domain, ledger, private regression, privacy card, report. Offline, a minute.
+    """Do the whole job on a real survey: domain, ledger, private regression, a page to look at. Offline, a minute.
 
     The survey is public: 6366 readers of a magazine on marriage and affairs, 1974. A second run shows the ledger refusing.
 
@@ -36,12 +36,12 @@ def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = 
     files = Files(out)
     files.prepare(fresh)
     outcome = run(files, output)
-    kept = {str(files[name]): what for name, what in KEPT.items()}
+    curve, kept = outcome.curve, {str(files[name]): what for name, what in KEPT.items()}
     told = {
         "reused": outcome.reused,
         "second_fit": outcome.refusal,
         "remaining": outcome.remaining.to_dict(),
-        "r2_on_public_table": {"release": outcome.curve.release, "without_privacy": outcome.curve.without_privacy},
+        "r2_on_public_table": curve and {"release": curve.release, "without_privacy": curve.without_privacy},
         "files": {name: files[name] for name in KEPT},
     }
     output.result({**result(outcome.model, 0.95), **told}, *_shown(files, outcome, kept))
@@ -49,6 +49,7 @@ def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = 
 
 def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any]:
     from hullabaloo.cli.demo import survey
+    from hullabaloo.cli.demo.page import effects_of, strongest
     from hullabaloo.cli.fit import coefficients
     from hullabaloo.privacy import Budget
 
@@ -64,16 +65,16 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         "order": "validate, plan, charge the ledger, read the table, draw noise, release",
         "price": outcome.price,
     }
-    mean = f"mean of {survey.DRAWS} draws at epsilon 1: {curve.mean(survey.EPSILON):.3f}"
-    compared = {
-        "with privacy": f"R² = {curve.release:.3f} ({mean})",
-        "without": f"R² = {curve.without_privacy:.3f}",
-        "": Text(f"Measured on the table itself: {survey.WARNING}.", style="italic"),
-    }
+    cost = "It was measured once, in the first run: see the page."
+    if curve is not None:
+        mean = f"{curve.mean(survey.EPSILON):.3f} in the mean of {survey.DRAWS} draws at epsilon 1"
+        told = f"R² = {curve.release:.3f} with privacy ({mean}), {curve.without_privacy:.3f} without."
+        cost = f"{told} Measured on the table itself: {survey.WARNING}."
     us = _program("hullabaloo")
-    names = ("privacy.db", "domain.toml", "model.json", "affairs.csv")
-    ledger, domain, model, table = (shlex.quote(str(files[name])) for name in names)
+    names = ("privacy.db", "domain.toml", "model.json", "affairs.csv", "card.html")
+    ledger, domain, model, table, card = (shlex.quote(str(files[name])) for name in names)
     then = [
+        f"{us} card {model} --out {card} --overwrite",
         f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
         f"{us} domain describe {domain}",
         f"{us} predict {model} {table} | head",
@@ -85,12 +86,13 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         facts(did),
         _title("What came out (change of the probability of an affair, per unit of each answer)"),
         coefficients(outcome.model.summary()),
+        strongest(effects_of(outcome.model)),
         guarantee(outcome.model.statement_),
         _title("What is left"),
         outcome.remaining.describe(),
         f"A second fit was tried, and refused before the table was read: {outcome.refusal}",
         _title("What privacy cost"),
-        facts(compared),
+        cost,
         _title("Where it is"),
         facts(kept),
         _title("What to try next (all of it free: no new charge)"),

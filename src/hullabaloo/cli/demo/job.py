@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from hullabaloo import report
 from hullabaloo.cli.demo import survey
-from hullabaloo.cli.demo.page import picture, write_report
+from hullabaloo.cli.demo.page import write_page
 from hullabaloo.cli.demo.survey import Curve, measure
 from hullabaloo.cli.output import Output
 from hullabaloo.data import Domain, write_whole
@@ -20,14 +19,10 @@ LOST = (
 )
 # The files with a word on each, the most interesting first.
 KEPT = {
-    "report.html": "the page to look at first",
-    "card.html": "the privacy card, to show to a privacy officer",
-    "card.json": "the same for programs",
+    "page.html": "the page to look at: what was found, and what privacy cost (its last picture is not private)",
     "model.json": "the release: coefficients and the plan, no record",
     "domain.toml": "what was declared about the table, and why",
     "privacy.db": "the ledger: who spent what",
-    "error-against-epsilon.png": "accuracy against epsilon, not private",
-    "curve.json": "the numbers of that picture, not private",
     "affairs.csv": "the survey (public)",
 }
 
@@ -61,7 +56,7 @@ class Outcome:
     """What a run of the demo has to tell."""
 
     model: PrivateLinearModel
-    curve: Curve
+    curve: Curve | None
     price: str
     remaining: Remaining
     refusal: str
@@ -83,19 +78,11 @@ def run(files: Files, output: Output) -> Outcome:
     with output.working("Charging the ledger, reading the survey, drawing noise"):
         model = load(files["model.json"]) if reused else _fit(asked, files)
         refusal = _second_fit(asked, files)
-        card = report.card(model)
-        card.to_html(files["card.html"])
-        card.to_json(files["card.json"])
-    kept = files["curve.json"]
-    if reused and kept.exists():
-        curve = Curve.load(kept)
-    else:
+    remaining, curve = ledger.remaining(survey.DATASET), None
+    if not (reused and files["page.html"].exists()):
         with output.steps("Accuracy against epsilon, on public data", len(survey.EPSILONS)) as advance:
             curve = measure(model, domain, table, survey.DELTA, advance)
-    curve.save(kept)
-    remaining = ledger.remaining(survey.DATASET)
-    picture(curve).savefig(files["error-against-epsilon.png"], dpi=160)
-    write_report(files["report.html"], model, curve, remaining.describe(), refusal)
+        write_page(files["page.html"], model, curve, remaining.describe(), refusal)
     return Outcome(model, curve, price, remaining, refusal, reused)
 
 

@@ -1,55 +1,43 @@
-"""The demo's report: one self-contained page that a person would want to look at."""
+"""The demo's page, which stands on its own: what was found, with its errors, what it guarantees, and what privacy cost."""
 
-import math
-from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
-from hullabaloo.data import INTERCEPT, write_whole
+from hullabaloo.data import write_whole
 from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, dots, frame, inline_svg, line, new_figure, note
 from hullabaloo.report.page import environment
 from hullabaloo.report.plots import draw_coefficients
-from hullabaloo.report.released import rows_of, spans
+from hullabaloo.report.released import rows_of
 from hullabaloo.report.words import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hullabaloo.inference.summary import Row
     from hullabaloo.linear_model.base import PrivateLinearModel
 
-Effects = list[tuple[str, "Row"]]
+Effects = list[dict[str, Any]]
 
 
-def write_report(path: Path, model: "PrivateLinearModel", curve: survey.Curve, remaining: str, refusal: str) -> None:
+def write_page(path: Path, model: "PrivateLinearModel", curve: survey.Curve, remaining: str, refusal: str) -> None:
     """Write the page; everything on it but the curve is post-processing of the release."""
-    page = resources("hullabaloo.cli.demo").joinpath("report.html.j2").read_text(encoding="utf-8")
-    effects, statement = scaled(model), model.statement_
-    told = any(not math.isnan(row.low) for _, row in effects)
-    summary = model.summary()
-    drawn = draw_coefficients(rows_of(model, summary), summary.rows[0].target, summary.confidence)
-    text = (
-        environment()
-        .from_string(page)
-        .render(
-            survey=survey,
-            curve=curve,
-            statement=statement,
-            signed=signed,
-            note=summary.note,
-            told=told,
-            strongest=strongest(effects),
-            effects=effects,
-            coefficient_picture=inline_svg(drawn, "effects", "Released effects" + " with intervals" * told),
-            curve_picture=inline_svg(picture(curve), "curve", f"R² against epsilon; {survey.WARNING}"),
-            guarantee=[f"{line[:1].upper()}{line[1:]}." for line in statement.lines()],
-            remaining=remaining,
-            refusal=refusal,
-        )
-    )
-    write_whole(path, text)
+    page = resources("hullabaloo.cli.demo").joinpath("page.html.j2").read_text(encoding="utf-8")
+    effects, summary = effects_of(model), model.summary()
+    drawn = draw_coefficients(effects, survey.TARGET, summary.confidence)
+    about = {
+        "survey": survey,
+        "curve": curve,
+        "effects": effects,
+        "strongest": strongest(effects),
+        "note": summary.note,
+    }
+    after = {"statement": model.statement_, "remaining": remaining, "refusal": refusal}
+    pictures = {
+        "effects": inline_svg(drawn, "effects", "Released effects with their intervals"),
+        "curve": inline_svg(picture(curve), "curve", f"R² against epsilon; {survey.WARNING}"),
+    }
+    write_whole(path, environment().from_string(page).render(**about, **after, pictures=pictures))
 
 
 def picture(curve: survey.Curve) -> "Figure":
@@ -81,30 +69,19 @@ def picture(curve: survey.Curve) -> "Figure":
     return figure
 
 
-def scaled(model: "PrivateLinearModel") -> Effects:
-    """What each feature is called, and its coefficient as the change over the whole declared answer scale, so that they can be compared."""
-    assert model.domain is not None
-    numbers = ("coefficient", "estimate", "std_error", "low", "high")
-    found, lengths = [], spans(model.domain)
-    for row in model.summary().rows:
-        width = lengths.get(row.name, 1.0)
-        wide = replace(row, **{name: getattr(row, name) * width for name in numbers})
-        found += [] if row.name == INTERCEPT else [(survey.LABELS.get(row.name, row.name), wide)]
-    return found
+def effects_of(model: "PrivateLinearModel") -> Effects:
+    """The rows of a card, of features alone; a coefficient times its "span" is the change over the whole answer scale, so that effects can be compared."""
+    return [row for row in rows_of(model, model.summary()) if row["span"] is not None]
 
 
 def strongest(effects: Effects) -> str:
     """A sentence on the effects that the release can tell from zero."""
-    clear = [(said, row) for said, row in effects if row.low * row.high > 0.0]
-    clear.sort(key=lambda pair: -abs(pair[1].estimate))
-    if all(math.isnan(row.low) for _, row in effects):
-        return "This release holds no intervals of single effects, so it does not tell which of them stand out from the noise."
+    clear = [row for row in effects if row["low"] is not None and row["low"] * row["high"] > 0.0]
+    changes = {survey.LABELS[row["name"]]: 100.0 * row["estimate"] * row["span"] for row in clear}
     if not clear:
-        return "No single effect stands out from the noise of sampling and privacy together."
-    parts = [f"{said}: {signed(100 * row.estimate, 0)} points" for said, row in clear[:3]]
-    return f"From one end of the answer scale to the other, other answers equal, the probability of an affair is estimated to change most with {'; with '.join(parts)}."
-
-
-def signed(number: float, digits: int = 3) -> str:
-    """A change with its sign, in the typographer's minus."""
-    return f"{number:+.{digits}f}".replace("-", "−")
+        return "No single effect is told apart from the noise of sampling and privacy together."
+    parts = [
+        f"{said}: {changes[said]:+.0f} points" for said in sorted(changes, key=lambda said: -abs(changes[said]))[:3]
+    ]
+    most = "; with ".join(parts).replace("-", "−")
+    return f"From one end of the answer scale to the other, other answers equal, the probability of an affair is estimated to change most with {most}."

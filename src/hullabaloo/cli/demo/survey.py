@@ -4,17 +4,14 @@ Source: Fair, Ray C. 1978. "A Theory of Extramarital Affairs", Journal of Politi
 ships with statsmodels (`statsmodels.datasets.fair`, public, included there with the author's permission).
 """
 
-import json
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hullabaloo as hb
-from hullabaloo.data.saving import write_whole
 from hullabaloo.errors import library
 
 if TYPE_CHECKING:
@@ -26,7 +23,7 @@ TARGET = "affair"
 WARNING = "public demonstration data: never do this with real records"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DRAWS = 20
-# How each feature is called in the report.
+# How each feature is called on the page.
 LABELS = {
     "rate_marriage": "her rating of the marriage (1 very poor … 5 very good)",
     "age": "age (under 20 … 40 or over)",
@@ -63,17 +60,6 @@ class Curve:
     def mean(self, epsilon: float) -> float:
         """The mean of the draws at one of `EPSILONS`."""
         return statistics.fmean(self.draws[epsilon])
-
-    def save(self, path: Path) -> None:
-        """Write the curve as JSON, with its warning."""
-        draws = [{"epsilon": epsilon, "r2": list(values)} for epsilon, values in self.draws.items()]
-        write_whole(path, json.dumps({"warning": WARNING, **vars(self), "draws": draws}, indent=1) + "\n")
-
-    @classmethod
-    def load(cls, path: Path) -> "Curve":
-        """Read what `save` wrote."""
-        whole = json.loads(path.read_text(encoding="utf-8"))
-        return cls(whole["without_privacy"], whole["release"], {one["epsilon"]: one["r2"] for one in whole["draws"]})
 
 
 def measure(
