@@ -122,7 +122,7 @@ USUAL: dict[str, Door] = {
     "window": Garbage.count, "structure": lambda g: g.one(("intervals", None, [["age"]], "x")), "multi_class": lambda g: g.one(("auto", "x")),
     "state": lambda g: None, "key_file": lambda g: None, "url": address, "order": lambda g: g.one(("cyclic", "x")),
     "constants": lambda g: g.one(("gaussian", "laplace", "x")), "check": lambda g: True,
-    "metric": Garbage.text, "expected_candidates": Garbage.number, "shape": lambda g: g.one(("geometric", "poisson", g.real())),
+    "metric": Garbage.text, "expected_candidates": Garbage.number, "shape": lambda g: g.one(("geometric", "logarithmic", "poisson", g.real())),
     "holdout": lambda g: g.random.random(), "estimator": lambda g: hb.LinearRegression(domain=a_domain(g)), "candidates": Garbage.anything,
     "sketch_size": Garbage.count, "max_nonzeros": Garbage.count, "seed": Garbage.count,
 }  # fmt: skip

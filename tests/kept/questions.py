@@ -96,7 +96,6 @@ def searches() -> Iterator[tuple[str, str, str, Made, Made]]:
     yield "usual", "LogisticRegression", RELATIONS[0], balls, {}
     yield "add or remove", "LogisticRegression", RELATIONS[1], balls, {}
     yield "logarithmic", "LogisticRegression", RELATIONS[0], balls, {"shape": "logarithmic"}
-    yield "poisson", "LogisticRegression", RELATIONS[0], balls, {"shape": "poisson"}
     yield "a shape between", "LogisticRegression", RELATIONS[0], balls, {"shape": 0.5}
     yield "accuracy", "LogisticRegression", RELATIONS[0], balls, {"metric": "accuracy", "holdout": 0.4}
     yield (

@@ -204,6 +204,7 @@ def test_everything_is_refused_before_the_charge(tmp_path):
     for number in (np.float16(0.5), np.float32(0.5)):
         refused("expected number of runs", expected_candidates=number)
     refused("shape='normal' names no law", shape="normal")
+    refused("no more: 'geometric'", shape="poisson")
     refused("metric 'nosuch'", metric="nosuch")
     refused("single number|by one number", metric="calibration")
     refused("metric=", metric=3)

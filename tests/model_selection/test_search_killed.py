@@ -196,7 +196,7 @@ def test_the_state_is_private_and_belongs_to_one_search(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert b"PRIVATE" in path.read_bytes().partition(b"\n")[0]
     assert told(search(tmp_path, **small).fit(X, Y)) == told(found)
-    for other in ({"holdout": 0.5}, {"expected_candidates": 3}, {"metric": "absolute_error"}, {"shape": "poisson"}):
+    for other in ({"holdout": 0.5}, {"expected_candidates": 3}, {"metric": "absolute_error"}, {"shape": "logarithmic"}):
         with pytest.raises(StateError, match="belongs to another"):
             search(tmp_path, **{**small, **other}).fit(X, Y)
     with pytest.raises(StateError, match="belongs to another"):

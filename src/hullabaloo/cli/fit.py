@@ -96,7 +96,7 @@ def search(
     Search options:
         grid FILE: TOML, a list for each option of `fit` that is to be chosen: penalty = ['l2:0.001', 'l2:0.1']. All combinations are candidates.
         expected_runs M: The number of runs to be expected; else four for each candidate, up to 30.
-        shape LAW: Of their number: geometric, logarithmic, poisson.
+        shape LAW: Of their number: geometric, logarithmic.
         metric NAME: What candidates are compared by, as in `evaluate`.
         holdout SHARE: The share of records that only compare.
         state FILE: Where the search is kept: run again after a crash it goes on under the same charge. Private data.

@@ -111,7 +111,7 @@ class PrivateSearchCV(Around):
         budget: `hb.Budget(epsilon, delta)`, for everything.
         expected_candidates: the number of runs to be expected; "auto": four for each candidate, up to 30. With the geometric law a given one
             of c candidates is tried at all with probability m/(m + c − 1).
-        shape: of the number of runs: "geometric" (default), "logarithmic", "poisson", or a number between 0 and 1; see `privacy.Repeats`.
+        shape: of the number of runs: "geometric" (default), "logarithmic", or a number between 0 and 1; see `privacy.Repeats`.
         metric: by which candidates are compared, one of `hb.evaluate`; None for what the estimator is fitted to be good at.
         holdout: the share of records that only compare; the model that is released was fitted on the others.
         ledger, dataset: where the one charge is made.
@@ -245,6 +245,11 @@ class PrivateSearchCV(Around):
         terms = ReleaseRequest(**terms_of(self, domain, model.neighbours) | {"what": f"search of {label_of(model)}"})
         terms.check()
         repeats = Repeats(expected_runs(self.expected_candidates, len(candidates)), self.shape)
+        if repeats.eta is None:
+            raise InvalidParameter(
+                "shape='poisson' was given. Searches draw by it no more: 'geometric' tries a candidate as surely and costs less. Pass "
+                "shape='geometric', or leave it out; a search that was begun with it is ended under the version that began it."
+            )
         mu = base_mu(self.budget, repeats.expected, repeats.shape, terms.allowance().filter)
         return models_of(model, candidates, Budget(math.inf) if math.isinf(mu) else Budget.gdp(mu)), terms, repeats
 

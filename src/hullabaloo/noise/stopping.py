@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from hullabaloo.noise.exact import below, exp_minus
+from hullabaloo.noise.exact import below
 from hullabaloo.noise.keys import Key, Keystream
 from hullabaloo.privacy.repeats import Repeats
 
@@ -13,13 +13,11 @@ def draw_repeats(repeats: Repeats, key: Key | None = None) -> int:
 
     **Guarantee.** Negative binomial: from k runs on, stop with probability γ; else go on to k + 1 with probability ``(k + η)/(k + 1)``
     and begin anew otherwise. An attempt ends at k with probability ``γ (1 − γ)^{k−1} Π_{l<k} (l + η)/(l + 1)``, l from 1: the law given that
-    it ends. γ and η are floats, hence rational, and every coin compares a uniform integer. Poisson: a sum of independent ones of
-    rates at most 1, each by inversion; drawn anew while it is 0.
+    it ends. γ and η are floats, hence rational, and every coin compares a uniform integer. No search draws by Poisson's law.
     """
     words = iter(Keystream(key))
     parameter, eta = Fraction(repeats.parameter), repeats.eta
-    if eta is None:
-        return _poisson(parameter, words) if parameter else 1
+    assert eta is not None
     more = Fraction(eta)
     while True:
         k = 1
@@ -44,31 +42,3 @@ def draw_secret(key: Key | None = None) -> bytes:
 
 def _coin(chance: Fraction, words: Iterator[int]) -> bool:
     return chance == 1 or below(chance.denominator, words) < chance.numerator
-
-
-def _poisson(rate: Fraction, words: Iterator[int]) -> int:
-    whole, rest = divmod(rate, 1)
-    while True:
-        found = sum(_poisson_to_one(Fraction(1), words) for _ in range(int(whole))) + _poisson_to_one(rest, words)
-        if found:
-            return found
-
-
-def _poisson_to_one(rate: Fraction, words: Iterator[int]) -> int:
-    """Invert the distribution function ``e^{−λ} Σ_{i≤k} λ^i/i!``: the smallest k at which it is above a uniform U.
-
-    U is revealed 64 bits at a time and e^{−λ} enclosed ever more tightly, until every comparison is decided.
-    """
-    if not rate:
-        return 0
-    u = bits = k = 0
-    term = total = Fraction(1)
-    while True:
-        u, bits = u << 64 | next(words), bits + 64
-        low, high = exp_minus(rate, bits + 8)
-        while u << 8 >= total * high:
-            k += 1
-            term *= rate / k
-            total += term
-        if (u + 1) << 8 <= total * low:
-            return k

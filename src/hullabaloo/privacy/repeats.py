@@ -21,8 +21,8 @@ class Repeats:
     """The law of K ≥ 1, with ``E K ≤ expected`` and next to it.
 
     ``shape`` is "geometric" (η = 1), "logarithmic" (η = 0), any η in between of the truncated negative binomial law
-    ``P(K = k) ∝ (1 − γ)^k Π_{l<k} (l + η)/(l + 1)``, or "poisson": ``P(K = k) ∝ λ^k/k!``, k ≥ 1. The smaller η, the less a
-    tuned release costs, and the oftener K is small.
+    ``P(K = k) ∝ (1 − γ)^k Π_{l<k} (l + η)/(l + 1)``. The smaller η, the less a tuned release costs, and the oftener K is small.
+    "poisson", ``P(K = k) ∝ λ^k/k!``, k ≥ 1, is priced where a ledger or a card holds it; no search draws by it any more.
 
     With f the generating function of K and G in [0, 1], ``f'(1 − G) = E K · s(G)``, where
 
@@ -138,7 +138,7 @@ def _shape(value: object) -> float | str:
         number = as_float(value) if isinstance(value, int | float) else math.nan
     if not 0.0 <= number <= 1.0:
         raise InvalidParameter(
-            f"shape={value!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric', 'poisson' (most "
-            "even, and dearest), or a number between 0 (logarithmic) and 1 (geometric)."
+            f"shape={value!r} names no law of the number of runs. Write 'logarithmic' (cheapest; often few runs), 'geometric' (more even), "
+            "or a number between 0 (logarithmic) and 1 (geometric)."
         )
     return number + 0.0

@@ -124,7 +124,7 @@ QUESTIONS = (
         new="    parameter, eta = Fraction(repeats.parameter), repeats.eta\n    if parameter:\n        return round(repeats.expected)\n",
         caught_by=(
             "tests/noise/test_stopping.py::test_the_same_key_gives_the_same_draw_and_none_gives_fresh_ones",
-            "tests/noise/test_stopping.py::test_the_draws_have_the_law_that_is_accounted[8.0-poisson]",
+            "tests/noise/test_stopping.py::test_the_draws_have_the_law_that_is_accounted[8.0-geometric]",
         ),
     ),
     Bug(
