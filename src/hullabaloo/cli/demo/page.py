@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.cli.demo import survey
 from hullabaloo.data import write_whole
-from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, PALE, dots, frame, inline_svg, line, new_figure, note
+from hullabaloo.report.drawing import BLUE, INK, ORANGE, frame, inline_svg, new_figure, note
 from hullabaloo.report.page import environment
 from hullabaloo.report.plots import draw_coefficients
 from hullabaloo.report.released import rows_of
@@ -41,26 +41,15 @@ def write_page(path: Path, model: "PrivateLinearModel", curve: survey.Curve, rem
 
 
 def picture(curve: survey.Curve) -> "Figure":
-    """Accuracy against ε beside the fit without privacy; the warning is part of the picture."""
+    """Accuracy against ε, its mean and standard deviation, beside the fit without privacy; the warning is part of the picture."""
     figure, axes = new_figure(3.6)
-    epsilons, means = list(survey.EPSILONS), [curve.mean(e) for e in survey.EPSILONS]
-    for e in epsilons:
-        dots(axes, [e] * survey.DRAWS, curve.draws[e], PALE, 4, 1, mew=0)
-    line(axes, epsilons, means, BLUE, 2.2, 2)
-    dots(axes, epsilons, means, BLUE, 5, 3)
-    axes.set(xscale="log", xlim=(epsilons[0] / 1.15, epsilons[-1] * 1.15))
-    for level, text, colour, side in (
-        (curve.without_privacy, f"without privacy: {shown(curve.without_privacy, 3)}", INK, "bottom"),
-        (0.0, "predicting the mean", MUTED, "top"),
-    ):
-        axes.axhline(level, color=colour, lw=1.1, ls=(0, (5, 3)), zorder=0)
-        at: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": side}
-        note(axes, text, (1.0, level), (-2, 3 if side == "bottom" else -3), colour=colour, **at)
-    value = curve.mean(survey.EPSILON)
-    dots(axes, [survey.EPSILON], [value], ORANGE, 8, 4)
-    text = f"ε = {survey.EPSILON:g}: {shown(value, 3)}"
-    note(axes, text, (survey.EPSILON, value), (8, -8), colour=ORANGE, strong=True, va="top")
-    axes.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+    means, spreads = zip(*map(curve.told, survey.EPSILONS), strict=True)
+    axes.errorbar(survey.EPSILONS, means, yerr=spreads, color=BLUE, fmt="o-", lw=2.2, ms=5, elinewidth=1.2, capsize=4)
+    axes.axhline(curve.without_privacy, color=INK, lw=1.1, ls=(0, (5, 3)), zorder=0)
+    said, at = f"without privacy: {shown(curve.without_privacy, 3)}", (1.0, curve.without_privacy)
+    note(axes, said, at, (-2, 3), colour=INK, xycoords=axes.get_yaxis_transform(), ha="right", va="bottom")
+    axes.set(xscale="log")
+    axes.set_xticks(survey.EPSILONS, [f"{e:g}" for e in survey.EPSILONS])
     axes.minorticks_off()
     axes.margins(y=0.12)
     title = f"What privacy costs ({survey.DRAWS} draws at each ε)"

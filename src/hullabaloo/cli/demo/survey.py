@@ -57,9 +57,9 @@ class Curve:
     release: float
     draws: Mapping[float, Sequence[float]]
 
-    def mean(self, epsilon: float) -> float:
-        """The mean of the draws at one of `EPSILONS`."""
-        return statistics.fmean(self.draws[epsilon])
+    def told(self, epsilon: float) -> tuple[float, float]:
+        """Mean and standard deviation of the draws at one of `EPSILONS`."""
+        return statistics.fmean(self.draws[epsilon]), statistics.pstdev(self.draws[epsilon])
 
 
 def measure(
