@@ -20,8 +20,6 @@ from tests.laws.test_out_of_reach import BUDGET, CLASSES, DOMAIN, N, records
 
 SOURCES = Path(hb.__file__).parent
 OWN_TEXT = {
-    "cli/build.py": "looks which reader is meant, which then refuses",
-    "cli/demo/survey.py": "the table that is shipped",
     "cli/stream_loop.py": "compares files that are kept; the model's reader refuses",
     "data/sources/json_lines.py": "records: no record may fail, and the last value counts",
     "durable/journal.py": "its own text",

@@ -175,7 +175,7 @@ def test_entries_from_files(bought: hb.PrivateBounds, tmp_path: Path) -> None:
     back = hb.report.entry_from_json(tmp_path / "bounds.json")
     assert back.to_dict() == bought.to_dict()
     cut = {key: value for key, value in bought.to_dict().items() if key != "statement"}
-    for text, words in (("{", "JSON"), ("[1]", "nothing that can stand"), (json.dumps(cut), "changed or cut off")):
+    for text, words in (("{", "JSON"), ("[1]", "is JSON, but no evaluation"), (json.dumps(cut), "changed or cut off")):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(InvalidParameter, match=words):
             hb.report.entry_from_json(tmp_path / "bad.json")

@@ -4,7 +4,6 @@ import os
 import re
 import socket
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,15 +250,10 @@ def existing(path: Path, what: str) -> str:
 
 def model(path: Path, what: str = "saved model") -> Any:
     """The model in a file that `fit` or `stream` wrote."""
-    import json
-
+    from hullabaloo.data.documents import kind_of
     from hullabaloo.streaming.model import StreamModel
 
-    existing(path, what)
-    document = None
-    with suppress(ValueError, OSError, RecursionError):
-        document = json.loads(path.read_text(encoding="utf-8"))
-    streamed = isinstance(document, dict) and document.get("format") == StreamModel.FORMAT.name
+    streamed = kind_of(existing(path, what)) == StreamModel.FORMAT.name
     return hb.streaming.load(path) if streamed else hb.load(path)
 
 

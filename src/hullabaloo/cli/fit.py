@@ -1,6 +1,5 @@
 """`hullabaloo fit` and `hullabaloo search`: a model of a table in a file, charged, saved and explained."""
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,17 +169,11 @@ def coefficients(summary: "Summary") -> Any:
 
 def candidates(path: Path, domain: "hb.Domain") -> dict[str, list[Any]]:
     """The lists of a grid file, by the parameter that each option sets."""
-    from hullabaloo.data.files import place_in
+    from hullabaloo.data.files import read_toml
 
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise InvalidParameter(f"The grid file {path} cannot be read. Check the path.") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidParameter(f"The grid file {path} is not valid TOML{place_in(error)}. Correct it there.") from None
     options = {flag(name)[2:]: name for name in ModelOptions._fields}
     made = {}
-    for word, values in found.items():
+    for word, values in read_toml(path, "grid of candidates").items():
         if not isinstance(values, list):
             raise InvalidParameter(
                 f"The grid file {path} gives {word!r} as {values!r}, which is no list. Write the settings to try in brackets: {word} = […]."

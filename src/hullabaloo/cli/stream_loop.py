@@ -17,6 +17,7 @@ import numpy as np
 
 from hullabaloo.cli import build
 from hullabaloo.cli.output import NotSaved, plain
+from hullabaloo.data.documents import kind_of
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ UNPROVED = (
     "Note: nothing was kept of the {:,} records taken so far by which a source that was changed since could be told, as when another "
     "version saved them, or they came from a source of another kind. They are passed over as they stand, this once."
 )
+MODELS = ("hullabaloo model", "hullabaloo stream model")
 SHOWN = 4  # coefficients on a line
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -129,7 +131,7 @@ class ModelFiles:
         self._first = True
         for path in (self._file(0), latest):
             build.output(path, overwrite=True)
-        if latest is not None and latest.is_file() and latest.stat().st_size and not _is_model(latest):
+        if latest is not None and latest.is_file() and latest.stat().st_size and kind_of(latest) not in MODELS:
             raise InvalidParameter(
                 f"--out {latest} exists and is no released model: what it holds would be lost. Nothing was read or charged. Name another file, or move it away."
             )
@@ -211,13 +213,6 @@ def _same(one: Path, other: Path) -> bool:
             for name in ("database", "head"):
                 _statement(newer).pop(name, None)
     return bool(first == second)
-
-
-def _is_model(path: Path) -> bool:
-    try:
-        return bool(_statement(json.loads(path.read_bytes())))
-    except (ValueError, RecursionError):
-        return False
 
 
 def _statement(model: Any) -> dict[str, Any]:

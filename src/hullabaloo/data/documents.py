@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -24,6 +25,14 @@ READERS = {
 """Every kind of document, and what reads it."""
 ENTRIES = ("hb.Evaluation.load", "hb.PrivateBounds.load")
 """Of what stands on a card beside a model."""
+
+
+def kind_of(path: str | Path) -> str | None:
+    """Of which kind a file says it is; None where it is no document that can be read."""
+    with suppress(OSError, ValueError, RecursionError):
+        found = json.loads(path_of(path).read_text(encoding="utf-8"), object_pairs_hook=once)
+        return str(found.get("format")) if isinstance(found, dict) else None
+    return None
 
 
 def _no_number(name: str) -> float:

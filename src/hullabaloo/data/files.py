@@ -42,22 +42,22 @@ def misplaced(declared: Mapping[str, Any], sentence: str) -> str:
     return ""
 
 
-def _parsed(source: str | Path, marks: tuple[str, ...], parse: Callable[[str], Any], what: str) -> Any:
-    text = _text(source, marks)
+def _parsed(source: str | Path, marks: tuple[str, ...], parse: Callable[[str], Any], what: str, noun: str) -> Any:
+    text = _text(source, marks, noun)
     try:
         return parse(text)
     except (ValueError, RecursionError) as error:
-        bare(DomainError(f"The domain is not valid {what}{place_in(error)}. Correct the file there."))
+        bare(DomainError(f"The {noun} is not valid {what}{place_in(error)}. Correct the file there."))
 
 
-def read_toml(source: str | Path) -> dict[str, Any]:
-    """Parse a TOML file or text."""
-    return dict(_parsed(source, ("\n", "="), tomllib.loads, "TOML"))
+def read_toml(source: str | Path, noun: str = "domain") -> dict[str, Any]:
+    """Parse a TOML file or text; `noun` says in sentences what it is."""
+    return dict(_parsed(source, ("\n", "="), tomllib.loads, "TOML", noun))
 
 
 def read_json(source: str | Path) -> Any:
     """Parse a JSON file or text."""
-    return _parsed(source, ("{",), partial(json.loads, object_pairs_hook=once), "JSON")
+    return _parsed(source, ("{",), partial(json.loads, object_pairs_hook=once), "JSON", "domain")
 
 
 def place_in(error: Exception) -> str:
@@ -68,16 +68,16 @@ def place_in(error: Exception) -> str:
     return f" at {'the ' if found[1].startswith('end') else ''}{found[1]}" if found else ""
 
 
-def _text(source: str | Path, marks: tuple[str, ...]) -> str:
+def _text(source: str | Path, marks: tuple[str, ...], noun: str) -> str:
     if isinstance(source, str) and any(mark in source for mark in marks):
         return source
     path = path_of(source)
     try:
         return path.read_text(encoding="utf-8")
     except OSError:
-        raise DomainError(f"The domain file {path} cannot be read. Check the path.") from None
+        raise DomainError(f"The {noun} file {path} cannot be read. Check the path.") from None
     except UnicodeDecodeError:
-        bare(DomainError(f"The domain file {path} is not text in UTF-8. Write it with a text editor."))
+        bare(DomainError(f"The {noun} file {path} is not text in UTF-8. Write it with a text editor."))
 
 
 _HEAD = f"""\

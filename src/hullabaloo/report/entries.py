@@ -1,12 +1,11 @@
 """Other releases on a card: what private bounds, an evaluation or a search said, and what all of them cost together."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from hullabaloo.data.given import path_of
-from hullabaloo.errors import InvalidParameter, once
+from hullabaloo.data.documents import kind_of
+from hullabaloo.errors import InvalidParameter
 from hullabaloo.privacy import compose, epsilon_of, event_from_dict
 from hullabaloo.release import NOT_PRIVATE, PrivacyStatement
 from hullabaloo.release.parameters import found as named
@@ -35,18 +34,8 @@ def entry_from_json(path: str | Path) -> Any:
     from hullabaloo.bounds import PrivateBounds
     from hullabaloo.model_selection.evaluation import Evaluation
 
-    kinds: dict[str, Any] = {one.FORMAT.name: one for one in (PrivateBounds, Evaluation)}
-    place = path_of(path)
-    try:
-        found = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=once)
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidParameter(f"{path} cannot be read as JSON ({type(error).__name__}). Check the path.") from None
-    kind = kinds.get(str(found.get("format"))) if isinstance(found, dict) else None
-    if kind is None:
-        raise InvalidParameter(
-            f"{path} is JSON, but nothing that can stand on a card beside a model. Pass what PrivateBounds.save or Evaluation.save wrote."
-        )
-    return kind.load(path)
+    bounds = kind_of(path) == PrivateBounds.FORMAT.name
+    return (PrivateBounds if bounds else Evaluation).load(path)
 
 
 def section(statement: PrivacyStatement, entries: Iterable[Entry]) -> Document | None:
