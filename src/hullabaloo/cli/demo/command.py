@@ -15,7 +15,7 @@ from hullabaloo.cli.options import command
 from hullabaloo.cli.output import Output, Verbatim, facts, guarantee
 
 if TYPE_CHECKING:
-    from hullabaloo.cli.demo.job import Files, Outcome
+    from hullabaloo.cli.demo.job import Outcome
 
 
 @command
@@ -30,25 +30,24 @@ def demo(*, out: Path = Path("demo-output"), fresh: bool = False, json_: bool = 
     """
     build.places(out)
     output = Output("demo", json_)
-    from hullabaloo.cli.demo.job import KEPT, Files, run
+    from hullabaloo.cli.demo.job import KEPT, prepare, run
     from hullabaloo.cli.fit import result
 
-    files = Files(out)
-    files.prepare(fresh)
-    outcome = run(files, output)
-    curve, kept = outcome.curve, {str(files[name]): what for name, what in KEPT.items()}
+    prepare(out, fresh)
+    outcome = run(out, output)
+    curve = outcome.curve
     told = {
         "reused": outcome.reused,
         "second_fit": outcome.refusal,
         "remaining": outcome.remaining.to_dict(),
         "r2_on_public_table": curve and {"release": curve.release, "without_privacy": curve.without_privacy},
-        "files": {name: files[name] for name in KEPT},
+        "files": {name: out / name for name in KEPT},
     }
-    output.result({**result(outcome.model, 0.95), **told}, *_shown(files, outcome, kept))
+    output.result({**result(outcome.model, 0.95), **told}, *_shown(out, outcome))
 
 
-def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any]:
-    from hullabaloo.cli.demo import survey
+def _shown(folder: Path, outcome: "Outcome") -> list[Any]:
+    from hullabaloo.cli.demo import job, survey
     from hullabaloo.cli.demo.page import effects_of, strongest
     from hullabaloo.cli.fit import coefficients
     from hullabaloo.privacy import Budget
@@ -72,7 +71,7 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         cost = f"{told} Measured on the table itself: {survey.WARNING}."
     us = _program("hullabaloo")
     names = ("privacy.db", "domain.toml", "model.json", "affairs.csv", "card.html")
-    ledger, domain, model, table, card = (shlex.quote(str(files[name])) for name in names)
+    ledger, domain, model, table, card = (shlex.quote(str(folder / name)) for name in names)
     then = [
         f"{us} card {model} --out {card} --overwrite",
         f"{us} ledger log sqlite:///{ledger} {survey.DATASET}",
@@ -94,7 +93,7 @@ def _shown(files: "Files", outcome: "Outcome", kept: dict[str, str]) -> list[Any
         _title("What privacy cost"),
         cost,
         _title("Where it is"),
-        facts(kept),
+        facts({str(folder / name): what for name, what in job.KEPT.items()}),
         _title("What to try next (all of it free: no new charge)"),
         Verbatim("\n".join(then)),
     ]

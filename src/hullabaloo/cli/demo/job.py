@@ -27,28 +27,14 @@ KEPT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where the demo keeps what it makes."""
-
-    folder: Path
-
-    def __getitem__(self, name: str) -> Path:
-        return self.folder / name
-
-    @property
-    def url(self) -> str:
-        """The ledger's address."""
-        return f"sqlite:///{self['privacy.db'].resolve()}"
-
-    def prepare(self, fresh: bool) -> None:
-        """Make the folder; with `fresh`, remove the demo's own files from it."""
-        if self.folder.exists() and not self.folder.is_dir():
-            raise InvalidParameter(f"The demo writes into a folder, and {self.folder} is a file. Name another place.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if fresh:
-            for name in (*KEPT, *(f"privacy.db{end}" for end in ("-wal", "-shm", "-journal"))):
-                self[name].unlink(missing_ok=True)
+def prepare(folder: Path, fresh: bool) -> None:
+    """Make the folder; with `fresh`, remove the demo's own files from it."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidParameter(f"The demo writes into a folder, and {folder} is a file. Name another place.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if fresh:
+        for name in (*KEPT, *(f"privacy.db{end}" for end in ("-wal", "-shm", "-journal"))):
+            (folder / name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,42 +49,42 @@ class Outcome:
     reused: bool
 
 
-def run(files: Files, output: Output) -> Outcome:
+def run(folder: Path, output: Output) -> Outcome:
     """Do the whole job in a folder, or show again what an earlier run released there."""
     table = survey.load()
-    write_whole(files["domain.toml"], survey.domain())
-    table.to_csv(files["affairs.csv"], index=False)
-    domain, budget = Domain.from_toml(files["domain.toml"]), Budget(survey.EPSILON, survey.DELTA)
-    ledger = Ledger(files.url)
-    if not files["privacy.db"].exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
+    write_whole(folder / "domain.toml", survey.domain())
+    table.to_csv(folder / "affairs.csv", index=False)
+    domain, budget = Domain.from_toml(folder / "domain.toml"), Budget(survey.EPSILON, survey.DELTA)
+    ledger = Ledger(f"sqlite:///{folder / 'privacy.db'}")
+    if not (folder / "privacy.db").exists() or survey.DATASET not in {one.name for one in ledger.datasets()}:
         ledger.create(survey.DATASET, budget, neighbours="replace-one")
     asked = LinearRegression(domain=domain, budget=budget, ledger=ledger, dataset=survey.DATASET)
     price = asked.price(n=len(table)).expectation
-    reused = files["model.json"].exists()
+    reused = (folder / "model.json").exists()
     with output.working("Charging the ledger, reading the survey, drawing noise"):
-        model = load(files["model.json"]) if reused else _fit(asked, files)
-        refusal = _second_fit(asked, files)
+        model = load(folder / "model.json") if reused else _fit(asked, folder)
+        refusal = _second_fit(asked, folder)
     remaining, curve = ledger.remaining(survey.DATASET), None
-    if not (reused and files["page.html"].exists()):
+    if not (reused and (folder / "page.html").exists()):
         with output.steps("Accuracy against epsilon, on public data", len(survey.EPSILONS)) as advance:
             curve = measure(model, domain, table, survey.DELTA, advance)
-        write_page(files["page.html"], model, curve, remaining.describe(), refusal)
+        write_page(folder / "page.html", model, curve, remaining.describe(), refusal)
     return Outcome(model, curve, price, remaining, refusal, reused)
 
 
-def _fit(model: PrivateLinearModel, files: Files) -> PrivateLinearModel:
+def _fit(model: PrivateLinearModel, folder: Path) -> PrivateLinearModel:
     try:
-        model.fit(str(files["affairs.csv"]))
+        model.fit(str(folder / "affairs.csv"))
     except BudgetExhausted as refused:
         raise BudgetExhausted(str(refused) + LOST) from None
-    model.save(files["model.json"])
+    model.save(folder / "model.json")
     return model
 
 
-def _second_fit(model: PrivateLinearModel, files: Files) -> str:
+def _second_fit(model: PrivateLinearModel, folder: Path) -> str:
     """Ask for one more release of the same survey: the ledger refuses, and the table is not read."""
     try:
-        LinearRegression(**model.get_params()).fit(str(files["affairs.csv"]))
+        LinearRegression(**model.get_params()).fit(str(folder / "affairs.csv"))
     except BudgetExhausted as refused:
         return str(refused)
     return "it was accepted, which is a fault of the ledger"
