@@ -112,16 +112,11 @@ def draw_trade_off(event: Event, records: Sequence[int] = (1, 5)) -> "Figure":
     note(axes, "learns nothing", (0.74, 0.74), (4, -4), colour=MUTED, va="top", ha="left")
     for k in records:
         hits = trade_off(event.group(k), [float(rate) for rate in rates])
-        line(axes, rates, hits, *((BLUE, 2.4) if k == 1 else (ORANGE, 1.6)))
+        colour, width, who = (BLUE, 2.4, "1 record") if k == 1 else (ORANGE, 1.6, f"{k} records")
+        line(axes, rates, hits, colour, width, label=f"best attack, {who}")
         if k == 1:
             axes.fill_between(rates, rates, hits, color=PALE, lw=0, alpha=0.55)
-    tip = trade_off(event.group(1), [0.18])[0] - 0.01
-    bold: dict[str, Any] = {"textcoords": "data", "va": "center", "fontweight": "bold"}
-    arrow = {"arrowstyle": "-", "color": BLUE, "lw": 0.8, "shrinkB": 1}
-    note(axes, "best attack, 1 record", (0.18, tip), (0.36, 0.2), colour=BLUE, arrowprops=arrow, **bold)
-    for place, k in enumerate(k for k in records if k != 1):
-        at = (0.05, 0.93 + 0.06 * place)
-        note(axes, f"{k} records", at, at, colour=ORANGE, **bold)
+    axes.legend(loc="lower right", frameon=False, fontsize=10, labelcolor="linecolor")
     axes.set_aspect("equal")
     ticks, names = [0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"]
     axes.set(xlim=(0, 1), xticks=ticks, xticklabels=names, ylim=(0, 1), yticks=ticks, yticklabels=names)
