@@ -129,23 +129,16 @@ def draw_budget(shares: Mapping[str, float]) -> "Figure":
     """Parts of a dataset's budget: what this charge took, what others took, and what is left."""
     figure, axes = new_figure(1.35)
     start = 0.0
-    parts = (
-        ("this release", "this", BLUE, BLUE),
-        ("other charges", "others", MUTED, MUTED),
-        ("left", "left", GRID, INK),
-    )
-    for name, key, colour, ink in parts:
+    for name, key, colour in (
+        ("this release", "this", BLUE),
+        ("other charges", "others", MUTED),
+        ("left", "left", GRID),
+    ):
         share = shares[key]
-        axes.barh([0], [share], left=start, height=0.62, color=colour, lw=0)
-        if share >= 0.005:
-            middle = start + share / 2.0
-            align, spot = ("left", start) if middle < 0.12 else ("center", middle)
-            align, spot = ("right", start + share) if middle > 0.88 else (align, spot)
-            text = percent(share) if key != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
-            weight = "bold" if key == "this" else "normal"
-            where: dict[str, Any] = {"ha": align, "va": "top", "linespacing": 1.3, "annotation_clip": False}
-            note(axes, f"{name}\n{text}", (spot, -0.38), (0, 0), colour=ink, fontweight=weight, **where)
+        said = percent(share) if key != "left" else f"{math.floor(1000 * share + 1e-6) / 10:g} %"
+        axes.barh([0], [share], left=start, height=0.62, color=colour, lw=0, label=f"{name}\n{said}")
         start += share
+    axes.legend(loc="lower left", ncols=3, frameon=False, fontsize=10, labelcolor=INK, borderaxespad=0.0)
     axes.set(xlim=(0, 1), ylim=(-1.3, 0.4))
     axes.axis("off")
     heading(axes, "Budget of the dataset")
