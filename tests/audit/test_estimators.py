@@ -132,7 +132,7 @@ def test_what_the_attacker_proves_comes_near_to_the_claim() -> None:
     found = hb.audit(model("moments", "replace-one"), runs=1000, canary=plain("replace-one"), test_key=KEY)
     assert found.passed
     assert 0.85 * 3.0 <= found.mu_lower <= 3.0
-    assert found.tightness >= 0.8
+    assert found.epsilon_lower >= 0.8 * found.epsilon
     assert found.mu_realised == pytest.approx(3.0, rel=1e-5)
 
 

@@ -86,11 +86,6 @@ class AuditReport:
         return not (self.caught or self.weak)
 
     @property
-    def tightness(self) -> float:
-        """`epsilon_lower / epsilon`: how much of the claim the audit saw."""
-        return self.epsilon_lower / self.epsilon
-
-    @property
     def verdict(self) -> str:
         """One sentence."""
         if self.caught:

@@ -7,7 +7,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from hullabaloo.curation.searching import SearchPlan
-from hullabaloo.durable.journal import confirm, found_or_begun, pay, require_own
+from hullabaloo.durable.journal import confirm, found_or_begun, pay
 from hullabaloo.durable.sealed import UNLIKE, Snapshot, State, damaged
 from hullabaloo.durable.state import StateFile
 from hullabaloo.errors import bare
@@ -69,7 +69,6 @@ class Kept:
         try:
             dataset = None if terms.ledger is None else terms.dataset
             found, fresh = found_or_begun(file, plan.fingerprint, plan.public, dataset, _snapshot(drawn))
-            require_own(file, found, plan.fingerprint, plan.public, dataset)
             secret, end = _held(file, found, plan)
             charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh, ended=end[0])
             kept = cls(plan, terms.key or secret, file, found, charge)

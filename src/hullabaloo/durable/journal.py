@@ -80,7 +80,6 @@ class Journal:
         file = StateFile(state, key_file)
         try:
             found, fresh = found_or_begun(file, fingerprint, public, None if ledger is None else dataset)
-            require_own(file, found, fingerprint, public, None if ledger is None else dataset)
             paid = None
             if ledger is not None:
                 paid, _ = pay(file, found, ledger, charge, fresh=fresh, known=found.charge is not None)
@@ -156,8 +155,9 @@ def last_save(path: str | os.PathLike[str] | None, key_file: str | os.PathLike[s
 def found_or_begun(
     file: StateFile, fingerprint: str, public: Mapping[str, Any], dataset: str | None, snapshot: Snapshot | None = None
 ) -> tuple[State, bool]:
-    """The last save; or, and then it is True, the first one of a new stream or search, under a fresh name."""
+    """The last save, of this very stream or search; or, and then it is True, the first one of a new one, under a fresh name."""
     if (found := file.open()) is not None:
+        require_own(file, found, fingerprint, public, dataset)
         return found, False
     name = _fresh()
     made = State(fingerprint, public, name, 0, name, name, dataset, snapshot=snapshot)

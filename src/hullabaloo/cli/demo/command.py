@@ -66,7 +66,7 @@ def _shown(folder: Path, outcome: "Outcome") -> list[Any]:
     }
     cost = "It was measured once, in the first run: see the page."
     if curve is not None:
-        mean = f"{curve.told(survey.EPSILON)[0]:.3f} in the mean of {survey.DRAWS} draws at epsilon 1"
+        mean = f"{curve.draws[survey.EPSILON][0]:.3f} in the mean of {survey.DRAWS} draws at epsilon 1"
         told = f"R² = {curve.release:.3f} with privacy ({mean}), {curve.without_privacy:.3f} without."
         cost = f"{told} Measured on the table itself: {survey.WARNING}."
     us = _program("hullabaloo")

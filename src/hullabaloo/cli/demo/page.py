@@ -43,7 +43,7 @@ def write_page(path: Path, model: "PrivateLinearModel", curve: survey.Curve, rem
 def picture(curve: survey.Curve) -> "Figure":
     """Accuracy against ε, its mean and standard deviation, beside the fit without privacy; the warning is part of the picture."""
     figure, axes = new_figure(3.6)
-    means, spreads = zip(*map(curve.told, survey.EPSILONS), strict=True)
+    means, spreads = zip(*curve.draws.values(), strict=True)
     axes.errorbar(survey.EPSILONS, means, yerr=spreads, color=BLUE, fmt="o-", lw=2.2, ms=5, elinewidth=1.2, capsize=4)
     axes.axhline(curve.without_privacy, color=INK, lw=1.1, ls=(0, (5, 3)), zorder=0)
     said, at = f"without privacy: {shown(curve.without_privacy, 3)}", (1.0, curve.without_privacy)

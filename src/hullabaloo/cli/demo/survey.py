@@ -6,10 +6,9 @@ ships with statsmodels (`statsmodels.datasets.fair`, public, included there with
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hullabaloo as hb
 from hullabaloo.errors import library
@@ -49,17 +48,12 @@ def load() -> Any:
     return survey
 
 
-@dataclass(frozen=True)
-class Curve:
-    """R² on the table: without privacy, of the demo's release, and of `DRAWS` private fits at each ε."""
+class Curve(NamedTuple):
+    """R² on the table: without privacy, of the demo's release, and mean and standard deviation of `DRAWS` private fits at each ε."""
 
     without_privacy: float
     release: float
-    draws: Mapping[float, Sequence[float]]
-
-    def told(self, epsilon: float) -> tuple[float, float]:
-        """Mean and standard deviation of the draws at one of `EPSILONS`."""
-        return statistics.fmean(self.draws[epsilon]), statistics.pstdev(self.draws[epsilon])
+    draws: Mapping[float, tuple[float, float]]
 
 
 def measure(
@@ -70,9 +64,10 @@ def measure(
     def fitted(budget: hb.Budget) -> float:
         return score(hb.LinearRegression(domain=domain, budget=budget).fit(survey), survey)
 
-    draws: dict[float, list[float]] = {}
+    draws: dict[float, tuple[float, float]] = {}
     for epsilon in EPSILONS:
-        draws[epsilon] = [fitted(hb.Budget(epsilon, delta)) for _ in range(DRAWS)]
+        found = [fitted(hb.Budget(epsilon, delta)) for _ in range(DRAWS)]
+        draws[epsilon] = statistics.fmean(found), statistics.pstdev(found)
         advance()
     return Curve(fitted(hb.Budget(math.inf)), score(model, survey), draws)
 
