@@ -88,13 +88,13 @@ REFUSED = [
     ({"features": FEATURES, "target": (-1, 5)}, "never below 0"),
     ({"features": FEATURES, "classes": ["no", "yes"]}, "declares classes"),
     ({"features": {"age": (0, 1)}, "target": (0, 5)}, "'time', which the domain does not declare.*0 < lo"),
-    ({"features": {"time": ["long", "short"]}, "target": (0, 5)}, "declares by its levels"),
-    ({"features": {"time": (0, 8)}, "target": (0, 5)}, r"bounds \(0, 8\).*positive lower bound"),
+    ({"features": {"time": ["long", "short"]}, "target": (0, 5)}, "declares as Categorical"),
+    ({"features": {"time": (0, 8)}, "target": (0, 5)}, r"declares as Numeric\(lo=0.*0 < lo"),
     (
         {"features": {"time": (1, 8), "a": (0, 1)}, "target": (0, 5), "interactions": [("a", "time")]},
         "leave the interaction",
     ),
-    ({"features": {"time": (1, 8)}, "target": (0, 5), "transforms": {"time": "log"}}, "transform 'log'"),
+    ({"features": {"time": (1, 8)}, "target": (0, 5), "transforms": {"time": "log"}}, "without a transform"),
     ({"row_norm": 1.0, "target": (0, 5)}, "does not declare"),
 ]
 

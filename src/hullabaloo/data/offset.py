@@ -57,21 +57,11 @@ def exposure(declared: Mapping[str, Declaration], column: str) -> Exposure:
         DomainError: it is not a numeric feature with positive bounds.
     """
     one = declared.get(column)
-    if not isinstance(one, Numeric):
-        found = "which the domain does not declare" if one is None else "which the domain declares by its levels"
+    if not isinstance(one, Numeric) or one.lo <= 0.0 or one.transform != "identity":
+        found = "does not declare" if one is None else f"declares as {one!r}"
         raise DomainError(
-            f"The exposure is the column {column!r}, {found}. Its logarithm is added to every prediction, so it needs bounds: "
-            f"declare features={{{column!r}: (lo, hi)}} with 0 < lo."
-        )
-    if one.lo <= 0.0:
-        raise DomainError(
-            f"The exposure {column!r} is declared with the bounds ({one.lo:g}, {one.hi:g}), and the logarithm of its lower bound "
-            "is no number. Declare a positive lower bound, the smallest exposure that counts, such as 0.01."
-        )
-    if one.transform != "identity":
-        raise DomainError(
-            f"The exposure {column!r} is declared with the transform {one.transform!r}. A count is proportional to its "
-            "exposure, so the column is taken as it is: leave the transform out."
+            f"The exposure is the column {column!r}, which the domain {found}. Counts are proportional to it, and its logarithm is added to "
+            f"every prediction: declare it by bounds without a transform, features={{{column!r}: (lo, hi)}} with 0 < lo."
         )
     fill = math.sqrt(one.lo) * math.sqrt(one.hi) if one.fill is None else one.fill
     return Exposure(column, one.lo, one.hi, min(max(fill, one.lo), one.hi))

@@ -290,6 +290,11 @@ def _same_unit(dataset: Dataset) -> str:
     return f"Declare unit={dataset.unit!r}, records_per_unit={dataset.records_per_unit} in the domain."
 
 
+_KINDS: dict[str, Any] = {
+    "event": Event, "budget": Budget, "unit": str, "records_per_unit": Integral, "detail": Mapping | None,
+}  # fmt: skip
+
+
 def require_recordable(request: Request) -> None:
     """Refuse what is not private or no charge at all, before the database is asked."""
     if request.test_key is not False:
@@ -298,22 +303,13 @@ def require_recordable(request: Request) -> None:
             "key can subtract the noise, so the release protects nobody and a ledger row would say that it does. Nothing "
             "was read. Leave out test_key, or leave out the ledger."
         )
-    if not isinstance(request.event, Event) or not isinstance(request.budget, Budget):
-        raise InvalidParameter(
-            f"A charge on {request.dataset!r} was given event={request.event!r} and budget={request.budget!r}: the ledger can "
-            "price only an Event of hullabaloo.privacy against a Budget. Pass those."
-        )
     names.require_line("what", request.what)
-    if not isinstance(request.unit, str) or not isinstance(request.records_per_unit, Integral):
-        raise InvalidParameter(
-            f"A charge on {request.dataset!r} was given unit={request.unit!r} and records_per_unit={request.records_per_unit!r}: whom it "
-            "protects is a name and a whole number. Nothing was charged. Pass those of the domain."
-        )
-    if request.detail is not None and not isinstance(request.detail, Mapping):
-        raise InvalidParameter(
-            f"The detail of a charge on {request.dataset!r} is a {type(request.detail).__name__}, and it must be a dictionary of JSON "
-            "values for people, or be left out. Nothing was charged."
-        )
+    for name, kind in _KINDS.items():
+        if not isinstance(found := getattr(request, name), kind):
+            raise InvalidParameter(
+                f"The {name} of a charge on {request.dataset!r} is a {type(found).__name__}. A charge takes an Event of hullabaloo.privacy, its Budget, a unit's "
+                "name, a whole number of its records, and as detail a dictionary of JSON values or None. Nothing was charged. Pass those."
+            )
 
 
 def _json(request: Request, name: str, value: object) -> Any:

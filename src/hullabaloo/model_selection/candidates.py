@@ -25,10 +25,10 @@ from hullabaloo.release import ReleaseRequest, found, positive, prepare
 MOST = 1_000
 UNTOLD = "A search buys no errors: another fit with the settings that it chose, a charge of its own, tells them."
 _FIXED = {
-    "budget": "the search has one budget for all its runs",
+    "budget": "the search has one budget for all its runs; pass it to the search",
     "inference": "a search releases the best model alone; fit it again for errors",
     "errors": "a search releases the best model alone; fit it again for errors",
-    "public": "the runs of a search take nothing from a public table",
+    "public": "the runs of a search take nothing from a public table; fit the best settings with it",
     "domain": "records are declared once, before the search",
     "neighbours": "all runs have one guarantee",
     "ledger": "the search makes one charge; pass it to the search",
@@ -80,17 +80,11 @@ def models_of(
             f"A search of {found(estimator)} was asked. It fits estimators of hullabaloo, whose every run has a known price: pass one that is not fitted, "
             "such as hb.Ridge(domain=domain)."
         )
-    for name in ("budget", "ledger", "dataset", "test_key"):
+    for name in ("budget", "ledger", "dataset", "test_key", "public"):
         if getattr(estimator, name) is not None:
             raise InvalidParameter(
-                f"The estimator of a search has a {name} of its own. A search spends and charges once, for all its runs together: leave it "
-                f"out there and pass {name}=… to the search."
+                f"The estimator of a search has {name}= of its own, and {_FIXED[name]}. Nothing was charged or read. Leave it out there."
             )
-    if estimator.public is not None:
-        raise InvalidParameter(
-            "The estimator of a search has a public table, and its runs take nothing from one. Nothing was charged or read. Leave public out, and "
-            "fit the best settings with it."
-        )
     own_code(estimator, "The estimator of a search")
     known = estimator.get_params(deep=False)
     models = []
