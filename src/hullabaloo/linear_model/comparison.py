@@ -65,13 +65,11 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         raise InvalidParameter("No models were given to compare. Pass a list of fitted models, or a mapping of names.")
     rows = []
     for name, model in named.items():
-        if not isinstance(model, PrivateLinearModel):
+        if not isinstance(model, PrivateLinearModel) or not hasattr(model, "release_"):
             raise InvalidParameter(
-                f"What was given to compare as {name!r} is an object of {type(model).__name__}, and no private linear model. Pass fitted ones, of "
-                "a pipeline or search the one inside."
+                f"What was given to compare as {name!r} is a {type(model).__name__}, and no fitted linear model of hullabaloo. Pass models that were fitted with "
+                "solver='moments', of a pipeline or search the one inside."
             )
-        if not hasattr(model, "release_"):
-            raise InvalidParameter(f"The model {name!r} is not fitted, so it has no R². Fit it, with solver='moments'.")
         moments, release, facts = released_moments(model._fitted()), model.release_, model.encoding_.facts
         keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))
         part = moments.subset(keep)
