@@ -19,7 +19,7 @@ from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver
 from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
-from hullabaloo.solvers.moments.moments import MomentsFirstSolver, MomentsSolver, may_suffice
+from hullabaloo.solvers.moments.moments import ALONE, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -149,9 +149,11 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
             share = share_for(unit, brief, LESS if careful else 1.0)
             floored = FlooredSolver(solver.name, solver, share, brief)
             return floored, floored.plan(*context.facts)
-        if brief and solver == SOLVERS.get(LABORIOUS) and may_suffice(*context.facts):
-            first = MomentsFirstSolver(solver.name, solver)
-            return first, first.plan(*context.facts)
+        if brief and solver == SOLVERS.get(LABORIOUS):
+            for shares in (ALONE, STEPS):
+                if may_suffice(*context.facts, shares):
+                    first = MomentsFirstSolver(solver.name, solver, shares=shares)
+                    return first, first.plan(*context.facts)
     return solver, plan
 
 
