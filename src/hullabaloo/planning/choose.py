@@ -140,7 +140,7 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
 
 
 def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
-    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, where by public facts these may be enough."""
+    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough."""
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
@@ -150,7 +150,7 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
             floored = FlooredSolver(solver.name, solver, share, brief)
             return floored, floored.plan(*context.facts)
         if brief and solver == SOLVERS.get(LABORIOUS):
-            for shares in (ALONE, STEPS):
+            for shares in (STEPS, ALONE):
                 if may_suffice(*context.facts, shares):
                     first = MomentsFirstSolver(solver.name, solver, shares=shares)
                     return first, first.plan(*context.facts)

@@ -243,12 +243,9 @@ def may_suffice(problem: Problem, prices: QueryPrices, allowance: Allowance, sha
     With steps after them: of many cells, where a set or a penalty may hold coefficients, if noise hides no direction of the reference table.
     """
     numbers = problem.norm_l2**2 >= (problem.slopes * problem.norm_linf**2 + 1.0) * (1.0 - 1e-9)
-    steps = len(shares) > 1
-    plain = (
-        isinstance(problem.loss, Squared) and (problem.free or steps) and problem.intercept and not problem.offset_bound
-    )
+    steps, plain = len(shares) > 1, isinstance(problem.loss, Squared) and problem.intercept and not problem.offset_bound
     alone = problem.targets == 1 == problem.records_per_unit == problem.max_weight and not problem.weighted
-    if not (plain and alone and numbers):
+    if not (plain and alone and numbers and (steps or problem.free)):
         return False
     plan, reference = first_plan(problem, prices, allowance, shares), Reference.of(problem)
     if steps:
@@ -272,9 +269,8 @@ def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0)
     assert found.moments is not None
     facts, theta = normalised(found.moments, 0, True), found.theta[:, 0] * found.moments.scale_x
     values, vectors = np.linalg.eigh(facts.gram)
-    moved, own = (
-        (theta, facts.cross_noise) if step is None else (step * found.moments.scale_x, noise / found.moments.scale_x)
-    )
+    own = facts.cross_noise if step is None else noise / found.moments.scale_x
+    moved = theta if step is None else step * found.moments.scale_x
     radius, along = facts.gram_noise * math.sqrt(2.0 * len(theta)), (vectors.T @ moved) ** 2
     level = facts.gram[-1] @ theta
     gain = float(theta @ facts.gram @ theta - level**2 / facts.gram[-1, -1])
