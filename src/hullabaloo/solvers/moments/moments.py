@@ -217,7 +217,8 @@ class MomentsFirstSolver(Solver):
         found = solve_moments(curator.answer("moments"), problem)
         told = {"moments enough": hidden_share(found) <= self.enough}
         if len(self.shares) > 1 and not told["moments enough"]:
-            found, hidden = stepped(found, problem, plan, curator, len(self.shares))
+            bought = plan.queries[1 : len(self.shares)]
+            found, hidden = stepped(found, problem, GradientSchedule(**plan.settings), bought, curator)
             told["steps enough"] = hidden <= self.enough
         if not any(told.values()):
             found = self.solver.run(problem, replace(plan, queries=plan.queries[len(self.shares) :]), curator)
@@ -231,7 +232,10 @@ class MomentsFirstSolver(Solver):
 def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, shares: tuple[float, ...] = ALONE) -> Plan:
     """That of the moments and their steps."""
     whole, *others = [allowance.mu * math.sqrt(FIRST * share) for share in shares]
-    first, about = MomentsSolver().plan(problem, prices, Allowance.gdp(whole)), {"loss": problem.loss, "count": 1}
+    first, about = (
+        MomentsSolver().plan(problem, prices, Allowance.gdp(whole)),
+        dict[str, Any](loss=problem.loss, count=1),
+    )
     lengths = [prices.price("norm_histogram", bins=FINE_BINS, mu=mu, **about) for mu in others[:1]]
     steps = [prices.price("centred_gradient", mu=mu, **about) for mu in others[1:]]
     return replace(first, queries=(*first.queries, *lengths, *steps))
@@ -280,19 +284,21 @@ def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0)
     return float(np.sum(cost / values + radius**4 * along / values**3)) / gain
 
 
-def stepped(found: Solution, problem: Problem, plan: Plan, curator: Answers, first: int) -> tuple[Solution, float]:
+def stepped(
+    found: Solution, problem: Problem, path: GradientSchedule, bought: Any, curator: Answers
+) -> tuple[Solution, float]:
     """The model of moments after Newton's steps `θ − G̃⁻¹g̃` by gradients of records as they are, within the set and the penalty; and what noise hides of it. The moments are not its own any more.
 
-    The plan's `first` queries are the moments, a histogram of gradients' lengths and a gradient for each step. Gradients are cut where that biases less than noise. Nothing is whitened, which takes longer than the moments.
+    For them were `bought` a histogram of gradients' lengths and a gradient for each step. Gradients are cut where that biases less than noise. Nothing is whitened, which takes longer than the moments.
     """
     assert found.moments is not None
-    facts, size, (lengths, *steps) = normalised(found.moments, 0, True), found.moments.scale_x, plan.queries[1:first]
+    facts, size, (lengths, *steps) = normalised(found.moments, 0, True), found.moments.scale_x, bought
     values, vectors = np.linalg.eigh(facts.gram)
     radius = facts.gram_noise * math.sqrt(2.0 * problem.dimension)
     bend = size**2 * (vectors * np.maximum(values, radius)) @ vectors.T
     typical, noise = math.sqrt(np.trace(bend[:-1, :-1])), steps[-1].sigma / problem.records
     view = Coordinates(np.zeros(problem.slopes), typical, typical**2, True, np.eye(problem.slopes))
-    path = replace(GradientSchedule(**plan.settings), bend_noise=0.0, late=0, noise=noise)
+    path = replace(path, bend_noise=0.0, late=0, noise=noise)
     descent, point = Descent(problem, path, view, curator, curator), found.theta[:, 0]
     grid = edges(LONG_GRADIENTS * descent.natural, FINE_BINS - 1)
     cut, before = descent.unbiased_clip(tail(descent.shares(point, grid), lengths.sigma / problem.records), grid), point
