@@ -255,7 +255,7 @@ def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
         for draw in range(draws):
             curator = Curator(Rows(data.X, data.Y), queries, key=KEY.derive(draw))
             found = solve_moments(curator.answer("moments"), small)
-            after, claim = stepped(found, small, path, queries[1 : len(STEPS)], curator)  # type: ignore[arg-type]
+            after, claim = stepped(found, small, path, queries[1 : len(STEPS)], curator)
             for name, model, share in (("moments", found, hidden_share(found)), ("steps", after, claim)):
                 if share <= ENOUGH:
                     over[name].append(loss(model.theta[:, 0]) - 1.2 * share)
