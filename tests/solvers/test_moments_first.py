@@ -5,6 +5,7 @@ Keys and seeds are fixed, and so is every number here: no test fails by chance.
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -16,7 +17,7 @@ import hullabaloo as hb
 from hullabaloo.audit.neighbouring_tables import solver_of
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
-from hullabaloo.geometry import L2Ball, SquaredL2Penalty
+from hullabaloo.geometry import ConvexSet, L1Ball, L1Penalty, L2Ball, NoPenalty, Penalty, SquaredL2Penalty
 from hullabaloo.losses import Huber
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import LABORIOUS, choose
@@ -26,10 +27,28 @@ from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import MomentsSolver, Problem, Solution, Solver, solve_moments
-from hullabaloo.solvers.moments.moments import ENOUGH, FIRST, MomentsFirstSolver, hidden_share, may_suffice
+from hullabaloo.solvers.gradient.schedule import GradientSchedule
+from hullabaloo.solvers.moments.moments import (
+    CELLS,
+    ENOUGH,
+    FIRST,
+    STEPS,
+    MomentsFirstSolver,
+    hidden_share,
+    may_suffice,
+    stepped,
+)
 from tests.solvers.tables import Array, Table, prices, problem
 
 SOLVER = MomentsFirstSolver(LABORIOUS, SOLVERS[LABORIOUS])
+STEPPING = replace(SOLVER, shares=STEPS)
+BOTH = (SOLVER, STEPPING)
+HELD: tuple[tuple[ConvexSet | None, Penalty], ...] = (
+    (None, NoPenalty()),
+    (L1Ball(0.3), NoPenalty()),
+    (None, L1Penalty(0.02)),
+)
+"""Nothing, a set and a penalty that take a part of the slopes away."""
 KEY = TestKey(bytes(32))
 N, P = 4_000, 6
 BELIEVED, HIDDEN = ("full", "half", "mixed"), ("narrow", "unseen", "common", "constant")
@@ -87,9 +106,11 @@ class Told:
         return self.moments
 
 
-def planned(data: Table, allowance: Allowance, neighbours: Neighbours, records: int) -> tuple[Problem, Any]:
-    posed = problem(data, neighbours, records=records)
-    return posed, SOLVER.plan(posed, prices(data, posed), allowance)
+def planned(
+    data: Table, allowance: Allowance, neighbours: Neighbours, records: int, solver: Solver = SOLVER, **held: Any
+) -> tuple[Problem, Any]:
+    posed = problem(data, neighbours, records=records, **held)
+    return posed, solver.plan(posed, prices(data, posed), allowance)
 
 
 def ran(
@@ -104,6 +125,22 @@ def ran(
     return solver.run(small, replace(plan, queries=queries), curator), asked, bought  # type: ignore[arg-type]
 
 
+def held_loss(data: Table, constraint: ConvexSet | None, penalty: Penalty) -> Callable[[Array], float]:
+    """What a θ loses of what the best slopes in the set and beside the penalty explain, it included; these by plain proximal steps, apart from the library's own solvers of quadratics."""
+    y, n = data.Y[:, 0], data.records
+    gram, cross, best = data.X.T @ data.X / n, data.X.T @ y / n, np.zeros(data.X.shape[1])
+    step = 1.0 / float(np.linalg.eigvalsh(gram)[-1])
+    for _ in range(1_000):
+        best = best - step * (gram @ best - cross)
+        best[:-1] = penalty.prox(best[:-1], step) if constraint is None else constraint.project(best[:-1])  # type: ignore[attr-defined]
+
+    def objective(one: Array) -> float:
+        return 0.5 * float(one @ gram @ one) - float(cross @ one) + penalty.value(one[:-1])
+
+    least, level = objective(best), -0.5 * float(y.mean()) ** 2
+    return lambda theta: (objective(theta) - least) / (level - least)
+
+
 def lost(data: Table, theta: Array) -> float:
     """Of what the best slopes explain."""
     best = np.linalg.lstsq(data.X, data.Y[:, 0], rcond=None)[0]
@@ -111,20 +148,25 @@ def lost(data: Table, theta: Array) -> float:
     return (found - least) / (float(data.Y.var()) - least)
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_a_plan_costs_the_budget_and_pays_for_both(neighbours: Neighbours) -> None:
-    """Within it, at budgets of three kinds and under filters: moments at their share, then the other solver's whole plan."""
+@pytest.mark.parametrize(("solver", "neighbours"), list(product(BOTH, Neighbours)))
+def test_a_plan_costs_the_budget_and_pays_for_both(solver: MomentsFirstSolver, neighbours: Neighbours) -> None:
+    """Within it, at budgets of three kinds and under filters: moments and their steps at their shares, then the other solver's whole plan."""
     data = table("full")
     allowances = [Allowance(one) for one in (Budget(0.5, 1e-8), Budget.gdp(0.2), Budget.zcdp(0.02))]
     for allowance in [*allowances, *(Allowance(Budget(0.5, 1e-8), rule) for rule in ("basic", "renyi"))]:
-        posed, plan = planned(data, allowance, neighbours, N)
+        posed, plan = planned(data, allowance, neighbours, N, solver)
         assert allowance.takes(plan.event)
         whole = plan.event.gdp_mu()
         assert 0.999 * allowance.mu <= whole <= allowance.mu
-        assert plan.queries[0].name == "moments"
-        assert plan.queries[0].event.gdp_mu() == pytest.approx(allowance.mu * math.sqrt(FIRST))
+        first = plan.queries[: len(solver.shares)]
+        names = ["moments", "norm_histogram", "centred_gradient", "centred_gradient"]
+        assert [one.name for one in first] == names[: len(first)]
+        for one, share in zip(first, solver.shares, strict=True):
+            assert one.count == 1
+            assert one.event.gdp_mu() == pytest.approx(allowance.mu * math.sqrt(FIRST * share))
         alone = SOLVERS[LABORIOUS].plan(posed, prices(data, posed), allowance)
-        assert [(one.name, one.count) for one in plan.queries[1:]] == [(one.name, one.count) for one in alone.queries]
+        rest = [(one.name, one.count) for one in plan.queries[len(first) :]]
+        assert rest == [(one.name, one.count) for one in alone.queries]
 
 
 @pytest.mark.parametrize(("kind", "neighbours"), list(product(BELIEVED + HIDDEN, Neighbours)))
@@ -141,6 +183,29 @@ def test_it_asks_for_moments_alone_or_for_all_that_was_bought(kind: str, neighbo
             seen.add((records, enough))
     assert seen >= {(10**4, False), (10**8, kind in BELIEVED)}
     assert (10**8, kind in HIDDEN) not in seen
+
+
+@pytest.mark.parametrize(("kind", "neighbours", "held"), list(product(BELIEVED + HIDDEN, Neighbours, range(3))))
+def test_steps_are_asked_where_moments_are_not_enough(kind: str, neighbours: Neighbours, held: int) -> None:
+    """Moments alone, they and one histogram and two gradients, or all that was bought; and where a direction is hidden the other solver's questions, too."""
+    data, seen = table(kind), set()
+    constraint, penalty = HELD[held]
+    first = Counter({"moments": 1, "norm_histogram": 1, "centred_gradient": 2})
+    for records in (10**5, 10**6, 10**8):
+        of = {"constraint": constraint, "penalty": penalty}
+        posed, plan = planned(data, Allowance(Budget(1.0, 1e-9)), neighbours, records, STEPPING, **of)
+        found, asked, bought = ran(data, posed, plan, 0, STEPPING)
+        told = found.trace[-1]
+        if told["moments enough"]:
+            assert asked == Counter({"moments": 1})
+            assert "steps enough" not in told
+        else:
+            assert asked == (first if told["steps enough"] else bought)
+        assert (found.moments is not None) == told["moments enough"]
+        if constraint is not None:
+            assert constraint.contains(found.theta[:-1, 0], 1e-9)
+        seen.add(told["moments enough"] or told["steps enough"])
+    assert (True in seen) == (kind in BELIEVED)
 
 
 def test_what_is_released_where_moments_suffice_is_a_function_of_them() -> None:
@@ -175,6 +240,32 @@ def test_a_claim_is_true(kind: str) -> None:
     assert (believed > 0) == (kind in BELIEVED)
 
 
+@pytest.mark.parametrize(("kind", "held"), list(product(BELIEVED + HIDDEN, range(3))))
+def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
+    """As that of moments, and of these in a set and beside a penalty, too, with a fifth for what two steps leave that is not reckoned."""
+    data, draws = table(kind, 2_000), 40
+    constraint, penalty = HELD[held]
+    believed, loss = Counter[str](), held_loss(data, constraint, penalty)
+    for records in (10**5, 2 * 10**5, 10**6, 10**7):
+        of = {"constraint": constraint, "penalty": penalty}
+        posed, plan = planned(data, Allowance(Budget(1.0, 1e-9)), Neighbours.REPLACE_ONE, records, STEPPING, **of)
+        queries, small = tuple(one.resized(data.records) for one in plan.queries), replace(posed, records=data.records)
+        path = GradientSchedule(**plan.settings)
+        over: dict[str, list[float]] = {"moments": [], "steps": []}
+        for draw in range(draws):
+            curator = Curator(Rows(data.X, data.Y), queries, key=KEY.derive(draw))
+            found = solve_moments(curator.answer("moments"), small)
+            after, claim = stepped(found, small, path, queries[1 : len(STEPS)], curator)
+            for name, model, share in (("moments", found, hidden_share(found)), ("steps", after, claim)):
+                if share <= ENOUGH:
+                    over[name].append(loss(model.theta[:, 0]) - 1.2 * share)
+        for name, excess in over.items():
+            believed[name] += len(excess)
+            if len(excess) > 5:
+                assert np.mean(excess) <= 5.0 * np.std(excess) / math.sqrt(len(excess)), (name, records)
+    assert (believed["steps"] > 1) == (kind in BELIEVED)  # what is never there is above r by chance, of one draw here
+
+
 def test_whether_they_are_asked_for_is_public() -> None:
     """Of squares of one target alone, of numbers that may fill rows, of records that count once each, where nothing holds coefficients, and many records."""
     data = table("full")
@@ -193,16 +284,27 @@ def test_whether_they_are_asked_for_is_public() -> None:
     assert not any(asked(**one) for one in refused)
     few = problem(data, records=2_000)
     assert not may_suffice(few, prices(data, few), allowance)
+    for one in [*refused, {}]:  # with steps also where coefficients are held; of many cells alone
+        assert may_suffice(replace(posed, **one), prices(data, posed), allowance, STEPS) == (
+            set(one) <= {"constraint", "penalty"}
+        )
+    small = problem(data, records=math.ceil(CELLS / posed.dimension) - 1)
+    assert not may_suffice(small, prices(data, small), Allowance(Budget(10.0, 1e-9)), STEPS)
+    loud = Allowance(Budget(0.001, 1e-9))
+    assert not may_suffice(posed, prices(data, posed), loud, STEPS)
 
 
 def test_auto_takes_it_by_itself_alone() -> None:
     """Not beside inference, not in streams and searches, which share budgets by plans of their own, and not by name."""
     data = table("full")
-    posed = problem(data, records=10**6)
-    context = PlanContext(posed, prices(data, posed), Allowance(Budget(1.0, 1e-9)), rehearsal(data.facts), held=True)
-    solver, plan = choose(context, "auto")
-    assert solver == SOLVER
-    assert "moments, which are the model" in plan.reason
+    for records, taken, words in ((5 * 10**5, SOLVER, ""), (10**6, STEPPING, " and 2 gradients along them")):
+        posed = problem(data, records=records)
+        context = PlanContext(
+            posed, prices(data, posed), Allowance(Budget(1.0, 1e-9)), rehearsal(data.facts), held=True
+        )
+        solver, plan = choose(context, "auto")
+        assert solver == taken
+        assert f"moments{words}, which are the model" in plan.reason
     for other, name in ((replace(context, held=False), "auto"), (context, LABORIOUS), (context, "moments")):
         assert not isinstance(choose(other, name)[0], MomentsFirstSolver)
 
@@ -231,6 +333,38 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
         assert np.count_nonzero(model.refit(features=["a", "b"]).release_.theta[:-1]) == 2
 
 
+@pytest.mark.parametrize(
+    ("model", "wide", "said"),
+    [
+        (hb.LinearRegression(), 2.0, "two gradients along moments, asked for first, were enough"),
+        (hb.Lasso(), 2.0, "two gradients along moments, asked for first, were enough"),
+        (hb.Ridge(), 1.0, "moments, asked for first, and enough"),
+        (
+            hb.Lasso(penalty=hb.L1Penalty(0.001)),
+            30.0,
+            "two gradients along moments, asked for first, were not enough",
+        ),
+    ],
+)
+def test_a_fit_of_many_cells_says_which_of_three_happened(model: Any, wide: float, said: str) -> None:
+    """Price, plan and summary; steps' moments are not those of the model, and serve no refit."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (320_000, 12))
+    y = np.clip(X @ np.linspace(-0.5, 0.5, 12) + rng.normal(0.0, 0.3, len(X)), -2.0, 2.0)
+    domain = hb.Domain(dict.fromkeys("abcdefghijkl", (-wide, wide)), target=(-2.0 * wide, 2.0 * wide), indicators=False)
+    model.set_params(domain=domain, budget=hb.Budget(1.0, 1e-9), inference=False, test_key=KEY)
+    price = model.price(len(X))
+    assert "moments and 2 gradients along them, which are the model" in price.reason
+    assert "two gradients along them" in str(price)
+    model.fit(X, y)
+    assert said in str(model.summary())
+    assert model.release_.statement.event.gdp_mu() == pytest.approx(Allowance(model.budget).mu, rel=1e-3)
+    told = model.release_.trace[-1]
+    assert (model.release_.plan["settings"] == {}) is any(told.values())
+    assert model.release_.plan["solver"] == (MomentsSolver.name if told["moments enough"] else LABORIOUS)
+    assert (model.release_.moments is not None) is told["moments enough"]
+
+
 def test_an_audit_asks_all_that_is_charged_for() -> None:
     """Where moments would suffice, too: noise of runs that end after them is not that of all runs."""
     domain = hb.Domain(dict.fromkeys("abcdefghijkl", (-1, 1)), target=(-2, 2), indicators=False, records=60_000)
@@ -242,3 +376,7 @@ def test_an_audit_asks_all_that_is_charged_for() -> None:
     found, asked, bought = ran(data, posed, plan, 0, audited)  # type: ignore[arg-type]
     assert asked == bought
     assert found.trace[-1] == {"moments enough": False}
+    posed, plan = planned(data, Allowance(Budget(1.0, 1e-9)), Neighbours.REPLACE_ONE, 10**8, STEPPING)
+    found, asked, bought = ran(data, posed, plan, 0, replace(STEPPING, enough=-1.0))
+    assert asked == bought
+    assert found.trace[-1] == {"moments enough": False, "steps enough": False}

@@ -31,6 +31,7 @@ WIDEST, LONGEST = 100, 200
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
 HELD_UP = "The private constant holds the model up: after the solver a second look at the records decided how much of the way from it to the solver's own model is kept. To have that model whatever it is, pass the solver's class as solver=."
 FIRST = " (moments, asked for first, were not enough)", ", asked for first, and enough: nothing else was asked"
+ALONG = tuple(f" (two gradients along moments, asked for first, were {one}enough)" for one in ("not ", ""))
 UNCHOSEN = "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
 TOO_FAR = "the coefficients are too far from their estimates"
 ALONE = "only differences between levels are determined: a level alone has no z or P"
@@ -299,7 +300,8 @@ def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterato
         yield "Target", encoding.facts.targets[0]
     yield "Loss", model.loss.name
     held = [f" ({line['held up']:.0%} kept; held up by the constant)" for line in release.trace if "held up" in line]
-    held += [FIRST[bool(line["moments enough"])] for line in release.trace if "moments enough" in line]
+    told = [line for line in release.trace if "moments enough" in line]
+    held += [(ALONG if "steps enough" in line else FIRST)[any(line.values())] for line in told]
     held += [f", {STEPPED}"] * (release.plan.get("solver") == "constant" and bool(np.any(release.theta[:-1])))
     yield "Solver", "".join([str(release.plan.get("solver", "")), *held])
     # how many records of a stream are in is public

@@ -19,7 +19,7 @@ from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver
 from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
-from hullabaloo.solvers.moments.moments import MomentsFirstSolver, MomentsSolver, may_suffice
+from hullabaloo.solvers.moments.moments import ALONE, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -140,7 +140,7 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
 
 
 def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
-    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, where by public facts these may be enough."""
+    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough."""
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
@@ -149,9 +149,11 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
             share = share_for(unit, brief, LESS if careful else 1.0)
             floored = FlooredSolver(solver.name, solver, share, brief)
             return floored, floored.plan(*context.facts)
-        if brief and solver == SOLVERS.get(LABORIOUS) and may_suffice(*context.facts):
-            first = MomentsFirstSolver(solver.name, solver)
-            return first, first.plan(*context.facts)
+        if brief and solver == SOLVERS.get(LABORIOUS):
+            for shares in (STEPS, ALONE):
+                if may_suffice(*context.facts, shares):
+                    first = MomentsFirstSolver(solver.name, solver, shares=shares)
+                    return first, first.plan(*context.facts)
     return solver, plan
 
 

@@ -113,6 +113,8 @@ class PlannedFit:
         plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             plan |= {"solver": MomentsSolver.name, "settings": {}}  # those of the walk, which was not taken
+        elif any(line.get("steps enough") for line in solution.trace):
+            plan |= {"settings": {}}
         return Release.of(solution, statement, plan)
 
 

@@ -92,7 +92,7 @@ NARROWER = "a publicly known share s of the class, or mean m of counts, narrows 
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
-FIRST = "moments are asked for first, at a quarter of the budget: where their own release says that noise has cost them next to nothing they are the model, and nothing else is asked; the charge is that of both"
+FIRST = "moments are asked for first, at a quarter of the budget, of many cells with two gradients along them: where their own release says that noise has cost them next to nothing they are the model, and nothing else is asked; the charge is that of all"
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
 APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 WEIGHED = "plan and price take weights to be half their bound on average: where their mean is less, expect larger errors than these, and declare a smaller bound, beyond which weights are clipped; a factor of weights and bound changes nothing"

@@ -19,6 +19,10 @@ from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.constant import level_plan, mean_noise
 from hullabaloo.solvers.floored import LEAST, LEVEL, MOST, PRECISE
+from hullabaloo.solvers.gradient.coordinates import Coordinates
+from hullabaloo.solvers.gradient.descent import LONG_GRADIENTS, Descent
+from hullabaloo.solvers.gradient.histogram import edges, tail
+from hullabaloo.solvers.gradient.schedule import FINE_BINS, GradientSchedule
 from hullabaloo.solvers.loop import require_proximal
 from hullabaloo.solvers.moments.shrinkage import CAUTION, EDGE, INFINITE, LESS, choose_ridge, normalised
 from hullabaloo.solvers.options import YES_OR_NO, check_options
@@ -26,8 +30,10 @@ from hullabaloo.solvers.reference import Reference
 
 TARGET_SCALE = 1.0
 """κ: features and target weigh alike; within 10 % of the best over [0.7, 1.4] on 14 tables, both relations."""
-FIRST, ENOUGH, HOPEFUL = 0.25, 0.001, 0.002
-"""The share of μ² for moments that are asked for first; what noise may have cost them, of what the slopes explain, to be the model; and the forecast of it, on the reference table, up to which they are asked for."""
+FIRST, ENOUGH, HOPEFUL, CELLS = 0.25, 0.001, 0.002, 4e6
+"""The share of μ² for moments that are asked for first; what noise may have cost them, of what the slopes explain, to be the model; the forecast of it, on the reference table, up to which they are asked for; and the cells of a table from which steps along them are: of fewer, any number of passes takes no time."""
+ALONE, STEPS = (1.0,), (0.48, 0.05, 0.12, 0.35)
+"""What moments take of `FIRST`; and where steps are asked for, too, they, a histogram of lengths, and two gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,74 +182,128 @@ class MomentsFirstSolver(Solver):
     """Moments on a part of the budget; and, where noise has cost them too much by their own word, `solver` on what is left.
 
     Where columns fill their bounds one pass tells as good a model as the fifteen and more of a solver that measures where records lie. No public fact says that they do: with bounds twice as wide as the
-    records moments lose sixteen times as much, and the forecast is the same. Their release does say so (`hidden_share`).
+    records moments lose sixteen times as much, and the forecast is the same. Their release does say so (`hidden_share`). Where more is hidden, but no direction, two gradients along the released Gram take it back (`stepped`):
+    what noise in the Gram costs is in proportion to the step, no longer to θ.
 
-    **Guarantee.** Precondition: that of `solver`'s plan. Claim: the plan's event, which pays for both. Proof: the moments are a Gaussian release, and what is asked after them, something or nothing, is a
-    function of it: the allowance takes the adaptive composition of all that may be asked, and a run that asks for less releases a function of its first part.
+    **Guarantee.** Precondition: that of `solver`'s plan. Claim: the plan's event, which pays for all. Proof: the moments are a Gaussian release, and what is asked after them, something or nothing, is a
+    function of what was answered: the allowance takes the adaptive composition of all that may be asked, and a run that asks for less releases a function of its first parts.
 
     Attributes:
         name: the name of the other solver.
         solver: the other solver.
         enough: what noise may have cost moments, of what their slopes explain, to be the model; below 0 all that was bought is asked.
+        shares: of the part of μ²: the moments, and where there are more a histogram of lengths and gradients.
     """
 
     name: str  # type: ignore[misc]  # a solver's name is a constant of its class; this one's is its inner's
     solver: Solver
     enough: float = ENOUGH
+    shares: tuple[float, ...] = ALONE
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
-        """The moments, and the solver's own plan on what is left.
+        """The moments and their steps, and the solver's own plan on what is left.
 
         Raises:
             CapabilityError: either cannot do what is asked.
         """
-        first = first_plan(problem, prices, allowance)
+        first = first_plan(problem, prices, allowance, self.shares)
         own = self.solver.plan(problem, prices, replace(allowance, beside=first.event))
-        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments, which are the model, the rest not being asked, if noise hides at most {self.enough:.1%} of what it explains"
+        steps = f" and {len(first.queries) - 2} gradients along them" * (len(first.queries) > 1)
+        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments{steps}, which are the model, the rest not being asked, if noise hides at most {self.enough:.1%} of what it explains"
         return replace(own, queries=(*first.queries, *own.queries), reason=reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """The moments' model where it suffices, else the solver's own."""
+        """The moments' model where it suffices, or with their steps, else the solver's own."""
         found = solve_moments(curator.answer("moments"), problem)
-        enough = hidden_share(found) <= self.enough
-        found = found if enough else self.solver.run(problem, replace(plan, queries=plan.queries[1:]), curator)
-        return replace(found, trace=(*found.trace, {"moments enough": enough}))
+        told = {"moments enough": hidden_share(found) <= self.enough}
+        if len(self.shares) > 1 and not told["moments enough"]:
+            bought = plan.queries[1 : len(self.shares)]
+            found, hidden = stepped(found, problem, GradientSchedule(**plan.settings), bought, curator)
+            told["steps enough"] = hidden <= self.enough
+        if not any(told.values()):
+            found = self.solver.run(problem, replace(plan, queries=plan.queries[len(self.shares) :]), curator)
+        return replace(found, trace=(*found.trace, told))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """That of the other solver."""
-        return self.solver.predicted_risk(problem, replace(plan, queries=plan.queries[1:]))
+        return self.solver.predicted_risk(problem, replace(plan, queries=plan.queries[len(self.shares) :]))
 
 
-def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
-    """That of the moments."""
-    return MomentsSolver().plan(problem, prices, Allowance.gdp(allowance.mu * math.sqrt(FIRST)))
+def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, shares: tuple[float, ...] = ALONE) -> Plan:
+    """That of the moments and their steps."""
+    whole, *others = [allowance.mu * math.sqrt(FIRST * share) for share in shares]
+    first, about = (
+        MomentsSolver().plan(problem, prices, Allowance.gdp(whole)),
+        dict[str, Any](loss=problem.loss, count=1),
+    )
+    lengths = [prices.price("norm_histogram", bins=FINE_BINS, mu=mu, **about) for mu in others[:1]]
+    steps = [prices.price("centred_gradient", mu=mu, **about) for mu in others[1:]]
+    return replace(first, queries=(*first.queries, *lengths, *steps))
 
 
-def may_suffice(problem: Problem, prices: QueryPrices, allowance: Allowance) -> bool:
-    """Whether moments are asked for first: of one target's squares, where nothing holds coefficients, and columns are numbers that may fill their bounds all at once (of levels and indicators some are hidden nearly always), of records that count once each, if by the forecast noise leaves enough."""
+def may_suffice(problem: Problem, prices: QueryPrices, allowance: Allowance, shares: tuple[float, ...] = ALONE) -> bool:
+    """Whether moments are asked for first: of one target's squares, where nothing holds coefficients, and columns are numbers that may fill their bounds all at once (of levels and indicators some are hidden nearly always), of records that count once each, if by the forecast noise leaves enough.
+
+    With steps after them: of many cells, where a set or a penalty may hold coefficients, if noise hides no direction of the reference table.
+    """
     numbers = problem.norm_l2**2 >= (problem.slopes * problem.norm_linf**2 + 1.0) * (1.0 - 1e-9)
-    plain = isinstance(problem.loss, Squared) and problem.free and problem.intercept and not problem.offset_bound
+    steps, plain = len(shares) > 1, isinstance(problem.loss, Squared) and problem.intercept and not problem.offset_bound
     alone = problem.targets == 1 == problem.records_per_unit == problem.max_weight and not problem.weighted
-    if not (plain and alone and numbers):
+    if not (plain and alone and numbers and (steps or problem.free)):
         return False
-    risk = MomentsSolver().predicted_risk(problem, first_plan(problem, prices, allowance))
-    return risk <= HOPEFUL * 0.5 * Reference.of(problem).signal
+    plan, reference = first_plan(problem, prices, allowance, shares), Reference.of(problem)
+    if steps:
+        radius = plan.settings["sigma"] / problem.records * math.sqrt(2.0 * problem.dimension)
+        return problem.records * problem.dimension >= CELLS and float(reference.eigenvalues[-1]) > radius
+    return MomentsSolver().predicted_risk(problem, plan) <= HOPEFUL * 0.5 * reference.signal
 
 
-def hidden_share(found: Solution) -> float:
+def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0) -> float:
     """What noise in its moments is expected to have cost a model θ, over what its slopes explain.
 
     In coordinates where ‖x‖ ≤ 1, with E, e, s and t as in `shrinkage.py`, θ is wrong by `G⁻¹(e − Eθ)` to the first order, which costs `Σ_v (t² + ½ s² (‖θ‖² + θ_v²))/λ_v` (twice the mean loss; v, λ_v the
     eigenvectors and eigenvalues of G̃), as `E EθθᵀE = ½ s² (‖θ‖² I + θθᵀ)`. The next order is at most `(r/λ_v)²` of θ_v, r = s√(2p) the spectral radius of E, and costs `r⁴ θ_v²/λ_v³`. Slopes explain `θᵀSθ`, S the
     Schur complement of the intercept. ∞ where an eigenvalue is not above r: noise may hide what lies along it (a column much narrower than its bounds, or one that no record has).
+
+    After a `step` δ by a gradient of this noise θ is wrong by `G̃⁻¹(Eδ − e)`, e that noise: the same formula of δ in θ's place.
+
+    Held by a set or a penalty, θ̂ costs no more. With `Δ(θ) = ½θᵀEθ − eᵀθ`, f the exact objective and d = θ̂ − θ* the way from its minimiser, f + Δ grows by `½dᵀ(G + E)d` at least from its own minimiser θ̂, so that
+    `f(θ̂) − f(θ*) ≤ (e − Eθ̂)ᵀd − ½dᵀGd ≤ ½‖G^{-1/2}(e − Eθ̂)‖²`, which is what a free θ̂ costs. And θ explains `θᵀSθ` at least: 0 is within the set, or costs no penalty.
     """
     assert found.moments is not None
     facts, theta = normalised(found.moments, 0, True), found.theta[:, 0] * found.moments.scale_x
     values, vectors = np.linalg.eigh(facts.gram)
-    radius, along = facts.gram_noise * math.sqrt(2.0 * len(theta)), (vectors.T @ theta) ** 2
+    own = facts.cross_noise if step is None else noise / found.moments.scale_x
+    moved = theta if step is None else step * found.moments.scale_x
+    radius, along = facts.gram_noise * math.sqrt(2.0 * len(theta)), (vectors.T @ moved) ** 2
     level = facts.gram[-1] @ theta
     gain = float(theta @ facts.gram @ theta - level**2 / facts.gram[-1, -1])
     if values[0] <= radius or gain <= 0.0:
         return math.inf
-    noise = facts.cross_noise**2 + 0.5 * facts.gram_noise**2 * (along.sum() + along)
-    return float(np.sum(noise / values + radius**4 * along / values**3)) / gain
+    cost = own**2 + 0.5 * facts.gram_noise**2 * (along.sum() + along)
+    return float(np.sum(cost / values + radius**4 * along / values**3)) / gain
+
+
+def stepped(
+    found: Solution, problem: Problem, path: GradientSchedule, bought: Any, curator: Answers
+) -> tuple[Solution, float]:
+    """The model of moments after Newton's steps `θ − G̃⁻¹g̃` by gradients of records as they are, within the set and the penalty; and what noise hides of it. The moments are not its own any more.
+
+    For them were `bought` a histogram of gradients' lengths and a gradient for each step. Gradients are cut where that biases less than noise. Nothing is whitened, which takes longer than the moments.
+    """
+    assert found.moments is not None
+    facts, size, (lengths, *steps) = normalised(found.moments, 0, True), found.moments.scale_x, bought
+    values, vectors = np.linalg.eigh(facts.gram)
+    radius = facts.gram_noise * math.sqrt(2.0 * problem.dimension)
+    bend = size**2 * (vectors * np.maximum(values, radius)) @ vectors.T
+    typical, noise = math.sqrt(np.trace(bend[:-1, :-1])), steps[-1].sigma / problem.records
+    view = Coordinates(np.zeros(problem.slopes), typical, typical**2, True, np.eye(problem.slopes))
+    path = replace(path, bend_noise=0.0, late=0, noise=noise)
+    descent, point = Descent(problem, path, view, curator, curator), found.theta[:, 0]
+    grid = edges(LONG_GRADIENTS * descent.natural, FINE_BINS - 1)
+    cut, before = descent.unbiased_clip(tail(descent.shares(point, grid), lengths.sigma / problem.records), grid), point
+    for _ in steps:
+        before, point = point, descent.newton(point, 1, cut, bend, last=True)
+    moved = replace(found, theta=view.feasible(problem, point)[:, None])
+    hidden = hidden_share(moved, point - before, noise * cut / min(view.intercept_weight, 1.0))
+    return replace(moved, moments=None), hidden
