@@ -86,7 +86,7 @@ def _lost(one: Split, neighbours: Neighbours, asked: str, draws: int) -> tuple[s
     if asked in ("mirror_descent", "frank_wolfe"):
         problem = replace(problem, constraint=L1Ball(2.0))
     prices, allowance = PricedQueries(facts, neighbours, one.n), Allowance(Budget(EPSILON, 1.0 / one.n**2))
-    solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal(facts), held=True), asked)
+    solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal, held=True), asked)
     lost = []
     for draw in range(draws):
         key = TestKey(hashlib.sha256(f"{asked} {neighbours} {draw}".encode()).digest())

@@ -118,7 +118,7 @@ def measure(case: Case) -> dict[str, Any]:
     problem, facts, table = plan_context(case, rng)
     prices = PricedQueries(facts, case.relation, case.records)
     allowance = Allowance(Budget(case.epsilon, case.records**-2.0))
-    found = forecasts(PlanContext(problem, prices, allowance, rehearsal(facts)))
+    found = forecasts(PlanContext(problem, prices, allowance, rehearsal))
     favoured = weights(problem, prices, allowance)
     chosen = best_of(found, favoured)
     solver, plan = exact(problem, prices)

@@ -88,7 +88,7 @@ def measure(name: str, draws: int, epsilons: tuple[float, ...]) -> list[dict[str
     rows, prices = Rows(X[rest], one.rows.Y[rest]), PricedQueries(facts, Neighbours.REPLACE_ONE, n)
     norms = facts.norm_l1, facts.norm_l2, facts.norm_linf
     problem = Problem(loss, facts.width, facts.intercept, *norms, 1, n, Neighbours.REPLACE_ONE)
-    perform, lines = rehearsal(facts), []
+    perform, lines = rehearsal, []
     for epsilon in epsilons:
         allowance, kept = Allowance(Budget(epsilon, 1.0 / n**2)), {}
         shares, solvers = {"alone": one.share(known["right"].theta[:, 0])}, {}

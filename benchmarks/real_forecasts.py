@@ -60,7 +60,7 @@ def measure(name: str) -> list[dict[str, Any]]:
         task = _Task(Logistic() if one.classes else Squared(), Neighbours.parse(relation), NoPenalty())
         problem, prices = problem_of(task, one.encoding, one.n), PricedQueries(facts, task.neighbours, one.n)
         allowance = Allowance(Budget(epsilon, one.n**-2.0))
-        context = PlanContext(problem, prices, allowance, rehearsal(facts))
+        context = PlanContext(problem, prices, allowance, rehearsal)
         able = [said for said in forecasts(context) if said.plan is not None]
         taken = best_of(able, weights(problem, prices, allowance))
         told = 1.0 - middle(priced(context, taken, {}))

@@ -192,7 +192,7 @@ def measure(name: str, solvers: tuple[str, ...], draws: int) -> list[dict[str, A
             }
             for asked in solvers:
                 if asked == "auto":
-                    solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal(facts)), asked)
+                    solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal), asked)
                     line["auto takes"] = plan.solver
                     if plan.solver in solvers:  # measured below
                         continue

@@ -237,7 +237,7 @@ def _shares(
         if number == 0:  # the splits are of one size, so the plan is the same
             prices = PricedQueries(facts, neighbours, one.n)
             allowance = Allowance(Budget(epsilon, 1.0 / one.n**2))
-            solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal(facts)), name)
+            solver, plan = choose(PlanContext(problem, prices, allowance, rehearsal), name)
             chosen = plan.solver
         for draw in range(draws):
             theta = solver.run(problem, plan, Curator(one.rows, plan.queries)).theta[:, 0]  # type: ignore[arg-type]

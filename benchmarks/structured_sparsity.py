@@ -302,7 +302,7 @@ def _planned(table: Structured, epsilon: float, asked: str, constraint: Any = No
     shape = {"constraint": constraint, "penalty": NoPenalty() if penalty is None else penalty}
     problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours, **shape)
     allowance = Allowance(Budget(epsilon, 1.0 / n**2))
-    solver, plan = choose(PlanContext(problem, PricedQueries(facts, neighbours, n), allowance, rehearsal(facts)), asked)
+    solver, plan = choose(PlanContext(problem, PricedQueries(facts, neighbours, n), allowance, rehearsal), asked)
     return problem, solver, plan
 
 

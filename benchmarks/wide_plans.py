@@ -93,7 +93,7 @@ def lines(name: str) -> Iterator[dict[str, Any]]:
     for neighbours in Neighbours:
         norms = facts.norm_l1, facts.norm_l2, facts.norm_linf
         problem = Problem(table.loss, facts.width, facts.intercept, *norms, 1, n, neighbours)
-        prices, perform = PricedQueries(facts, neighbours, n), rehearsal(facts)
+        prices, perform = PricedQueries(facts, neighbours, n), rehearsal
         for epsilon in EPSILONS:
             allowance = Allowance(Budget(epsilon, 1.0 / n**2))
             context = PlanContext(problem, prices, allowance, perform)

@@ -194,9 +194,9 @@ def test_the_public_names_are_those_that_users_rely_on() -> None:
         _ = hb.nonsense
 
 
-# What others are made of: mixins and families without an abstract method; and a set, the terms of a release, those of a fit, which are whole and have a further kind.
+# What others are made of: mixins and families without an abstract method; and a set, the terms of a release, those of a fit, and steps, which are whole and have a further kind.
 PARTS = {
-    "codec.Written", "curator.centred_gradient.UnitSum", "data.engines.base.Parts", "geometry.intercept.WithIntercept",
+    "codec.Written", "curator.centred_gradient.CentredGradientQuery", "curator.centred_gradient.UnitSum", "data.engines.base.Parts", "geometry.intercept.WithIntercept",
     "linear_model.classification.LogisticClassifier", "linear_model.regression.LeastSquares", "linear_model.shared.NumberTargets",
     "linear_model.shared.PlainScore", "linear_model.own.NotLoaded", "model_selection.metrics._Within", "noise.continual.base.Half",
     "noise.continual.history._History", "noise.continual.hybrid._ByEpochs", "privacy.answers._Kept", "release.estimator.Estimator", "release.planned.Task",

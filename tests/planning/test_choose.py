@@ -29,7 +29,7 @@ from tests.solvers.tables import prices, problem, table
 def chosen(n: int, mu: float, *, p: int = 8, targets: int = 1, name: str = "auto") -> tuple[str, str]:
     data = table(20, p, targets=targets)
     asked = problem(data, Neighbours.ADD_OR_REMOVE, records=n)
-    solver, plan = choose(PlanContext(asked, prices(data, asked), Allowance.gdp(mu), rehearsal(data.facts)), name)
+    solver, plan = choose(PlanContext(asked, prices(data, asked), Allowance.gdp(mu), rehearsal), name)
     assert solver.name == plan.solver
     return plan.solver, plan.reason
 
@@ -102,7 +102,7 @@ def test_a_solver_by_name_gives_way_where_its_noise_alone_loses_all_there_is(nam
 
     def plan(n: int, asked: str | Solver = name, **about: Any) -> Plan:
         posed = problem(data, records=n)
-        context = PlanContext(posed, prices(data, posed), Allowance.gdp(0.03), rehearsal(data.facts))
+        context = PlanContext(posed, prices(data, posed), Allowance.gdp(0.03), rehearsal)
         return choose(context, asked, **about)[1]
 
     drowned = plan(100)
@@ -132,7 +132,7 @@ def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
     asked = problem(data, neighbours, constraint=L1Ball(5.0), records=300)
     posed = replace(asked, norm_l1=641.0, norm_l2=facts.norm_l2, weighted=weighted)
     allowance = Allowance(hb.Budget(0.1, 1.0 / 300**2))
-    _, plan = choose(PlanContext(posed, PricedQueries(facts, neighbours, 300), allowance, rehearsal(facts)), "auto")
+    _, plan = choose(PlanContext(posed, PricedQueries(facts, neighbours, 300), allowance, rehearsal), "auto")
     assert plan.solver == "constant"
 
 
@@ -140,7 +140,7 @@ def test_over_an_l1_ball_of_more_columns_than_records_auto_takes_the_constant(
 def test_beside_inference_the_whole_run_decides() -> None:
     """At the whole budget; nothing that selects columns, which the step after it moves; of what is taken the plan uses the budget up."""
     data = table(20, 4, intercept=True)
-    posed, allowance, perform = problem(data, records=50_000), Allowance.gdp(0.3), rehearsal(data.facts)
+    posed, allowance, perform = problem(data, records=50_000), Allowance.gdp(0.3), rehearsal
     asked, tried = WithInference("auto"), set()
 
     def spy(problem: Problem, solver: Solver, plan: Plan, rows: SyntheticTable, draw: int) -> Solution:

@@ -8,7 +8,7 @@ import pytest
 
 from hullabaloo.geometry import L1Ball, L1Penalty, NoPenalty
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
-from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts
+from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts, staged
 from hullabaloo.planning.context import Perform, PlanContext
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import (
@@ -19,7 +19,6 @@ from hullabaloo.planning.forecasts import (
     contested,
     middle,
     propose,
-    rehearsed,
 )
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SyntheticTable
@@ -41,7 +40,7 @@ def posed(loss: object, shape: tuple[object, object], n: int) -> tuple[Problem, 
     data = table(30, 4, intercept=True)
     asked = problem(data, Neighbours.REPLACE_ONE, records=n)
     asked = replace(asked, loss=loss, constraint=shape[0], penalty=shape[1])  # type: ignore[arg-type]
-    return asked, prices(data, asked), rehearsal(data.facts)
+    return asked, prices(data, asked), rehearsal
 
 
 @pytest.mark.few(2)
@@ -67,7 +66,7 @@ def test_what_is_given_up_could_not_have_been_taken(seed: int) -> None:
 
     best = best_of(contested(found, Rehearsals(asked, ideal, made_up, {}), times, EQUAL), times)
     assert len(outcome) < len(able) * DRAWS * len(EVERY_SCENARIO)
-    full = best_of(rehearsed(found, Rehearsals(asked, ideal, made_up, {})), times)
+    full = best_of(contested(found, Rehearsals(asked, ideal, made_up, {}), times, math.inf), times)
     assert (best.solver, best.plan, best.score) == (full.solver, full.plan, full.score)
 
 
@@ -80,11 +79,19 @@ def test_plans_that_are_given_up_would_not_have_been_taken(
     asked, menu, perform = posed(loss, shape, n)
     context = PlanContext(asked, menu, Allowance.gdp(mu), perform)
     solver, plan = choose(context, "auto")
-    few, every = len(context.kept), forecasts(context)
-    best = best_of(every, weights(*context.facts))
+    few, lines, times = len(context.kept), forecasts(context), weights(*context.facts)
+    some, best = len(context.kept), best_of(lines, times)
     assert (solver, plan) == (best.solver, best.plan)
-    able = sum(one.plan is not None for one in every)
-    assert few <= len(context.kept) == able * len(EVERY_SCENARIO) * DRAWS + len(EVERY_SCENARIO)
+    assert all(one.silent and len(one.rehearsed) == 2 for one in lines if one.plan is not None)
+    tables = staged(context, [replace(one, rehearsed=(), silent=None) for one in lines], 2)
+    assert tables
+    every = [one for one in contested(tables[0], tables[2], times, math.inf) if one.plan is not None]
+    full = best_of(every, times)
+    assert (solver, plan, best.score) == (full.solver, full.plan, full.score)
+    assert few <= some <= len(context.kept) == len(every) * len(EVERY_SCENARIO) * DRAWS + len(EVERY_SCENARIO)
+    said, least = {one.name: one.score for one in lines}, full.score / times.get(full.name, 1.0)
+    for one in every:  # a line of fewer draws promises no more than would have kept it in
+        assert said[one.name] in (one.score, max(said[one.name], (1.0 + EQUAL) * least * times.get(one.name, 1.0)))
 
     def forbidden(*_: object) -> Solution:
         raise AssertionError("carried out again")

@@ -81,7 +81,7 @@ def test_rows_hold_the_sampling_error_of_all_columns() -> None:
 def test_the_choice_is_that_after_all_rehearsals_on_small_tables(p: int) -> None:
     """However many columns there are; the plan is that of all of them, and with next to no budget the constant."""
     problem, prices = posed(p)
-    perform, sizes = rehearsal(prices.facts), []
+    perform, sizes = rehearsal, []
 
     def watched(posed: Any, solver: Any, plan: Any, rows: Any, draw: int) -> Solution:
         sizes.append(rows.X.shape)
@@ -111,7 +111,7 @@ def test_the_yardstick_of_wide_rehearsals_is_better_than_no_slopes(
         norms = {"norm_l2": math.hypot(norm, intercept), "dimension": COLUMNS + intercept}
         small = replace(small, loss=loss, intercept=intercept, constraint=body, records=JUDGES, **norms)
         exact = SOLVERS["output_perturbation"], Plan("output_perturbation", ())
-        rehearsals = Rehearsals(small, exact, rehearsal(prices.facts), {}, wide=700)
+        rehearsals = Rehearsals(small, exact, rehearsal, {}, wide=700)
         *told, silent = (rehearsals.stage(scenario) for scenario in rehearsals.scenarios)
         for stage in told:
             assert stage.constant - stage.optimum >= (0.1 * stage.constant if body is None else 0.0)
@@ -121,7 +121,7 @@ def test_the_yardstick_of_wide_rehearsals_is_better_than_no_slopes(
 @pytest.mark.slow
 def test_a_penalty_that_leaves_nothing_is_no_fault() -> None:
     problem, prices = posed(700, penalty=L1Penalty(3.0))
-    solver, _ = choose(PlanContext(problem, prices, Allowance(Budget(1.0, 1e-6)), rehearsal(prices.facts)), "auto")
+    solver, _ = choose(PlanContext(problem, prices, Allowance(Budget(1.0, 1e-6)), rehearsal), "auto")
     assert solver.name in SOLVERS
 
 

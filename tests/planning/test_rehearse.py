@@ -2,19 +2,25 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from hullabaloo.curator import Curator
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
+from hullabaloo.data import Rows
+from hullabaloo.errors import NotPaidFor
 from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
-from hullabaloo.losses import Logistic
+from hullabaloo.losses import Huber, Logistic
+from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import exact, forecasts
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.forecasts import Rehearsals, objective
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
-from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.release.rehearsal import _Steps, rehearsal
 from hullabaloo.solvers import Problem
 from tests.solvers.tables import prices, problem, table
 
@@ -35,7 +41,7 @@ def test_a_resized_query_has_the_noise_of_the_mean() -> None:
 
 def test_without_noise_nothing_is_lost_and_a_constant_loses() -> None:
     pose = asked(5_000)
-    rehearsals = Rehearsals(pose, exact(pose, prices(DATA, pose)), rehearsal(DATA.facts), {})
+    rehearsals = Rehearsals(pose, exact(pose, prices(DATA, pose)), rehearsal, {})
     for stage in map(rehearsals.stage, rehearsals.scenarios):
         best = stage.optimum
         assert stage.constant > best
@@ -50,7 +56,7 @@ def test_more_records_are_expected_to_help(monkeypatch: pytest.MonkeyPatch) -> N
 
     def lost(n: int) -> float:
         pose = asked(n)
-        return forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts)))[0].lost
+        return forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal))[0].lost
 
     assert lost(1_000_000) < 0.05 < lost(300)
 
@@ -59,8 +65,8 @@ def test_a_rehearsal_is_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: SOLVERS[name] for name in ("moments", "preconditioned_gradient", "greedy_selection")}
     monkeypatch.setattr("hullabaloo.planning.choose.SOLVERS", few)
     pose = asked(1_000)
-    first = forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts)))
-    again = forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal(DATA.facts)))
+    first = forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal))
+    again = forecasts(PlanContext(pose, prices(DATA, pose), Allowance.gdp(0.2), rehearsal))
     assert [one.risk for one in first] == [one.risk for one in again]
 
 
@@ -75,3 +81,40 @@ def test_targets_that_share_nothing_are_penalised_one_by_one() -> None:
     plain = replace(pose, penalty=NoPenalty())
     added = objective(pose, rows, theta) - objective(plain, rows, theta)
     assert added == pytest.approx(sum(penalty.value(column) for column in theta[:-1].T.copy()))
+
+
+@pytest.mark.parametrize("view", ["whole", "one target", "columns", "matrix", "offset"])
+def test_steps_of_a_rehearsal_are_those_about_records(view: str) -> None:
+    """Whatever they are asked through, at whatever point, centre and length: the same sums, and noise of the query's law."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1.0, 1.0, (300, 4)), np.ones(300)])
+    Y = rng.uniform(-1.0, 1.0, (300, 2))
+    rows = Rows(X, Y, offset=rng.uniform(-1.0, 1.0, 300) if view == "offset" else None)
+    p = 3 if view == "columns" else 5
+    facts = replace(DATA.facts, columns=tuple("abcde"), targets=("u", "v"))
+    facts = facts.restricted(2) if view == "columns" else facts
+
+    def asked(mu: float, kind: type) -> Any:
+        query: Any = CentredGradientQuery(facts, Neighbours.REPLACE_ONE, 300, 400, mu, Huber(0.4))
+        object.__setattr__(query, "__class__", kind)
+        curator = Curator(rows, [query], key=TestKey(bytes(32)))
+        if view == "columns":
+            return query, [curator.restricted([0, 2])]
+        if view == "matrix":
+            return query, [curator.projected(turn)]
+        return query, [curator.of_target(k) for k in (1, 0, 1)] if view == "one target" else [curator]
+
+    turn = rng.normal(size=(5, 5))
+    (exact, plain), (_, tried) = asked(1e5, CentredGradientQuery), asked(1e5, _Steps)
+    for weights in (1.0, 2.5, 1.0, rng.uniform(0.5, 2.0, p)):
+        theta, centre = rng.normal(size=p), np.append(rng.uniform(-0.5, 0.5, p - 1), 0.0)
+        about = {"centre": centre, "intercept_weight": weights, "clip_norm": float(rng.uniform(0.1, 1.0))}
+        for one, other in zip(plain, tried, strict=True):
+            same = one.answer("centred_gradient", theta, **about), other.answer("centred_gradient", theta, **about)
+            assert same[0] == pytest.approx(same[1], abs=12.0 * exact.sigma)
+    query, (one, *_) = asked(0.5, _Steps)
+    about = {"centre": np.zeros(p), "intercept_weight": 1.0, "clip_norm": 0.5}
+    drawn = np.array([one.answer("centred_gradient", np.zeros(p), **about) for _ in range(400)]) * 300 / 0.5
+    assert np.linalg.norm(drawn.std(axis=0)) == pytest.approx(query.sigma * math.sqrt(p), rel=0.1)
+    with pytest.raises(NotPaidFor):
+        one.answer("centred_gradient", np.zeros(p), **about)

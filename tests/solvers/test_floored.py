@@ -17,7 +17,7 @@ from hullabaloo.geometry import ConvexSet, L1Ball
 from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
-from hullabaloo.planning.choose import LABORIOUS, SPARSE, _floored, choose, forecasts
+from hullabaloo.planning.choose import LABORIOUS, SPARSE, choose, floored, forecasts
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import QUIET, noise
 from hullabaloo.planning.named import SOLVERS
@@ -68,7 +68,7 @@ def targets(data: Table, spread: float, signal: float, seed: int = 1) -> Table:
 
 def taken(data: Table, asked: str | Solver, allowance: Allowance, constraint: ConvexSet | None = None) -> Any:
     posed = problem(data, constraint=constraint)
-    return posed, *choose(PlanContext(posed, prices(data, posed), allowance, rehearsal(data.facts), held=True), asked)
+    return posed, *choose(PlanContext(posed, prices(data, posed), allowance, rehearsal, held=True), asked)
 
 
 def runs(data: Table, posed: Any, solver: Solver, plan: Plan) -> list[Solution]:
@@ -125,7 +125,7 @@ def test_a_brief_look_tells_noise_from_models(records: int, name: str, held_up: 
     allowance, posed, alone = Allowance(Budget(0.1, 1.0 / data.records**2)), problem(data), SOLVERS[name]
     about = posed, prices(data, posed), allowance
     plain = alone.plan(*about)
-    held, plan = _floored(PlanContext(*about), alone, plain, brief=True)
+    held, plan = floored(PlanContext(*about), alone, plain, brief=True)
     assert isinstance(held, FlooredSolver)
     assert held.brief
     empty, real = targets(data, 0.06, 0.0), targets(data, 0.3, 0.95)
@@ -211,7 +211,7 @@ def test_it_is_bought_where_noise_may_drown_a_narrow_target() -> None:
     for who, asked in product((HARDY, LABORIOUS), ("less", "more")):
         data = table({"less": 6_000, "more": 12_000}[asked], 30, intercept=True)
         about = problem(data), prices(data, problem(data)), allowance
-        found = _floored(PlanContext(*about), SOLVERS[who], SOLVERS[who].plan(*about), brief=True)[0]
+        found = floored(PlanContext(*about), SOLVERS[who], SOLVERS[who].plan(*about), brief=True)[0]
         assert isinstance(found, FlooredSolver) == (who == LABORIOUS or asked == "less")
     for name in (SPARSE, "moments"):
         assert not isinstance(taken(some, name, allowance)[1], FlooredSolver)
@@ -308,7 +308,7 @@ def test_a_name_gives_way_where_the_look_itself_would_drown(neighbours: Neighbou
         task = Problem(Squared(), facts.width, True, *norms, 1, records, neighbours)
         hopeless = noise(task, prices, allowance, 1) > HOPELESS
         assert hopeless == (records < 1_000 * n)
-        context = PlanContext(task, prices, allowance, rehearsal(facts), held=True)
+        context = PlanContext(task, prices, allowance, rehearsal, held=True)
         for name in ("gradient", "adaptive_gradient", "greedy_selection"):
             taken = choose(context, name)[0].name
             assert taken == ("constant" if hopeless and name != HARDY else name)

@@ -300,7 +300,7 @@ def test_auto_takes_it_by_itself_alone() -> None:
     for records, taken, words in ((5 * 10**5, SOLVER, ""), (10**6, STEPPING, " and 2 gradients along them")):
         posed = problem(data, records=records)
         context = PlanContext(
-            posed, prices(data, posed), Allowance(Budget(1.0, 1e-9)), rehearsal(data.facts), held=True
+            posed, prices(data, posed), Allowance(Budget(1.0, 1e-9)), rehearsal, held=True
         )
         solver, plan = choose(context, "auto")
         assert solver == taken
@@ -320,7 +320,9 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     price = model.price(len(X))
     assert price.solver == LABORIOUS
     assert "moments, which are the model" in price.reason
-    assert "moments are asked for first" in str(price)
+    planned = hb.plan(n=len(X), domain=domain, budget=model.budget)
+    assert planned.chosen == LABORIOUS
+    assert all("moments are asked for first" in str(one) for one in (price, planned))
     model.fit(X, y)
     assert model.release_.trace[-1] == {"moments enough": enough}
     assert model.release_.plan["solver"] == (MomentsSolver.name if enough else LABORIOUS)

@@ -10,7 +10,7 @@ from hullabaloo.geometry import GroupCover, HasProximalForm, Projectable, SetFun
 from hullabaloo.losses import KernelCode, Loss, Squared
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, loud, noise, weights
-from hullabaloo.planning.forecasts import Forecast, Rehearsals, can_rehearse, contested, drowned, propose, rehearsed
+from hullabaloo.planning.forecasts import Forecast, Rehearsals, can_rehearse, contested, drowned, propose
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
@@ -82,9 +82,8 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
             one = solver if solver.name in ADAPTIVE else _chosen(plain, floor=False, among=ADAPTIVE)[0]
             taking = one.plan(*context.facts)
             if asks_public(taking):
-                return one, replace(
-                    taking, reason=f"{taking.reason}, from the public model as far as records confirm it"
-                )
+                whence = "from the public model as far as records confirm it"
+                return one, replace(taking, reason=f"{whence}; {taking.reason}")
         return solver, replace(plan, reason=f"{plan.reason}; nothing is taken from the public table")
     if asked != "auto":
         solver = MomentsSolver(above_mean=context.held) if asked == "moments" else solver_named(asked)
@@ -96,7 +95,7 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
             named = _held_up(context, Forecast(*named))
         return named
     found = _chosen(context, floor=floor) if private else exact(problem, context.prices)
-    return _floored(context, *found, brief=True) if context.held and floor else found
+    return floored(context, *found, brief=True) if context.held and floor else found
 
 
 def _chosen(
@@ -112,7 +111,7 @@ def _chosen(
         found, small, rehearsals = tables
         found = contested(found, rehearsals, times, EQUAL)
         if floor:
-            found += rehearsed(_constant(context, found, small, inference), rehearsals)
+            found += contested(_constant(context, found, small, inference), rehearsals, {}, EQUAL)
     best = best_of(found, times)
     assert best.plan is not None
     if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
@@ -136,10 +135,10 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
                     what = "and of what could hold it up is likely to" if hopeless else "alone would"
                     why = f"the noise of {one.name!r} {what} lose more than any model could gain (its class, passed as solver=, is taken at its word)"
                     return level.solver, replace(level.plan, reason=f"{why}; {level.plan.reason}")
-    return _floored(context, one.solver, one.plan) if context.held else (one.solver, one.plan)
+    return floored(context, one.solver, one.plan) if context.held else (one.solver, one.plan)
 
 
-def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
+def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
     """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough."""
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
@@ -147,8 +146,8 @@ def _floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = 
         faint = QUIET if brief or careful else FAINT
         if solver.name not in (SPARSE, *FLOORED) and not enough and loud(*context.facts, faint)[1]:
             share = share_for(unit, brief, LESS if careful else 1.0)
-            floored = FlooredSolver(solver.name, solver, share, brief)
-            return floored, floored.plan(*context.facts)
+            held = FlooredSolver(solver.name, solver, share, brief)
+            return held, held.plan(*context.facts)
         if brief and solver == SOLVERS.get(LABORIOUS):
             for shares in (STEPS, ALONE):
                 if may_suffice(*context.facts, shares):
@@ -195,16 +194,17 @@ def exact(problem: Problem, prices: QueryPrices) -> tuple[Solver, Plan]:
     raise CapabilityError(refusals[-1])
 
 
-def forecasts(context: PlanContext, *, fewest: int = 2) -> list[Forecast]:
+def forecasts(context: PlanContext, times: Mapping[str, float] | None = None, *, fewest: int = 2) -> list[Forecast]:
     """What each solver would do, best first among those that can; those that cannot at the end.
 
-    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison.
+    Plans are rehearsed where at least `fewest` solvers can: one alone needs no comparison. Those that cannot be taken are told by fewer draws, or given up where each counts as so many `times` better.
     """
     found = _proposed(context)
     if tables := staged(context, found, fewest):
         found, small, rehearsals = tables
-        found = rehearsed(found, rehearsals)
-        found += rehearsed(_constant(context, found, small), rehearsals)
+        counted = weights(*context.facts) if times is None else times
+        found = contested(found, rehearsals, counted, EQUAL, told=times is None)
+        found += contested(_constant(context, found, small), rehearsals, {}, EQUAL)
     return sorted(found, key=lambda one: (one.plan is None, one.expected))
 
 
@@ -226,9 +226,8 @@ def _beside(one: Forecast, inference: WithInference | None, context: PlanContext
     solver = inference.of(one.solver)
     if not isinstance(solver, WithInference):
         return propose(context, {solver.name: solver})[0]
-    return replace(
-        one, solver=solver, plan=solver.composed(context.problem, context.prices, one.plan, context.allowance)
-    )
+    plan = solver.composed(context.problem, context.prices, one.plan, context.allowance)
+    return replace(one, solver=solver, plan=plan)
 
 
 def staged(
@@ -264,17 +263,14 @@ def _constant(
     Rehearsals take weights to be 1: where some are less, or records without a target count for nothing, a model is noisier than in them, and hopeless where it is in them.
     """
     times = weights(*context.facts) if found else {}
-    hopeful = any(
-        one.plan is not None and one.expected <= HOPEFUL * min(times.get(one.name, 1.0), 1.0) for one in found
-    )
+    hopeful = any(one.expected <= HOPEFUL * min(times.get(one.name, 1.0), 1.0) for one in found)
     one, problem = SOLVERS.get(CONSTANT), context.problem
     if one is None or not context.allowance.is_private or hopeful or problem.max_weight != 1.0:
         return []
-    proposed = propose(context.beside(inference), {CONSTANT: _for_targets(problem, one)})
-    proposed = [_beside(one, inference, context) for one in proposed]
-    if small is not context:
-        proposed = [_narrow(one, context, small) for one in proposed]
-    return [one for one in proposed if one.plan is not None]
+    (level,) = propose(context.beside(inference), {CONSTANT: _for_targets(problem, one)})
+    level = _beside(level, inference, context)
+    level = level if small is context else _narrow(level, context, small)
+    return [] if level.plan is None else [level]
 
 
 def _consistent(context: PlanContext, found: list[Forecast]) -> list[Forecast]:

@@ -56,7 +56,6 @@ class Stage:
     """A synthetic table with what does not depend on the plan: the optimum of the objective and of a constant, on the rows of `fresh`."""
 
     problem: Problem
-    scenario: Scenario
     table: SyntheticTable
     fresh: SyntheticTable
     optimum: float
@@ -83,10 +82,9 @@ class _Posed:
         if self.scenario in WIDE:
             return self._judged(synthetic_table(problem, self.scenario, rows + JUDGES))
         table = synthetic_table(problem, self.scenario, rows)
-        best, constant = self.perform(problem, *self.exact, table, 0).theta, _constant(problem, table)
-        return Stage(
-            problem, self.scenario, table, table, objective(problem, table, best), objective(problem, table, constant)
-        )
+        found = self.perform(problem, *self.exact, table, 0).theta, _constant(problem, table)
+        best, constant = (objective(problem, table, theta) for theta in found)
+        return Stage(problem, table, table, best, constant)
 
     def _judged(self, whole: SyntheticTable) -> Stage:
         """On rows of which plans see nothing, against what made the targets, or the constant where a set leaves that no better; where a penalty moves the optimum, against it if it is better."""
@@ -97,7 +95,7 @@ class _Posed:
         if not isinstance(problem.penalty, NoPenalty):
             found = self.perform(problem, *self.exact, table, 0).theta
             optimum = min(optimum, objective(problem, fresh, found))
-        return Stage(problem, self.scenario, table, fresh, optimum, constant)
+        return Stage(problem, table, fresh, optimum, constant)
 
 
 _stage = lru_cache(maxsize=6)(_Posed.stage)
@@ -301,14 +299,11 @@ def propose(context: PlanContext, solvers: Mapping[str, Solver]) -> list[Forecas
         try:
             plan = solver.plan(*context.facts)
             # The event of a choice refuses a lattice that would be too coarse.
-            within = context.allowance.takes(plan.event)
+            if not context.allowance.takes(plan.event):
+                raise CapabilityError("Its plan costs more than the budget allows.")
+            found.append(Forecast(solver, plan, predicted=solver.predicted_risk(context.problem, plan)))
         except (CapabilityError, CalibrationError, BudgetError, InvalidParameter) as refused:
             found.append(Forecast(solver, None, refused))
-            continue
-        if not within:
-            found.append(Forecast(solver, None, CapabilityError("Its plan costs more than the budget allows.")))
-            continue
-        found.append(Forecast(solver, plan, predicted=solver.predicted_risk(context.problem, plan)))
     return found
 
 
@@ -319,38 +314,33 @@ def can_rehearse(problem: Problem) -> bool:
     return problem.dimension * problem.targets <= (WIDEST_OWN if own else WIDEST_REHEARSAL)
 
 
-def rehearsed(proposals: list[Forecast], rehearsals: Rehearsals) -> list[Forecast]:
-    """The proposals with what their plans did on the synthetic tables."""
-    return [one if one.plan is None else _completed(rehearsals, one) for one in proposals]
-
-
 def contested(
-    proposals: list[Forecast], rehearsals: Rehearsals, weights: Mapping[str, float], within: float
+    proposals: list[Forecast], rehearsals: Rehearsals, weights: Mapping[str, float], within: float, told: bool = False
 ) -> list[Forecast]:
-    """The same, but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`.
+    """The proposals with what their plans did on the synthetic tables; but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`; `told`, it is that of the draws that were carried out, one of each scenario at least.
 
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
-    far bounds its score from below. Always the plan of the lowest bound is carried out further, first where there is nothing to learn: long walks lose most there.
+    far bounds its score from below, however many draws a mean is of. Always the plan of the lowest bound is carried out further, first where there is nothing to learn: long walks lose most there.
     """
     every = rehearsals.scenarios
-    order = [(scenario, draw) for scenario in (every[-1], *every[:-1]) for draw in range(1, DRAWS + 1)]
+    order = [scenario for scenario in (every[-1], *every[:-1]) for _ in range(DRAWS)]
     scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in every[:-1]}
     scale[every[-1].name] = min(scale.values())
     found, least = [one if one.plan is None else replace(one, predicted=math.inf) for one in proposals], math.inf
     waiting = [(0.0, 0, place) for place, one in enumerate(found) if one.plan is not None]
-    while waiting:
+    while waiting and waiting[0][0] <= (1.0 + within) * least * (1.0 + 1e-9):
         bound, done, place = heapq.heappop(waiting)
-        if bound > (1.0 + within) * least * (1.0 + 1e-9):
-            break
         one = found[place]
         weight = weights.get(one.name, 1.0)
         if done == len(order):
-            found[place] = _completed(rehearsals, one)
+            found[place] = _completed(rehearsals, proposals[place], order)
             least = min(least, found[place].expected / weight)
             continue
-        scenario, draw = order[done]
+        scenario, draw = order[done], order[: done + 1].count(order[done])
         lost = rehearsals.risk(scenario, one, draw) / scale[scenario.name] / DRAWS / len(every)
         heapq.heappush(waiting, (bound + lost / weight, done + 1, place))
+    for _, done, place in waiting if told else []:
+        found[place] = _completed(rehearsals, proposals[place], order[:done])
     return found
 
 
@@ -361,6 +351,7 @@ def drowned(one: Forecast, level: Forecast, rehearsals: Rehearsals) -> bool:
     return 0.0 < floor < rehearsals.rehearse(silence, one).risk
 
 
-def _completed(rehearsals: Rehearsals, one: Forecast) -> Forecast:
-    *tried, silent = (rehearsals.rehearse(scenario, one) for scenario in rehearsals.scenarios)
-    return replace(one, rehearsed=tuple(tried), silent=silent)
+def _completed(rehearsals: Rehearsals, one: Forecast, carried: Sequence[Scenario]) -> Forecast:
+    """With as many draws of each scenario as it was `carried` out on, one at least."""
+    tried = [rehearsals.rehearse(each, one, max(1, carried.count(each))) for each in rehearsals.scenarios]
+    return replace(one, rehearsed=tuple(tried[:-1]), silent=tried[-1])

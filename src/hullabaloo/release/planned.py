@@ -207,7 +207,7 @@ def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bo
     check(task, encoding)
     problem = problem_of(task, encoding, task.number_of_records(rows))
     prices = PricedQueries(replace(encoding.facts), task.neighbours, problem.records, parted)
-    return PlanContext(problem, prices, task.allowance(), rehearsal(prices.facts), held=task.held)
+    return PlanContext(problem, prices, task.allowance(), rehearsal, held=task.held)
 
 
 def check(task: Task, encoding: Encoding) -> None:
@@ -316,7 +316,7 @@ def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -
     problem, facts = planned.problem, planned.encoding.facts
     prices = PricedQueries(facts, problem.neighbours, problem.records)
     with remembered(problem, facts, planned.allowance) as kept:
-        context = PlanContext(problem, prices, planned.allowance, rehearsal(facts), kept)
+        context = PlanContext(problem, prices, planned.allowance, rehearsal, kept)
         return priced(context, Forecast(planned.solver, planned.plan), known, draws)
 
 

@@ -9,7 +9,7 @@ from hullabaloo.data import ClassTarget, Domain, Encoding, TargetScale
 from hullabaloo.errors import InvalidParameter, is_whole
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.losses import AnyLoss, KernelCode, Loss, Squared, VectorLoss
-from hullabaloo.planning.choose import best_of, choose, forecasts, passed_over
+from hullabaloo.planning.choose import best_of, choose, floored, forecasts, passed_over
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import CONSTANT, weights
 from hullabaloo.planning.forecasts import middle
@@ -20,8 +20,10 @@ from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release.parameters import shown
 from hullabaloo.release.planned import Task, plan_context, priced, quiet
+from hullabaloo.release.price import FIRST
 from hullabaloo.release.public_table import public_table
 from hullabaloo.release.remembered import remembered
+from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 
 
 @quiet()
@@ -145,9 +147,12 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
         found, weighed = forecasts(posed, fewest=1), weights(*posed.facts)
         if posed.problem.public is None:
             taken = best_of(found, weighed)
-            chosen, why = taken.solver, (taken.plan.reason if taken.plan else "") + passed_over(taken, found, weighed)
+            assert taken.plan is not None
+            chosen, why = taken.solver, taken.plan.reason + passed_over(taken, found, weighed)
             if posed.allowance.is_private and taken.name != CONSTANT and (runs := priced(posed, taken, {})):
                 why += f". On tables further apart, which a price goes by, it keeps about {max(1.0 - middle(runs), 0.0):.0%}"
+            if isinstance(floored(posed, taken.solver, taken.plan, brief=True)[0], MomentsFirstSolver):
+                why += f". Beside these steps, {FIRST}"
         else:
             chosen, plan = choose(posed, "auto")
             why = plan.reason + f". {UNCONFIRMED}" * any(map(asks_public, (one.plan for one in found)))

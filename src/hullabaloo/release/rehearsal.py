@@ -1,28 +1,48 @@
 """How plans are tried out: on tables that nobody has to protect."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hullabaloo.curator import Curator
-from hullabaloo.data import RowFacts, Rows
-from hullabaloo.noise import TestKey
-from hullabaloo.planning.context import Perform
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
+from hullabaloo.curator.centred_gradient_kernels import dense_steps
+from hullabaloo.data import Rows
+from hullabaloo.noise import Key, TestKey
 from hullabaloo.planning.synthetic import SyntheticTable
-from hullabaloo.solvers import Plan, Problem, Solution, Solver
+from hullabaloo.solvers import Array, Plan, Problem, Solution, Solver
 
 _REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
 
 
-def rehearsal(facts: RowFacts) -> Perform:
-    """How plans are tried out: the real curator answers their queries on a synthetic table, with noise of a fixed key."""
-    copies = facts.records_per_unit
+class _Steps(CentredGradientQuery):
+    """Steps on a synthetic table, most of what is asked in rehearsals, by the kernel that answers about records. As nobody has to be protected, lengths of rows are measured once for each view, and the noise of all answers is drawn at the first."""
 
-    def perform(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
-        queries = tuple(query.resized(problem.records) for query in plan.queries)  # type: ignore[attr-defined]
-        units = np.arange(len(table.Y)) // copies if copies > 1 else None
-        rows = Rows(table.X, table.Y, offset=table.offset, unit=units)
-        curator = Curator(rows, queries, key=_REHEARSAL.derive(draw))
-        return solver.run(problem, replace(plan, queries=queries), curator)
+    def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+        """From a view, at a point."""
+        theta, view, clip_norm = question
 
-    return perform
+        def measured() -> tuple[Array, ...]:
+            lengths = np.square((rows.X - view.centre) * view.scale)[:, :-1].sum(axis=1)
+            offset = np.zeros(0) if rows.offset is None else rows.offset
+            return rows.X, np.ascontiguousarray(rows.Y[:, 0]), np.zeros(0), offset, lengths
+
+        if "noise" not in vars(self):
+            vars(self)["noise"] = iter(self.noisy(np.zeros((self.count, self.length)), key))
+        high, low = np.zeros((2, self.length), np.int64)
+        cells = rows.kept("steps", view, measured)
+        dense_steps(*cells, theta, view.centre, view.scale, clip_norm, *self.kernel, *self.grid, high, low)
+        return self.read(low * 2.0**self.exponent + next(vars(self)["noise"]), theta, view, clip_norm)
+
+
+def rehearsal(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
+    """Try a plan out: the real curator answers its queries on a synthetic table, with noise of a fixed key."""
+    queries: list[Any] = [query.resized(problem.records) for query in plan.queries]  # type: ignore[attr-defined]
+    for query in queries:
+        if type(query) is CentredGradientQuery:
+            object.__setattr__(query, "__class__", _Steps)
+    units = np.arange(len(table.Y)) // problem.records_per_unit if problem.records_per_unit > 1 else None
+    rows = Rows(table.X, table.Y, offset=table.offset, unit=units)
+    curator = Curator(rows, queries, key=_REHEARSAL.derive(draw))
+    return solver.run(problem, replace(plan, queries=tuple(queries)), curator)

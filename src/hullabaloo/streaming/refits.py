@@ -228,7 +228,8 @@ def favours(problem: Problem, prices: QueryPrices, allowance: Allowance, first: 
 
 @lru_cache(maxsize=256)
 def _best(posed: PlanContext, first: bool) -> str:
-    return best_of(forecasts(posed), favours(*posed.facts, first)).solver.name
+    times = favours(*posed.facts, first)
+    return best_of(forecasts(posed, times), times).solver.name
 
 
 def _alone(task: Task, position: int, budget: Budget, step: int) -> Task:
