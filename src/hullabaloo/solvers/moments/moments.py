@@ -185,11 +185,13 @@ class MomentsFirstSolver(Solver):
         name: the name of the other solver.
         solver: the other solver.
         enough: what noise may have cost moments, of what their slopes explain, to be the model; below 0 all that was bought is asked.
+        share: of the budget (of μ²) for the moments.
     """
 
     name: str  # type: ignore[misc]  # a solver's name is a constant of its class; this one's is its inner's
     solver: Solver
     enough: float = ENOUGH
+    share: float = FIRST
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The moments, and the solver's own plan on what is left.
@@ -197,9 +199,9 @@ class MomentsFirstSolver(Solver):
         Raises:
             CapabilityError: either cannot do what is asked.
         """
-        first = first_plan(problem, prices, allowance)
+        first = first_plan(problem, prices, allowance, self.share)
         own = self.solver.plan(problem, prices, replace(allowance, beside=first.event))
-        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments, which are the model, the rest not being asked, if noise hides at most {self.enough:.1%} of what it explains"
+        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments, which are the model, these steps not being asked, if noise hides at most {self.enough:.1%} of what it explains"
         return replace(own, queries=(*first.queries, *own.queries), reason=reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -214,9 +216,9 @@ class MomentsFirstSolver(Solver):
         return self.solver.predicted_risk(problem, replace(plan, queries=plan.queries[1:]))
 
 
-def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
+def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, share: float = FIRST) -> Plan:
     """That of the moments."""
-    return MomentsSolver().plan(problem, prices, Allowance.gdp(allowance.mu * math.sqrt(FIRST)))
+    return MomentsSolver().plan(problem, prices, Allowance.gdp(allowance.mu * math.sqrt(share)))
 
 
 def may_suffice(problem: Problem, prices: QueryPrices, allowance: Allowance) -> bool:
