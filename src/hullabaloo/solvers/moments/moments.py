@@ -186,12 +186,14 @@ class MomentsFirstSolver(Solver):
         solver: the other solver.
         enough: what noise may have cost moments, of what their slopes explain, to be the model; below 0 all that was bought is asked.
         share: of the budget (of μ²) for the moments.
+        doubt: what noise in their Gram matrix may add to the squared error of a step from there, over what sampling does.
     """
 
     name: str  # type: ignore[misc]  # a solver's name is a constant of its class; this one's is its inner's
     solver: Solver
     enough: float = ENOUGH
     share: float = FIRST
+    doubt: float = math.inf
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The moments, and the solver's own plan on what is left.
@@ -207,7 +209,7 @@ class MomentsFirstSolver(Solver):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The moments' model where it suffices, else the solver's own."""
         found = solve_moments(curator.answer("moments"), problem)
-        enough = hidden_share(found) <= self.enough
+        enough = hidden_share(found, self.doubt) <= self.enough
         found = found if enough else self.solver.run(problem, replace(plan, queries=plan.queries[1:]), curator)
         return replace(found, trace=(*found.trace, {"moments enough": enough}))
 
@@ -232,12 +234,15 @@ def may_suffice(problem: Problem, prices: QueryPrices, allowance: Allowance) -> 
     return risk <= HOPEFUL * 0.5 * Reference.of(problem).signal
 
 
-def hidden_share(found: Solution) -> float:
+def hidden_share(found: Solution, doubt: float = math.inf) -> float:
     """What noise in its moments is expected to have cost a model θ, over what its slopes explain.
 
     In coordinates where ‖x‖ ≤ 1, with E, e, s and t as in `shrinkage.py`, θ is wrong by `G⁻¹(e − Eθ)` to the first order, which costs `Σ_v (t² + ½ s² (‖θ‖² + θ_v²))/λ_v` (twice the mean loss; v, λ_v the
     eigenvectors and eigenvalues of G̃), as `E EθθᵀE = ½ s² (‖θ‖² I + θθᵀ)`. The next order is at most `(r/λ_v)²` of θ_v, r = s√(2p) the spectral radius of E, and costs `r⁴ θ_v²/λ_v³`. Slopes explain `θᵀSθ`, S the
     Schur complement of the intercept. ∞ where an eigenvalue is not above r: noise may hide what lies along it (a column much narrower than its bounds, or one that no record has).
+
+    And ∞ where a score at θ would be believed less for that noise: a step from there is off by `G⁻¹Eδ`, δ what θ is off by, in coordinates in which records are round at most by `κ‖δ‖/√2` along each, `κ = s max(1/λ₀, √p B²)` (the constant column is as long as √p others), of which ‖δ‖² is
+    what noise has cost. The squares of that are held against `doubt` times ρ/n, what sampling adds, ρ the mean square of residuals.
     """
     assert found.moments is not None
     facts, theta = normalised(found.moments, 0, True), found.theta[:, 0] * found.moments.scale_x
@@ -248,4 +253,7 @@ def hidden_share(found: Solution) -> float:
     if values[0] <= radius or gain <= 0.0:
         return math.inf
     noise = facts.cross_noise**2 + 0.5 * facts.gram_noise**2 * (along.sum() + along)
-    return float(np.sum(noise / values + radius**4 * along / values**3)) / gain
+    lost = float(np.sum(noise / values + radius**4 * along / values**3))
+    wrong = facts.gram_noise * max(1.0 / values[0], math.sqrt(len(theta)) * found.moments.scale_x**2)
+    left = found.moments.square[0, 0] - theta @ (2.0 * facts.cross - facts.gram @ theta)
+    return math.inf if 0.5 * wrong**2 * lost > doubt * max(left, 0.0) / found.moments.records else lost / gain
