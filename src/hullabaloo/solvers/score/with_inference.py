@@ -243,7 +243,7 @@ class _Scores:
         c, lost = gradients.gradient_clip(noise, q, doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight + V.T @ (self.drawn @ theta), 0.0
-        if settings["level_noise"] is not None:
+        if settings["level_noise"] is not None and not self.drawn.any():
             alone, apart, less = (one / weight for one in self.level(records, point, float(scale[-1]), heavier))
             share = max(float(curvature[-1, -1]), 0.0) / max(float(np.trace(curvature)), TINY)
             more = math.sqrt(share) * heaviest * heavier.beyond(c, 1) * counted
