@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -50,6 +51,32 @@ def test_two_quotes_of_one_query_are_used_up_one_after_the_other() -> None:
     assert noises[1] != noises[2]
     with pytest.raises(NotPaidFor, match="paid for 2 answers to 'second_moments' and all have been given"):
         curator.answer("second_moments")
+
+
+def test_what_is_given_up_is_never_answered() -> None:
+    """Of any number of the plan's first queries, after any number of answers: of each name the queries that come later answer, in their order, and no answer more."""
+    gradient = {"loss": Squared(), "clip": 0.5}
+    queries = [
+        MENU.price("second_moments", mu=0.5), MENU.price("gradient", mu=0.4, count=2, **gradient),
+        MENU.price("second_moments", mu=0.3), MENU.price("gradient", mu=0.2, **gradient),
+    ]  # fmt: skip
+    given: dict[str, tuple[np.ndarray, ...]] = {"gradient": (np.zeros(4),), "second_moments": ()}
+    whole = Curator(
+        ROWS, queries, key=KEY
+    )  # a test key's n-th answer of a name is the same whatever is asked beside it
+    bought = {"gradient": 3, "second_moments": 2}
+    every = {name: [whole.answer(name, *given[name]) for _ in range(count)] for name, count in bought.items()}
+    for count, first, times in product(range(5), given, range(3)):
+        curator = Curator(ROWS, queries, key=KEY)
+        for _ in range(times):
+            curator.answer(first, *given[first])
+        curator.give_up(count)
+        for name, question in given.items():
+            gone = sum(query.count for query in queries[:count] if query.name == name)
+            for wanted in every[name][max(gone, times * (name == first)) :]:
+                assert np.array_equal(curator.answer(name, *question), wanted)
+            with pytest.raises(NotPaidFor, match="all have been given"):
+                curator.answer(name, *question)
 
 
 def test_answers_carry_the_noise_of_their_query() -> None:

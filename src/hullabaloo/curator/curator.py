@@ -113,6 +113,15 @@ class Curator:
         )
 
     @sealed
+    def give_up(self, count: int) -> None:
+        """Take the answers of the plan's first `count` queries as given: those that were not asked for never are."""
+        before = Counter[tuple[str, int]]()
+        for query in self.__queries[: operator.index(count)]:
+            before[query.key_label, len(query.facts.columns)] += query.count
+        with self.__lock:
+            self.__answered |= before  # the larger of both, in place: of all views
+
+    @sealed
     def of_target(self, target: int) -> "Curator":
         """The same curator, asked about one of the targets alone; its answers come out of the same payment, of queries that read one target."""
         number = operator.index(target)

@@ -138,7 +138,8 @@ def selected(model: FittedModel, rule: SelectionRule) -> Release:
         z = np.stack([one.estimate / np.hypot(one.sampling_error, one.privacy_error) for one in found], axis=1)
     z[np.isnan(np.stack([one.low for one in found], axis=1))] = np.nan  # what is not told is not selected
     keep = rule.keeps(z)
-    again = isinstance(model.loss, Squared) and ("refit" in release.plan or release.plan["solver"] == "moments")
+    again = isinstance(model.loss, Squared) and release.moments is not None
+    again &= "refit" in release.plan or release.plan["solver"] == "moments"
     of_target = _solved if again else _zeroed
     theta = np.column_stack([of_target(model, keep[:, k], k) for k in range(keep.shape[1])])
     told = {"rule": rule.name, "level": rule.level, "tested": keep.size, "selected": int(keep.sum())}

@@ -30,7 +30,7 @@ WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
 ADJUSTED = "P is adjusted for the comparisons of all columns; intervals are each coefficient's own."
 HELD_UP = "The private constant holds the model up: after the solver a second look at the records decided how much of the way from it to the solver's own model is kept. To have that model whatever it is, pass the solver's class as solver=."
-FIRST = " (moments, asked for first, were not enough)", ", asked for first, and enough: nothing else was asked"
+FIRST = " (moments, asked for first, were not enough)", ", asked for first, and enough: no step was taken"
 ALONG = tuple(f" (two gradients along moments, asked for first, were {one}enough)" for one in ("not ", ""))
 UNCHOSEN = "A coefficient of 0 says little about its column: it was not chosen, or a penalty took it out."
 TOO_FAR = "the coefficients are too far from their estimates"

@@ -115,6 +115,10 @@ def _chosen(
     best = best_of(found, times)
     assert best.plan is not None
     if isinstance(best.solver, WithInference):  # what is left over by drafts is used up
+        if context.held and best.solver.solver == SOLVERS.get(LABORIOUS) and may_suffice(*context.facts):
+            with suppress(HullabalooError):
+                first = best.solver.after_moments()
+                return first, first.plan(*context.facts)
         return best.solver, replace(best.solver.plan(*context.facts), reason=best.plan.reason)
     return best.solver, best.plan
 

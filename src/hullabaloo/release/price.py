@@ -22,7 +22,7 @@ from hullabaloo.privacy import Budget, Event, epsilon_of
 from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
 from hullabaloo.release.planned import PlannedFit, replanned, tried_out
 from hullabaloo.release.release import large_delta
-from hullabaloo.solvers import Problem
+from hullabaloo.solvers import Problem, WithInference
 from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 from hullabaloo.solvers.options import passes
 from hullabaloo.solvers.reference import EXPLAINED, TARGET_VARIANCE
@@ -92,7 +92,7 @@ NARROWER = "a publicly known share s of the class, or mean m of counts, narrows 
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
-FIRST = "moments are asked for first, at a quarter of the budget, of many cells with two gradients along them: where their own release says that noise has cost them next to nothing they are the model, and nothing else is asked; the charge is that of all"
+FIRST = "moments are asked for first, at a quarter of the budget, of many cells with two gradients along them: where their own release says that noise has cost them next to nothing they are the model, or where errors are told its start, and none of the other solver's questions is asked; the charge is that of all"
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
 APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 WEIGHED = "plan and price take weights to be half their bound on average: where their mean is less, expect larger errors than these, and declare a smaller bound, beyond which weights are clipped; a factor of weights and bound changes nothing"
@@ -194,7 +194,8 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
 def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ...]:
     task, encoding, problem = prepared.task, prepared.encoding, prepared.problem
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
-    notes += [FIRST] * isinstance(prepared.solver, MomentsFirstSolver)
+    inner = prepared.solver.solver if isinstance(prepared.solver, WithInference) else prepared.solver
+    notes += [FIRST] * isinstance(inner, MomentsFirstSolver)
     notes += [NARROWER.format(encoding.facts.targets[0])] * (unknown and len(encoding.facts.targets) == 1)
     notes += [WEIGHED] * (task.domain.weight is not None)
     notes += [DROPS] * task.domain.drops + [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)

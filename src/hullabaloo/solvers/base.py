@@ -144,6 +144,7 @@ class Answers(Protocol):
     """The curator as a solver sees it: noisy answers, and only those that were paid for."""
 
     def answer(self, name: str, /, *given: Any, **named: Any) -> Any: ...  # noqa: D102
+    def give_up(self, count: int) -> None: ...  # noqa: D102
     def of_target(self, target: int) -> "Answers": ...  # noqa: D102
     def restricted(self, columns: npt.ArrayLike) -> "Answers": ...  # noqa: D102
     def projected(self, matrix: npt.ArrayLike) -> "Answers": ...  # noqa: D102

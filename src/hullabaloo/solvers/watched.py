@@ -47,6 +47,10 @@ class Watched:
         self._points.append(last)
         return found
 
+    def give_up(self, count: int) -> None:
+        """As the curator does."""
+        self._curator.give_up(count)
+
     def of_target(self, target: int) -> "Watched":
         """Of one target alone; the others' coefficients stay where they were last asked at."""
         seen = self._seen(self._curator.of_target(target), self._whole)

@@ -32,8 +32,8 @@ TARGET_SCALE = 1.0
 """κ: features and target weigh alike; within 10 % of the best over [0.7, 1.4] on 14 tables, both relations."""
 FIRST, ENOUGH, HOPEFUL, CELLS = 0.25, 0.001, 0.002, 4e6
 """The share of μ² for moments that are asked for first; what noise may have cost them, of what the slopes explain, to be the model; the forecast of it, on the reference table, up to which they are asked for; and the cells of a table from which steps along them are: of fewer, any number of passes takes no time."""
-ALONE, STEPS = (1.0,), (0.48, 0.05, 0.12, 0.35)
-"""What moments take of `FIRST`; and where steps are asked for, too, they, a histogram of lengths, and two gradients."""
+ALONE, STEPS = (FIRST,), tuple(FIRST * share for share in (0.48, 0.05, 0.12, 0.35))
+"""Shares of μ²: of moments alone; and where steps are asked for, too, of moments, a histogram of lengths, and two gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +192,15 @@ class MomentsFirstSolver(Solver):
         name: the name of the other solver.
         solver: the other solver.
         enough: what noise may have cost moments, of what their slopes explain, to be the model; below 0 all that was bought is asked.
-        shares: of the part of μ²: the moments, and where there are more a histogram of lengths and gradients.
+        shares: of μ², for the moments, and where there are more for a histogram of lengths and gradients.
+        doubt: what noise in their Gram matrix may add to the squared error of a step from there, over what sampling does.
     """
 
     name: str  # type: ignore[misc]  # a solver's name is a constant of its class; this one's is its inner's
     solver: Solver
     enough: float = ENOUGH
     shares: tuple[float, ...] = ALONE
+    doubt: float = math.inf
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The moments and their steps, and the solver's own plan on what is left.
@@ -209,13 +211,13 @@ class MomentsFirstSolver(Solver):
         first = first_plan(problem, prices, allowance, self.shares)
         own = self.solver.plan(problem, prices, replace(allowance, beside=first.event))
         steps = f" and {len(first.queries) - 2} gradients along them" * (len(first.queries) > 1)
-        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments{steps}, which are the model, the rest not being asked, if noise hides at most {self.enough:.1%} of what it explains"
+        reason = f"{own.reason}; before, at {FIRST:.0%} of the budget, moments{steps}, which are the model, its own steps not being asked, if noise hides at most {self.enough:.1%} of what it explains"
         return replace(own, queries=(*first.queries, *own.queries), reason=reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The moments' model where it suffices, or with their steps, else the solver's own."""
         found = solve_moments(curator.answer("moments"), problem)
-        told = {"moments enough": hidden_share(found) <= self.enough}
+        told = {"moments enough": hidden_share(found, doubt=self.doubt) <= self.enough}
         if len(self.shares) > 1 and not told["moments enough"]:
             bought = plan.queries[1 : len(self.shares)]
             found, hidden = stepped(found, problem, GradientSchedule(**plan.settings), bought, curator)
@@ -231,7 +233,7 @@ class MomentsFirstSolver(Solver):
 
 def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, shares: tuple[float, ...] = ALONE) -> Plan:
     """That of the moments and their steps."""
-    whole, *others = [allowance.mu * math.sqrt(FIRST * share) for share in shares]
+    whole, *others = [allowance.mu * math.sqrt(share) for share in shares]
     first, about = (
         MomentsSolver().plan(problem, prices, Allowance.gdp(whole)),
         dict[str, Any](loss=problem.loss, count=1),
@@ -258,7 +260,7 @@ def may_suffice(problem: Problem, prices: QueryPrices, allowance: Allowance, sha
     return MomentsSolver().predicted_risk(problem, plan) <= HOPEFUL * 0.5 * reference.signal
 
 
-def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0) -> float:
+def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0, doubt: float = math.inf) -> float:
     """What noise in its moments is expected to have cost a model θ, over what its slopes explain.
 
     In coordinates where ‖x‖ ≤ 1, with E, e, s and t as in `shrinkage.py`, θ is wrong by `G⁻¹(e − Eθ)` to the first order, which costs `Σ_v (t² + ½ s² (‖θ‖² + θ_v²))/λ_v` (twice the mean loss; v, λ_v the
@@ -269,6 +271,9 @@ def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0)
 
     Held by a set or a penalty, θ̂ costs no more. With `Δ(θ) = ½θᵀEθ − eᵀθ`, f the exact objective and d = θ̂ − θ* the way from its minimiser, f + Δ grows by `½dᵀ(G + E)d` at least from its own minimiser θ̂, so that
     `f(θ̂) − f(θ*) ≤ (e − Eθ̂)ᵀd − ½dᵀGd ≤ ½‖G^{-1/2}(e − Eθ̂)‖²`, which is what a free θ̂ costs. And θ explains `θᵀSθ` at least: 0 is within the set, or costs no penalty.
+
+    And ∞ where a score at θ would be believed less for that noise: a step from there is off by `G⁻¹Eδ`, δ what θ is off by, in coordinates in which records are round at most by `κ‖δ‖/√2` along each, `κ = s max(1/λ₀, √p B²)` (the constant column is as long as √p others), of which ‖δ‖² is
+    what noise has cost. The squares of that are held against `doubt` times ρ/n, what sampling adds, ρ the mean square of residuals.
     """
     assert found.moments is not None
     facts, theta = normalised(found.moments, 0, True), found.theta[:, 0] * found.moments.scale_x
@@ -281,7 +286,10 @@ def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0)
     if values[0] <= radius or gain <= 0.0:
         return math.inf
     cost = own**2 + 0.5 * facts.gram_noise**2 * (along.sum() + along)
-    return float(np.sum(cost / values + radius**4 * along / values**3)) / gain
+    lost = float(np.sum(cost / values + radius**4 * along / values**3))
+    wrong = facts.gram_noise * max(1.0 / values[0], math.sqrt(len(theta)) * found.moments.scale_x**2)
+    left = found.moments.square[0, 0] - theta @ (2.0 * facts.cross - facts.gram @ theta)
+    return math.inf if 0.5 * wrong**2 * lost > doubt * max(left, 0.0) / found.moments.records else lost / gain
 
 
 def stepped(

@@ -9,19 +9,19 @@ residuals be many times as long there, and both answers together tell it (`_Scor
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hullabaloo.errors import BudgetError
 from hullabaloo.losses import Logistic, Poisson, Squared
-from hullabaloo.privacy import Allowance, GaussianEvent, NoisyScore, compose_answers
+from hullabaloo.privacy import Allowance, GaussianEvent, NoisyMoments, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates, symmetric
 from hullabaloo.solvers.gradient.histogram import edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
-from hullabaloo.solvers.moments.moments import MomentsSolver
+from hullabaloo.solvers.moments.moments import FIRST, MomentsFirstSolver, MomentsSolver
 from hullabaloo.solvers.score import shares, spread
 from hullabaloo.solvers.score.lengths import AROUND, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
 from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
@@ -32,6 +32,8 @@ HEAVY, ONE_SIGNED = 0.25, 0.6
 """Power of the curvature's diagonal by which heavy coordinates are scaled down; and `DOUBT_SCORE` of a number that is at a bound but for rare events, whose long residuals have one sign: of E(L − c)₊ 0.54 to 0.75 was lost of claims numbers of motor policies
 and of simulated classes and amounts of 5 %, 0.6 in the median."""
 STEPPED = "the slopes by a step from it, of what tells errors"
+MOVED = 0.1
+"""What noise in moments may add to the squared error of the step from their model, over what sampling adds. It is up to twice as much along one direction, if that model is off along it alone. Chosen on even columns (10⁶ records of 50, ε = 1: 0.08) and power plants (0.13: intervals 1.16 times as wide as after steps)."""
 CALM = 0.15
 """Spectral radius of the curvature's noise, over that of ordinary records, up to which few long records are let in: what they add is not worth hiding the rest (seen on a capital gain within (0, 99999): without it ε = 3 told less than ε = 1)."""
 
@@ -63,6 +65,12 @@ class WithInference(Solver):
         """The same of this solver; itself where what it releases tells the errors."""
         itself = solver.name == MomentsSolver.name and self.errors in ("auto", "homoskedastic")
         return solver if itself else replace(self, solver=solver)
+
+    def after_moments(self) -> Self:
+        """The same with moments before, which take as much of inference as of the solver."""
+        inner, share = self._resolved(), self.share * (1.0 - FIRST)
+        first = MomentsFirstSolver(inner.name, inner, shares=(FIRST / (1.0 - share),), doubt=MOVED)
+        return replace(self, share=share, solver=first)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
         """The solver's own plan, then what inference takes.
@@ -97,7 +105,7 @@ class WithInference(Solver):
         """The solver's `own` plan and the queries of inference, at their share of the allowance."""
         mu = allowance.mu * math.sqrt(self.share)
         inner, loss, n, k = self._resolved(), problem.loss, problem.records, problem.targets
-        inner = inner.solver if isinstance(inner, SeparateTargetsSolver) else inner
+        inner = inner.solver if isinstance(inner, SeparateTargetsSolver | MomentsFirstSolver) else inner
         located = isinstance(inner, MeasuredGradientSolver)
         whitened = isinstance(inner, MeasuredGradientSolver) and inner.whitened
         bought = shares.total(problem) - located * (shares.MEANS + shares.LENGTHS) - whitened * shares.FIRST
@@ -145,8 +153,11 @@ class WithInference(Solver):
         Gradients of a rare class are cut as those of an even one: where walks go further (covertype, a class of 1 %, ε = 1 and 3), slopes were told that do not hold.
         """
         walked = replace(problem, earlier=max(problem.earlier, 1))
-        solution = self._resolved().run(walked, self._own(problem, plan), curator)
-        asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
+        solution, moments = self._resolved().run(walked, self._own(problem, plan), curator), None
+        if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
+            curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
+            moments, solution = solution.moments, replace(solution, moments=None)
+        asked, theta = _Scores(problem, plan, curator, solution.coordinates, moments), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.free:
             theta = np.column_stack([stepped(problem, found, *asked.hidden(found)) for found in scores])
@@ -171,11 +182,13 @@ class WithInference(Solver):
 class _Scores:
     """What is asked after the fit, of all targets."""
 
-    def __init__(self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None) -> None:
-        self.known = known
+    def __init__(
+        self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, moments: NoisyMoments | None
+    ) -> None:
+        self.known, self.drawn = known, np.zeros((problem.dimension,) * 2)
         self.beyond = math.inf if problem.earlier > 4 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
-        q, self.W = problem.dimension, self.rounded()
+        q, self.W = problem.dimension, self.rounded() if moments is None else self.told(moments)
         first = self.settings["noises"][1] / self.found.mean_weight
         if problem.intercept:
             self.W[:, -1] *= problem.slopes**0.25  # the constant column, as long as √slopes directions together
@@ -184,13 +197,19 @@ class _Scores:
         calm = math.sqrt(CALM / (first * math.sqrt(2.0 * q)))
         self.R = min(self.ordinary.moment_clip(first, q, DOUBT_CURVATURE), max(calm, AROUND * math.sqrt(q)))
         self.seen: tuple[Array, float] | None = None
+        if moments is not None:
+            weight, self.shortened = self.found.mean_weight, 0.0
+            noise, inverse = moments.gram_noise / weight, np.linalg.inv(self.gram)
+            self.seen = self.W.T @ self.gram @ self.W, noise * float(np.linalg.norm(self.W, 2)) ** 2
+            self.drawn = 0.5 * noise**2 * (float(np.trace(inverse)) * np.eye(q) + inverse)
 
     def curved(self, theta: Array, curator: Answers) -> tuple[Array, float]:
-        """The curvature at θ, and the length that was taken; of the squared loss the same for all targets."""
+        """The curvature at θ, and its noise; of the squared loss the same for all targets."""
         if self.seen is None or not isinstance(self.loss, Squared):
             R, about = self.R * math.sqrt(self.bend(theta)), {"of": "curvature", "intercept_weight": 1.0}
             point, records = np.linalg.solve(self.W, theta), curator.projected(self.W)
-            self.seen = records.answer("gradient_moments", point, clip_norm=R, **about) / self.found.mean_weight, R
+            gram = records.answer("gradient_moments", point, clip_norm=R, **about)
+            self.seen = gram / self.found.mean_weight, self.settings["noises"][1] / self.found.mean_weight * R**2
             told = self.problem.intercept and isinstance(self.loss, Logistic | Poisson)
             bends = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
             self.shortened = self.ordinary.taken(R, *bends) / len(self.W)  # if of all alike
@@ -200,12 +219,12 @@ class _Scores:
         """The target's score at θ, in coordinates that are round for its curvature; along the constant of both means, whose weights are least squares' for noise and what both lose of the same residuals."""
         problem, q, settings = self.problem, self.problem.dimension, self.settings
         weight = self.found.mean_weight
-        noise, (_, first, *others) = settings["score_noise"] / weight, [one / weight for one in settings["noises"]]
+        noise, others = settings["score_noise"] / weight, [one / weight for one in settings["noises"][2:]]
         size, heaviest, counted = float(q), problem.max_weight, self.found.counted / weight
         curator = self.curator if problem.targets == 1 else self.curator.of_target(target)
-        gram, R = self.curved(theta, curator)
+        gram, curvature_noise = self.curved(theta, curator)
         bent = np.maximum(np.diag(gram), 0.0)
-        scale = np.maximum(bent, 0.5 * max(float(np.median(bent)), first * R**2)) ** -HEAVY  # above its noise
+        scale = np.maximum(bent, 0.5 * max(float(np.median(bent)), curvature_noise)) ** -HEAVY  # above its noise
         scale /= float(np.exp(np.mean(np.log(scale))))
         V = self.W * scale
         # Records through V are those through W, which are kept, beside weights.
@@ -223,8 +242,8 @@ class _Scores:
         gradients, heavier, lighter = (one.at_least(self.ordinary, *events) for one in tails)
         c, lost = gradients.gradient_clip(noise, q, doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
-        score, level = -g * scale / weight, 0.0
-        if settings["level_noise"] is not None:
+        score, level = -g * scale / weight + V.T @ (self.drawn @ theta), 0.0
+        if settings["level_noise"] is not None and not self.drawn.any():
             alone, apart, less = (one / weight for one in self.level(records, point, float(scale[-1]), heavier))
             share = max(float(curvature[-1, -1]), 0.0) / max(float(np.trace(curvature)), TINY)
             more = math.sqrt(share) * heaviest * heavier.beyond(c, 1) * counted
@@ -240,7 +259,7 @@ class _Scores:
             about: dict[str, Any] = {"of": of, "intercept_weight": scale, "clip_norm": reach / heaviest}
             return np.asarray(records.answer("gradient_moments", point, **about) / weight, dtype=np.float64)
 
-        noises, seen = [one / heaviest for one in others], first * R**2 * float(np.linalg.norm(scale**2))
+        noises, seen = [one / heaviest for one in others], curvature_noise * float(np.linalg.norm(scale**2))
         around, spread_noise = spread.asked(ask, errors, noises, wide, curvature, problem.records_per_unit, seen)
         squares = heaviest**2 * counted * float(gradients.excess(2)[0])
         return NoisyScore(
@@ -251,7 +270,7 @@ class _Scores:
             spread=around,
             scale=scale,
             score_noise=noise * c,
-            curvature_noise=first * R**2,
+            curvature_noise=curvature_noise,
             spread_noise=spread_noise,
             excess=doubt / DOUBT_SCORE * lost * heaviest * counted,
             records=float(problem.records),
@@ -332,6 +351,16 @@ class _Scores:
             mean += max(bound - math.log(2.0), 0.0)
         slopes = np.asarray(np.linalg.solve(self.W, theta)[:-1], np.float64)
         return NormalPredictions(mean, slopes, isinstance(self.loss, Poisson))
+
+    def told(self, moments: NoisyMoments) -> Array:
+        """The same of released moments, for which no record is shortened."""
+        weight, q = moments.mean_weight(intercept=True, weighted=False), self.problem.slopes
+        self.gram = moments.gram / weight
+        self.gram[-1, -1], centre = 1.0, self.gram[-1, :-1]
+        root = np.linalg.cholesky(self.gram[:-1, :-1] - np.outer(centre, centre))
+        B = symmetric(np.linalg.inv(root).T)
+        self.found = Coordinates(centre, typical(q), 1.0, True, B, mean_weight=weight, counted=weight)
+        return self.found.whole
 
     def rounded(self) -> Array:
         """W, (p, p): `Wᵀx = (u, 1)`, u of the records' centre and covariance."""
