@@ -32,7 +32,7 @@ from hullabaloo.streaming import plan
 from hullabaloo.streaming.refits import planned
 
 EPSILONS = (0.1, 1.0, 3.0)
-BLOCKS, DRAWS, LEAST = 5, 12, 0.05
+BLOCKS, DRAWS, LEAST = 5, 24, 0.05
 TARGETS = {"replace-one": (0.50, 0.88, 0.95), "add-or-remove": (0.70, 0.93, 0.97)}
 KNOWN = {
     "re-fitting by noisy gradients with exact composition": (0.43, 0.78, 0.90),

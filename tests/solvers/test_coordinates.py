@@ -80,6 +80,7 @@ def test_whitening_makes_the_covariance_the_identity_down_to_its_floor() -> None
     point, record = rng.normal(size=6), rng.normal(size=5)
     predicted = view.coefficients(point) @ np.append(record, 1.0)
     assert predicted == pytest.approx(point[:5] @ (view.matrix.T @ (record - centre)) + point[5])
+    assert view.inward(view.coefficients(point)) == pytest.approx(point[:5])
 
 
 def test_the_nearest_point_of_a_set_is_in_the_metric_of_the_coordinates() -> None:
@@ -126,6 +127,7 @@ def test_the_coordinate_along_the_mean_stands_in_for_a_constant_column(long: boo
         assert (view.slopes, view.intercept) == (3, True)
         seen, point = X @ view.matrix, rng.normal(size=4)
         assert X @ view.coefficients(point) == pytest.approx(seen @ point, abs=1e-9)
+        assert view.inward(view.coefficients(point)) == pytest.approx(point, abs=1e-6)
         assert np.linalg.matrix_rank(view.matrix) == 4, "no direction is left out"
         assert np.abs(seen.mean(axis=0)[:3]).max() <= 1e-9 * np.abs(view.matrix).max()
         assert np.mean(seen[:, 3] ** 2) <= 1.01

@@ -152,16 +152,20 @@ class Coordinates:
             slopes[np.abs(slopes) <= least] = 0.0
         return np.concatenate((slopes, point[self.slopes :] - self.centre @ slopes))
 
-    def public_slopes(self, problem: Problem, times: float) -> Array:
-        """So many times the public model's, in the set if there is one, as coefficients of u, (q,), and of the coordinate along the mean where there is that."""
-        assert problem.public is not None
-        theta = times * problem.public.theta[:, 0]
+    def inward(self, theta: Array) -> Array:
+        """θ as coefficients of u, (q,), and of the coordinate along the mean where there is that."""
         if self.mean is not None:
             return np.asarray(np.linalg.solve(self.factor, theta))
         slopes = theta[: self.slopes]
-        if problem.constraint is not None:
-            slopes = problem.constraint.project(slopes)  # type: ignore[attr-defined]  # the plan saw to it
         return np.asarray(slopes if self.matrix is None else self.inverse @ slopes)
+
+    def public_slopes(self, problem: Problem, times: float) -> Array:
+        """So many times the public model's, in the set if there is one, `inward`."""
+        assert problem.public is not None
+        theta = times * problem.public.theta[:, 0]
+        if problem.constraint is not None:  # beside which no coordinate lies along the mean
+            theta = problem.constraint.project(theta[: self.slopes])  # type: ignore[attr-defined]  # the plan saw to it
+        return self.inward(theta)
 
     def start(self, problem: Problem, level: float) -> Array:
         """The set's own start, or 0, and a level."""

@@ -14,7 +14,7 @@ from hullabaloo.solvers.gradient.histogram import edges, far_edges, mean_beyond,
 from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
 from hullabaloo.solvers.gradient.released_curvature import FLOOR, LONGER, raised
-from hullabaloo.solvers.gradient.travel import boldness, smooth_and_steep, swift
+from hullabaloo.solvers.gradient.travel import boldness, onward, smooth_and_steep, swift
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -28,11 +28,9 @@ FARTHEST = 4.0
 """How many times as far the last walks go at most where classes separate."""
 FIRST_CUT, LOOSE = 3.0, 2.0
 """How many times their quantile the gradients of residuals are cut at in the first walk in whitened coordinates, and at most where it is below `least`: where a
-target hardly varies within its bounds, noise in proportion to the bounds would drown it, and a few times the quantile cuts few of an exponential law. Chosen on blog posts and synthetic costs; of 2, 3 and 4 for the first, 2 took 4 points of `appliances`, and ailerons, elevators and flights
-told none apart. In `benchmarks/share_kept.py` no median fell by more than 0.03 with them."""
+target hardly varies within its bounds, noise in proportion to the bounds would drown it, and a few times the quantile cuts few of an exponential law. Chosen on blog posts and synthetic costs; of 2, 3 and 4 for the first, 2 took 4 points of `appliances`, and ailerons, elevators and flights told none apart."""
 APART = 6.0
-"""How many times as far beyond their cut gradients of residuals may lie as those of an exponential law. Lognormal ones of σ = 1 and 1.5 lie 1.6 and 3.6 times as far, those
-of `appliances` up to 5, of claims and of a 0/1 target 7 to 11: chosen on these; on wine, California and bikes 0.3 to 2."""
+"""How many times as far beyond their cut gradients of residuals may lie as those of an exponential law. Those of `appliances` lie up to 5 times as far, of claims and of a 0/1 target 7 to 11: chosen on these; on wine, California and bikes 0.3 to 2."""
 HEARD = 0.5
 """Deviations of its noise from which the level of residuals moves by steps of its own after the first phase: by 0 shares of tables without skew are lost, by 1 those of skewed targets."""
 AVERAGED = 0.4
@@ -151,6 +149,9 @@ class Descent:
         last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
         share = boldness(gradient[: view.slopes], variance, path.doubt, path.careful, path.eager)
+        if self.problem.before and not self.problem.earlier:
+            model = view.inward(np.array(self.problem.before))[: view.slopes]
+            share = onward(share, gradient[: view.slopes], variance, model, path.careful, path.eager)
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
         cut, shares, grid = self.cut(mean, likely)
         farther = self.farther(level, histogram.mean_length(shares, grid))
@@ -180,8 +181,7 @@ class Descent:
     def farther(self, level: float, length: float) -> float:
         """How many times as far to walk in whitened coordinates where classes separate: in units of 1/h, h at the constant over twice that at the model.
 
-        Where chances p are right `E|φ'| = 2E p(1 − p) = 2h`, and gradients of round records are `length` = |φ'| times as long as these in the mean. The travel
-        was chosen where half of the curvature at the constant is left; records that are sure of their class leave less.
+        Where chances p are right `E|φ'| = 2E p(1 − p) = 2h`, and gradients of round records are `length` = |φ'| times as long as these in the mean. The travel was chosen where half of the curvature at the constant is left; records that are sure of their class leave less.
         """
         if self.path.ridge or self.loss.kernel_code is not KernelCode.LOGISTIC:
             return 1.0
