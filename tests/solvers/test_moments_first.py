@@ -169,7 +169,7 @@ def test_a_plan_costs_the_budget_and_pays_for_both(solver: MomentsFirstSolver, n
         assert [one.name for one in first] == names[: len(first)]
         for one, share in zip(first, solver.shares, strict=True):
             assert one.count == 1
-            assert one.event.gdp_mu() == pytest.approx(allowance.mu * math.sqrt(FIRST * share))
+            assert one.event.gdp_mu() == pytest.approx(allowance.mu * math.sqrt(share))
         alone = SOLVERS[LABORIOUS].plan(posed, prices(data, posed), allowance)
         rest = [(one.name, one.count) for one in plan.queries[len(first) :]]
         assert rest == [(one.name, one.count) for one in alone.queries]
