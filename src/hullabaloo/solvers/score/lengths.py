@@ -110,8 +110,13 @@ class Lengths:
         return float(weights @ (bends * np.interp(clip / np.sqrt(bends), self.ends, self.excess(2))))
 
     def at_least(self, records: "Lengths", share: float, factor: float) -> "Lengths":
-        """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class."""
+        """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class. At edges where it would be seen it is no more than the histogram shows, and `SEEN` deviations."""
         known = np.interp(self.ends / factor, records.ends, records.weights @ records.above)
+        if self.even:
+            longer = np.cumsum(self.bins[:0:-1])[::-1]
+            doubt, of = SEEN * self.noise * np.sqrt(np.arange(longer.size, 0, -1.0)), known[: longer.size]
+            seen = share * of > doubt
+            share = min([share, *(np.maximum(longer + doubt, 0.0)[seen] / of[seen])])
         return replace(self, above=np.maximum(self.above, share * known))
 
     def share_of(self, factor: float, records: "Lengths") -> float:
