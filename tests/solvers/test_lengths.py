@@ -111,3 +111,21 @@ def test_what_lies_within_a_bin_where_lengths_end_is_told(noise: float, share: f
                 for cut, told in zip(GRID[10:19], found.excess(power)[10:], strict=False):
                     taken = np.maximum(lengths**power - cut**power, 0.0).mean()
                     assert told > taken / 5.0 or taken < 10.0 * noise * cut**power, (law, end, cut)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("law", ["products", "exponential", "log-normal"])
+@pytest.mark.parametrize("share", [0.05, 0.25])
+def test_a_rare_class_is_no_longer_than_the_histogram_shows(law: str, share: float) -> None:
+    """Gradients of a class are a half of what they can be at most, as noise would not hide: in the median of 40 draws what a cut takes is told at most seven and a half times too large, and not too small. (Up to 18 times where the class is taken to be as long as it can be.)"""
+    rng, noise = np.random.default_rng(7), 0.001
+    lengths = body(law, rng)
+    gradients = lengths * np.where(rng.random(N) < share, 0.5, 0.05)
+    records, shares, told = tail(shares_of(lengths), GRID, 1e-6, 0.5), shares_of(gradients), []
+    cuts = [place for place, end in enumerate(GRID) if 0.005 < np.mean(gradients > end) < 0.05]
+    for _ in range(40):
+        found = tail(shares + noise * rng.normal(size=25), GRID, noise, 0.5)
+        told.append(found.at_least(records, share, 1.0).excess()[cuts])
+    ratios = np.median(told, axis=0) / [np.maximum(gradients - GRID[place], 0.0).mean() for place in cuts]
+    assert np.all(ratios > 0.8)
+    assert np.all(ratios < 7.5)

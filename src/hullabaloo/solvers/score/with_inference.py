@@ -23,7 +23,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScal
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import FIRST, MomentsFirstSolver, MomentsSolver
 from hullabaloo.solvers.score import shares, spread
-from hullabaloo.solvers.score.lengths import AROUND, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
+from hullabaloo.solvers.score.lengths import AROUND, BEGUN, DOUBT_CURVATURE, DOUBT_SCORE, Lengths, floor, tail, typical
 from hullabaloo.solvers.score.normal_predictions import STEEP, WEIGHTS, NormalPredictions
 from hullabaloo.solvers.score.step import skew, stepped
 from hullabaloo.solvers.separate_targets import SeparateTargetsSolver, largest_share
@@ -240,7 +240,7 @@ class _Scores:
         elif problem.intercept and isinstance(self.loss, Squared):
             events, doubt = self.events(theta, tails[0], float(np.trace(curvature)))
         gradients, heavier, lighter = (one.at_least(self.ordinary, *events) for one in tails)
-        c, lost = gradients.gradient_clip(noise, q, doubt)
+        c, lost = gradients.gradient_clip(noise, q, max(doubt, BEGUN) if problem.earlier else doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight + V.T @ (self.drawn @ theta), 0.0
         if settings["level_noise"] is not None and not self.drawn.any():
