@@ -140,12 +140,8 @@ class WithInference(Solver):
         return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, *steps * k), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for.
-
-        Gradients of a rare class are cut as those of an even one: where walks go further (covertype, a class of 1 %, ε = 1 and 3), slopes were told that do not hold.
-        """
-        walked = replace(problem, earlier=max(problem.earlier, 1))
-        solution = self._resolved().run(walked, self._own(problem, plan), curator)
+        """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
+        solution = self._resolved().run(problem, self._own(problem, plan), curator)
         asked, theta = _Scores(problem, plan, curator, solution.coordinates), solution.theta
         scores = tuple(asked.at(np.ascontiguousarray(column), k) for k, column in enumerate(theta.T))
         if problem.free:
