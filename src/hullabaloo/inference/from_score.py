@@ -46,7 +46,7 @@ from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, mo
 
 NEAR = 1.0
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square), and how far noise alone may move these, as a move that is less
-is not told from none: what a step of m leaves, about m²/2, is part of the errors, and is known to that order only. The coefficients are otherwise held by a set or penalty, or far from their optimum.
+is not told from none: what a step of m leaves, about m²/2, is part of the errors, and is known to that order only; of classes in predictions weighed by φ'', too, as far as a step that saturates shows (`ScoreStep.beyond`). The coefficients are otherwise held by a set or penalty, or far from their optimum.
 (Chosen on Adult, bank, law school and motor claims at ε = 1 and 3, where intervals hold as well as up to 0.5; all draws of a rare class with strong columns that told anything, covertype at
 ε = 1, had noise of 2.)"""
 
@@ -112,10 +112,10 @@ class FromScore:
         if classes and spread_noises and unit * found.spread_noise > 0.0 and found.errors != "unit":
             self.doubts += one_signed(found, spread_noises[0], found.weight * found.score_noise / unit)
         # How far predictions move from the released point to the estimate, root mean square, and how far noise alone moves them.
-        (beyond, _), (far, unseen) = step.far(found), score_step(found, INFERENCE, DOUBT, self.basis).far(found)
+        beyond, _ = step.far(found)
         self.doubts += allowed + undone(found, model.loss, step.step, beyond, self.intercept, self.kept)
         sampling = steadied(found) / found.counted * alike + self.doubts
-        self.away = math.inf if classes and unlike(found) else max(far, unseen)
+        self.away = math.inf if classes and unlike(found) else self._away()
         # So few count that a table of these alone is refused, and a tenth fewer, as their released number has noise.
         share = found.weight if facts.max_weight == 1.0 else 1.0
         self.drowned = float(settings.get("tail_noise") or 0.0) > 1.1 * BLURRED * share
@@ -127,6 +127,12 @@ class FromScore:
         self.map: Array = self.project @ found.matrix
         self._weigh(model, found, ends, unit)
         self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
+
+    def _away(self) -> float:
+        """How far the estimates may be from the released coefficients, as far as the noisy curvature shows it."""
+        step = score_step(self.found, INFERENCE, DOUBT, self.basis)
+        bounded = isinstance(self.model.loss, Logistic) and self.intercept
+        return max(*step.far(self.found), step.beyond(self.found) if bounded else 0.0)
 
     def _drowned(self, beside: bool) -> bool:
         """Whether the spectral radius of the curvature's noise is more than the curvature's mean, or `BESIDE` of it."""

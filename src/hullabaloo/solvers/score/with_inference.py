@@ -148,12 +148,8 @@ class WithInference(Solver):
         return Plan(own.solver, (*own.queries, *queries, *squares, fine, tails, *steps * k), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
-        """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for.
-
-        Gradients of a rare class are cut as those of an even one: where walks go further (covertype, a class of 1 %, ε = 1 and 3), slopes were told that do not hold.
-        """
-        walked = replace(problem, earlier=max(problem.earlier, 1))
-        solution, moments = self._resolved().run(walked, self._own(problem, plan), curator), None
+        """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
+        solution, moments = self._resolved().run(problem, self._own(problem, plan), curator), None
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
             moments, solution = solution.moments, replace(solution, moments=None)
