@@ -95,7 +95,7 @@ MADE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_passes_on_a_canary_of_its_own(name: str) -> None:
     about = {"budget": GDP, "domain": NUMBERS, "neighbours": "add-or-remove", **MADE[name]}

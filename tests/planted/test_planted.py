@@ -36,7 +36,7 @@ OF_EACH_ROOM = {EARLY[place].name for place in chosen(EARLY, lambda bug: bug.mod
 TIERED = [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] * (bug.name not in OF_EACH_ROOM)) for bug in BUGS]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("bug", TIERED)
 def test_a_bug_is_caught(bug: Bug, nursery: Nursery) -> None:
     """By the first of its tests, which is the quickest."""
@@ -147,6 +147,7 @@ def test_a_package_can_be_planted_too_and_what_was_not_run_is_no_verdict(nursery
     assert not missing.clean
 
 
+@pytest.mark.slow
 def test_a_failure_counts_though_the_run_dies_after_it_and_a_death_without_one_is_no_verdict(nursery: Nursery) -> None:
     """A bug that has memory corrupted was caught or not, as the heap had it: the verdict was written at the very end."""
     dying = (
@@ -175,6 +176,7 @@ def test_kernels_that_others_compile_in_are_planted_and_kept_apart(nursery: Nurs
     assert nursery.run(None, bug.caught_by, whole=True).clean
 
 
+@pytest.mark.slow
 def test_nothing_is_written_beside_the_sources(nursery: Nursery) -> None:
     kernels = named("features not clipped")
     kept = {path: path.stat().st_mtime_ns for path in SOURCE.rglob("__pycache__/*kernels*scale_numeric*")}

@@ -155,7 +155,10 @@ def test_what_is_released_where_moments_suffice_is_a_function_of_them() -> None:
     assert np.array_equal(found.theta, solve_moments(moments, small).theta)
 
 
-@pytest.mark.parametrize("kind", BELIEVED + HIDDEN)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in ("half", "common"))) for kind in BELIEVED + HIDDEN],
+)
 def test_a_claim_is_true(kind: str) -> None:
     """What is believed has lost no more than is claimed: the mean over draws exceeds that of the claims by no more than a tenth and five standard errors (a false alarm in three million), at noises from where nothing is believed to where all is."""
     data, draws = table(kind, 2_000), 60
