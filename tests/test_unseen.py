@@ -272,7 +272,7 @@ def walked(kind, domain: hb.Domain, frame: pd.DataFrame, level: np.ndarray, **ab
 @pytest.mark.few(2)
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("inference", ["auto", False])
-@pytest.mark.parametrize("levels", [6, 20, 50])
+@pytest.mark.parametrize("levels", [6, *(pytest.param(more, marks=pytest.mark.slow) for more in (20, 50))])
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
 def test_levels_of_a_category_are_predicted_about_as_well_as_without_their_effects(counts, inference, levels, spread):
     """The expected log-loss of the records of levels below a hundredth, in the mean of 4 fits, against that with their coefficients 0: at most .02 more, of effects of 1 .06 (of classes), of counts .03. Data and keys are fixed, so that there is no false alarm.
@@ -332,7 +332,7 @@ def test_totals_stay_where_categories_nearly_separate_events(counts, inference, 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor])
 @pytest.mark.parametrize("solver", ["preconditioned_gradient", "adaptive_gradient"])
-@pytest.mark.parametrize("levels", [6, 20, 50, 150])
+@pytest.mark.parametrize("levels", [6, *(pytest.param(more, marks=pytest.mark.slow) for more in (20, 50, 150))])
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
 def test_levels_are_predicted_about_as_well_as_without_their_effects_where_targets_are_numbers(
     kind, solver, levels, spread
