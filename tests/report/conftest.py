@@ -1,5 +1,6 @@
 """Fitted models of each kind that a card has to describe; fitted once."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,11 @@ def _drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
             _DRAWN[told] = inline(draw(*numbers), name, label)
         return _DRAWN[told]
 
+    def later(draw: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *numbers: (draw, numbers)
+
     for name in [name for name in vars(plots) if name.startswith("draw_")]:
-        monkeypatch.setattr(plots, name, lambda *numbers, draw=getattr(plots, name): (draw, numbers))
+        monkeypatch.setattr(plots, name, later(getattr(plots, name)))
     monkeypatch.setattr(page, "inline_svg", svg)
 
 

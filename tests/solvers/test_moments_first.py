@@ -6,7 +6,6 @@ Keys and seeds are fixed, and so is every number here: no test fails by chance.
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -127,7 +126,9 @@ def test_a_plan_costs_the_budget_and_pays_for_both(neighbours: Neighbours) -> No
         assert [(one.name, one.count) for one in plan.queries[1:]] == [(one.name, one.count) for one in alone.queries]
 
 
-@pytest.mark.parametrize(("kind", "neighbours"), list(product(BELIEVED + HIDDEN, Neighbours)))
+@pytest.mark.few(7)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("kind", BELIEVED + HIDDEN)
 def test_it_asks_for_moments_alone_or_for_all_that_was_bought(kind: str, neighbours: Neighbours) -> None:
     """Never for more than was charged, and which of both follows from the moments: where a direction is hidden the others are asked, too."""
     data, seen = table(kind), set()
