@@ -37,7 +37,9 @@ QUICK = [
 ]
 FIRST = {cell[1]: cell for cell in reversed(QUICK)}
 FAST = [
-    cell if cell in FIRST.values() and cell[1] != "greedy_selection of two" else pytest.param(cell, marks=pytest.mark.slow)
+    cell
+    if cell in FIRST.values() and cell[1] != "greedy_selection of two"
+    else pytest.param(cell, marks=pytest.mark.slow)
     for cell in QUICK
 ]
 """Of the estimators of one solver the first; the others, and an option that decides no more than how often is asked, are of the long tests."""
