@@ -67,7 +67,7 @@ def plain(neighbours: str, domain: hb.Domain = NUMBERS) -> Canary:
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_passes(solver: str, neighbours: str) -> None:
-    found = hb.audit(model(solver, neighbours), runs=24, canary=plain(neighbours), test_key=KEY)
+    found = hb.audit(model(solver, neighbours), runs=12, canary=plain(neighbours), test_key=KEY)
     assert found.passed, str(found)
     share = ASKED[solver][1]
     if found.mu is not None:
