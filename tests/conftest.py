@@ -27,6 +27,9 @@ class TookTooLong(BaseException):
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["HULLABALOO_CACHE"] = "off"  # what other runs, or patched code, have measured decides nothing here
+    # NumPy is not loaded yet: of workers that share cores a second thread of BLAS burns what others need.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     sampling.FAST = config.getoption("markexpr") == "not slow"
 
 

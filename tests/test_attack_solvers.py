@@ -50,6 +50,7 @@ def test_clips_that_no_update_takes_cost_nothing(clip: float, tmp_path: Path) ->
     unpaid(model, f"sqlite:///{tmp_path}/ledger.db", X[:, :1], Y)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("solver", COORDINATES)
 @pytest.mark.parametrize("largest", [1e100, 1e70, 1e-70, 5e-324])
 def test_weights_of_any_size_are_taken_in_one_unit(solver: str, largest: float) -> None:

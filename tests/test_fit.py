@@ -181,7 +181,20 @@ def published(fitted: hb.LinearRegression, ledger: hb.Ledger | None = None) -> d
     return shown
 
 
-@pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
+REPLAYED = {
+    "dual_frank_wolfe",
+    "greedy_selection",
+    "mirror_descent",
+    "output_perturbation",
+    "preconditioned_gradient",
+    "subspace_descent",
+}
+"""Solvers of which `tests/replay/test_fits.py` replays a fit without any record: here they are of the long tests."""
+
+
+@pytest.mark.parametrize(
+    "solver", [pytest.param(one, marks=[pytest.mark.slow] * (one in REPLAYED)) for one in [*SOLVERS, "auto"]]
+)
 def test_add_or_remove_hides_the_number_of_rows(tmp_path: Path, solver: str) -> None:
     """Record and replay at n and n + 1: all that is published is the same, but for the noisy answers themselves."""
     X, y = data(501)

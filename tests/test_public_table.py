@@ -31,7 +31,7 @@ PRIVATE, PUBLIC = rows(3_000, 1), rows(400, 2)
 def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp_path: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("rows", hb.Budget(1.0, 1e-6))
-    terms: dict[str, Any] = {"domain": DOMAIN, "budget": BUDGET, "solver": "adaptive_gradient"}
+    terms: dict[str, Any] = {"domain": DOMAIN, "budget": BUDGET, "solver": "adaptive_gradient", "inference": False}
     about = terms | {"test_key": b"k" * 32}
     by_pair = (PUBLIC.drop(columns="y"), PUBLIC["y"].to_numpy())
     PUBLIC.to_csv(tmp_path / "public.csv", index=False)

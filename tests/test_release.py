@@ -229,13 +229,14 @@ def check_statements(name: str, terms: str, solvers: Iterable[str]) -> None:
     assert not all(said)
 
 
+@pytest.mark.parametrize("solver", ["objective_perturbation", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("terms", ["replace-one", "add-or-remove"])
 @pytest.mark.few(1)
-def test_the_statement_of_a_fit_says_it(terms: str, tmp_path: Path) -> None:
+def test_the_statement_of_a_fit_says_it(terms: str, solver: str, tmp_path: Path) -> None:
     """Chosen by the planner, too."""
     domain = hb.Domain(row_norm=1.0, classes=[0, 1], records=50)
     given = {"budget": hb.Budget(8.0, 1e-6), "neighbours": terms, "fit_intercept": False}
-    model = hb.LogisticRegression(domain=domain, constraint=hb.L2Ball(1.0), **given)
+    model = hb.LogisticRegression(domain=domain, constraint=hb.L2Ball(1.0), solver=solver, **given)
     model.fit(np.hstack([X, X])[:50], Y[:50] > 0.5).save(tmp_path / "model.json")
     assert model.release_.plan["solver"] == "objective_perturbation"
     assert hb.load(tmp_path / "model.json").statement_._largest() == (400 if terms == "add-or-remove" else None)

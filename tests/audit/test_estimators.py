@@ -67,7 +67,7 @@ def plain(neighbours: str, domain: hb.Domain = NUMBERS) -> Canary:
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_passes(solver: str, neighbours: str) -> None:
-    found = hb.audit(model(solver, neighbours), runs=24, canary=plain(neighbours), test_key=KEY)
+    found = hb.audit(model(solver, neighbours), runs=12, canary=plain(neighbours), test_key=KEY)
     assert found.passed, str(found)
     share = ASKED[solver][1]
     if found.mu is not None:
@@ -95,7 +95,7 @@ MADE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_passes_on_a_canary_of_its_own(name: str) -> None:
     about = {"budget": GDP, "domain": NUMBERS, "neighbours": "add-or-remove", **MADE[name]}

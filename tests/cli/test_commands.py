@@ -137,6 +137,8 @@ def test_add_or_remove_shows_no_number_of_rows(run: Run, tmp_path: Path) -> None
             "--overwrite",
             "--inference",
             "no",
+            "--solver",
+            "gradient",
         )
         done = run(*words, "--out", "model.json")
         assert done.code == 0, done.err
@@ -318,6 +320,8 @@ def test_a_tampered_ledger_has_a_code_of_its_own(
         ledger,
         "--dataset",
         "clinic",
+        "--solver",
+        "moments",
         "--out",
         "model.json",
     )

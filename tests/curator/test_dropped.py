@@ -4,7 +4,8 @@ A record counts by its own target alone. So against one that counts it is a neig
 at all, no answer tells.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,9 @@ CASES = [
 ]
 
 
-def priced(name: str, kind: str, relation: Neighbours) -> tuple[Any, Callable[[pd.DataFrame], Rows]]:
-    """The query about two encoded columns, and what encodes a table: two features, or one and its indicator for quantiles."""
-    one = name == "quantiles"
+@cache
+def encoded(one: bool, kind: str) -> tuple[Any, Callable[[pd.DataFrame], Rows]]:
+    """An encoding to two columns, of one feature and its indicator or of two features, and what encodes a table so."""
     more: dict[str, Any] = {"weight": ("w", 3.0)} if kind == "weights" else {}
     if kind == "units":
         more = {"unit": "who", "records_per_unit": 2}
@@ -79,8 +80,13 @@ def priced(name: str, kind: str, relation: Neighbours) -> tuple[Any, Callable[[p
     domain = hb.Domain(features, target={"y": (-1, 1)}, indicators=one, missing_target="drop", records=N, **more)
     encoding = domain.encoding_for(frame(np.random.default_rng(0), 1), fit_intercept=False)
     assert encoding.facts.width == P
-    query = PricedQueries(encoding.facts, relation, N).price(name, **MADE[name])
-    return query, lambda table: encoding.encode(domain.open(table))
+    return encoding, lambda table: encoding.encode(domain.open(table))
+
+
+def priced(name: str, kind: str, relation: Neighbours) -> Any:
+    """The query about both columns; quantiles are of one feature."""
+    encoding, _ = encoded(name == "quantiles", kind)
+    return PricedQueries(encoding.facts, relation, N).price(name, **MADE[name])
 
 
 def frame(rng: np.random.Generator, n: int, *, who: int = 0, gone: float = 0.3) -> pd.DataFrame:
@@ -91,9 +97,16 @@ def frame(rng: np.random.Generator, n: int, *, who: int = 0, gone: float = 0.3) 
     return found.assign(w=rng.choice([0.5, 3.0], n), who=[f"p{who + i // 2}" for i in range(n)])
 
 
-def neighbours(rng: np.random.Generator, case: tuple[str, str, Neighbours], rows: Any, gone: float) -> Iterator[Pair]:
+def neighbours(case: tuple[str, str, Neighbours], gone: float) -> list[Pair]:
     """Tables that differ in the records of one unit: in the first such a share of these lacks a target, in the second all, or they are not there."""
-    _, kind, relation = case
+    name, *about = case
+    return differing(name == "quantiles", *about, gone)
+
+
+@cache
+def differing(one_feature: bool, kind: str, relation: Neighbours, gone: float) -> list[Pair]:
+    """Made once for all queries."""
+    (_, rows), rng, found = encoded(one_feature, kind), np.random.default_rng(7), list[Pair]()
     size = 2 if kind == "units" else 1
     for number in range(12):
         others, one = frame(rng, N - size, gone=0.3), frame(rng, size, who=99, gone=gone)
@@ -102,7 +115,8 @@ def neighbours(rng: np.random.Generator, case: tuple[str, str, Neighbours], rows
             other = other.assign(a=-one["a"], b=-one["b"], w=one["w"])  # the opposite record, without a target
         tables = (pd.concat(both).sample(frac=1.0, random_state=number) for both in ([others, one], [others, other]))
         first, second = map(rows, tables)
-        yield first, second
+        found.append((first, second))
+    return found
 
 
 def places(rng: np.random.Generator, query: Any) -> list[Any]:
@@ -133,8 +147,8 @@ def pull(query: ObjectivePerturbationQuery, rows: Rows, theta: np.ndarray) -> np
 @sampled("case", CASES, lambda case: case[0], ids=str)
 def test_a_record_that_is_left_out_is_a_neighbour_like_any_other(case: tuple[str, str, Neighbours]) -> None:
     """Of one that counts; where a person has two records, two that count."""
-    (query, rows), rng, most = priced(*case), np.random.default_rng(7), 0.0
-    for tables in neighbours(rng, case, rows, 0.0):
+    query, rng, most = priced(*case), np.random.default_rng(7), 0.0
+    for tables in neighbours(case, 0.0):
         if isinstance(query, ObjectivePerturbationQuery):
             theta = rng.normal(0.0, 3.0, P)
             moved = float(np.linalg.norm(pull(query, tables[0], theta) - pull(query, tables[1], theta)))
@@ -150,8 +164,8 @@ def test_what_a_record_without_a_target_holds_and_whether_it_is_there_is_not_tol
     case: tuple[str, str, Neighbours],
 ) -> None:
     """To the last bit of what noise is added to; minimisers are within their stated distance of one point."""
-    (query, rows), rng = priced(*case), np.random.default_rng(8)
-    for tables in neighbours(rng, case, rows, 1.0):
+    query, rng = priced(*case), np.random.default_rng(8)
+    for tables in neighbours(case, 1.0):
         if isinstance(query, ObjectivePerturbationQuery):
             linear = rng.normal(0.0, query.sigma, P)
             one, other = (query.near(table, linear) for table in tables)

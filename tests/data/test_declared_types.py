@@ -211,7 +211,7 @@ def test_a_number_is_that_of_its_cell(case: str) -> None:
     assert (np.signbit(found) == np.signbit(wanted))[~np.isnan(wanted)].all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5), st.lists(st.floats(), max_size=5), st.integers(0, 30))
 def test_arrow_and_numpy_round_whole_numbers_as_python_does(whole: list[int], real: list[float], scale: int) -> None:
     exact = [float(number) for number in whole]
@@ -240,7 +240,7 @@ PLAIN = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(PLAIN | st.sampled_from(CELLS), max_size=8))
 def test_what_is_remembered_of_a_cell_is_what_it_is(cells: list[Any]) -> None:
     index = LevelIndex([True, 2, "yes", 0.5])

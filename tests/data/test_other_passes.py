@@ -58,7 +58,7 @@ def test_a_fault_in_one_pass_releases_what_one_table_has_or_nothing(use: str, fa
     for whole in (WHOLE, OTHER, WHOLE.slice(1)):
         of_one.add(ask(hb.scan(whole.to_reader, keep_bytes=0), test_key=KEY))
     charged = 0
-    for when in range(1, 6):
+    for when in (1, 2, 3, 5):
         try:
             assert ask(hb.scan(reader(fault, when), keep_bytes=0), test_key=KEY) in of_one
             continue

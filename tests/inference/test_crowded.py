@@ -78,7 +78,7 @@ def test_no_mean_that_noise_may_have_made_is_named() -> None:
     assert SURE >= 2.0
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("solver", ["preconditioned_gradient", "adaptive_gradient", "gradient"])
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove"])
 def test_the_noise_of_released_means_is_what_is_reckoned_with(solver: str, relation: str) -> None:

@@ -214,8 +214,8 @@ def test_predicted_intervals_lie_within_the_declared_bounds(kind: str) -> None:
     poisson = kind == "PoissonRegressor"
     y = np.random.default_rng(1).poisson(np.exp(X @ SLOPES + 0.3)).astype(float) if poisson else y
     low, high = bounds = (0, 6) if poisson else (-1, 1)
-    made = getattr(hb, kind)(budget=hb.Budget(3.0, 1e-6), domain=domain(target=bounds), inference=True, test_key=KEY)
-    made.fit(X, y)
+    about: dict[str, Any] = {"budget": hb.Budget(3.0, 1e-6), "domain": domain(target=bounds), "inference": True}
+    made = getattr(hb, kind)(**about, solver="preconditioned_gradient", test_key=KEY).fit(X, y)
     kinds = ["mean"] if poisson else ["mean", "observation"]
     ends = np.concatenate([made.predict_interval(X, confidence=1.0 - 1e-9, kind=one) for one in kinds])
     told = ends[~np.isnan(ends[:, 0])]

@@ -37,6 +37,7 @@ def model(relation: str, declared: int, budget: float, draw: int = 0) -> Any:
     return hb.LinearRegression(domain=domain, budget=hb.Budget(epsilon, 1e-9), **about)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0])
 def test_what_is_told_is_what_the_records_that_count_pay_for(ratio: float, relation: str) -> None:

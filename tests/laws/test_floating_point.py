@@ -148,7 +148,7 @@ def doors(quick: bool) -> dict[str, Callable[[], object]]:
     found["price of a minimiser"] = partial(hb.LinearRegression(**number, solver="objective_perturbation").price, 3_000)
     for kind, about in kinds[-1:] if quick else kinds:
         found[f"price of {kind.__name__}"] = partial(kind(**about).price, 3_000)
-        fitted = kind(**about).fit(table)
+        fitted = kind(**about, solver="preconditioned_gradient").fit(table)
         found[f"summary of {kind.__name__}"] = lambda fitted=fitted: str(fitted.summary())
         found[f"table of {kind.__name__}"] = lambda fitted=fitted: fitted.summary().tidy()
         found[f"contrast of {kind.__name__}"] = partial(fitted.contrast, {"a": 1})

@@ -37,10 +37,9 @@ def test_no_interval_of_a_prediction_at_a_level_that_noise_hides(kind: str, base
     made["y"] = drawn.get(kind, lambda: np.clip(line + rng.normal(0, 0.7, n), -3, 3))()
     estimator, about = KINDS[kind]
     domain = hb.Domain({"x": (-1, 1), "g": hb.Categorical(list(SHARES), baseline=baseline)}, indicators=False, **about)
-    solver = {"solver": "moments"} if kind == "moments" else {}
-    model = estimator(
-        domain=domain, budget=hb.Budget(1.0, 1e-9), test_key=TestKey(b"levels that noise may well hide."), **solver
-    ).fit(made)
+    solver = "moments" if kind == "moments" else "preconditioned_gradient"
+    key = TestKey(b"levels that noise may well hide.")
+    model = estimator(domain=domain, budget=hb.Budget(1.0, 1e-9), test_key=key, solver=solver).fit(made)
     rows = {row.name: row for row in model.summary().rows}
     at = pd.DataFrame({"x": 0.2, "g": list(SHARES)})
     told = dict(zip(SHARES, np.isfinite(model.predict_interval(at)).any(axis=1), strict=True))

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -55,10 +56,15 @@ def _held(one: Any) -> Iterator[Any]:
                 yield from _held(held)
 
 
+@cache
+def _private(kind: type) -> bool:
+    return issubclass(kind, PRIVATE)
+
+
 def _told(held: Any) -> str:
     if isinstance(held, str):
         return "a text" if held.startswith("mark ") else ""
-    if isinstance(held, PRIVATE):
+    if _private(type(held)):
         return type(held).__name__
     if isinstance(held, np.ndarray) and N in held.shape:
         return f"an array of the shape {held.shape}"

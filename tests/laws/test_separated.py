@@ -31,7 +31,10 @@ def fitted(loss: str, kind: str | None, epsilon: float, few: int = 0) -> Any:
     level = hb.Categorical(["u", "v", "w"], baseline="v" if kind == "baseline" else "u")
     domain = hb.Domain(features={"a": (-1, 1), "g": level}, **about, indicators=False)
     model = (hb.PoissonRegressor if loss == "counts" else hb.LogisticRegression)(
-        domain=domain, budget=hb.Budget(epsilon, 1e-9), test_key=TestKey(b"levels without an event or with.")
+        domain=domain,
+        budget=hb.Budget(epsilon, 1e-9),
+        test_key=TestKey(b"levels without an event or with."),
+        solver="preconditioned_gradient",
     )
     return model.fit(made)
 

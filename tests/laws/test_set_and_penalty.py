@@ -143,7 +143,14 @@ def test_with_little_noise_the_others_come_near_or_refuse_before_the_charge(
     assert refused == (REFUSE | (set() if isinstance(body, Box) else {NOISY[-1]})) & set(names)
 
 
-def test_estimators_and_plans_take_both_and_save_them(tmp_path: Any) -> None:
+@pytest.mark.slow
+def test_plans_take_both() -> None:
+    domain = hb.Domain(features=dict.fromkeys("abcd", (-1, 1)), target=(-1, 1), indicators=False)
+    both: dict[str, Any] = {"set": L2Ball(0.4), "penalty": SquaredL2Penalty(0.1)}
+    assert hb.plan(n=2_000, domain=domain, budget=hb.Budget(1.0, 1e-6), **both).chosen
+
+
+def test_estimators_take_both_and_save_them(tmp_path: Any) -> None:
     data = data_of(Squared(), True)
     domain = hb.Domain(features=dict.fromkeys("abcd", (-1, 1)), target=(-1, 1), indicators=False)
     both: dict[str, Any] = {"constraint": L2Ball(0.4), "penalty": SquaredL2Penalty(0.1)}
@@ -157,8 +164,6 @@ def test_estimators_and_plans_take_both_and_save_them(tmp_path: Any) -> None:
     assert "constraint L2Ball (radius 0.4) and penalty SquaredL2Penalty (strength 0.1)" in json.dumps(
         hb.report.card(model).to_dict(), ensure_ascii=False
     )
-    told = hb.plan(n=2_000, domain=domain, budget=hb.Budget(1.0, 1e-6), set=L2Ball(0.4), penalty=SquaredL2Penalty(0.1))
-    assert told.chosen
     with pytest.raises(CapabilityError, match=r"No solver can do what is asked\. Nothing was charged or read"):
         hb.LinearRegression(
             domain=domain,

@@ -42,6 +42,7 @@ ESTIMATORS: dict[str, tuple[Any, dict[str, Any]]] = {
     "ridge": (hb.Ridge, {"penalty": hb.SquaredL2Penalty(0.05)}),
     "lasso": (hb.Lasso, {"constraint": None, "penalty": hb.L1Penalty(0.01)}),
     "no intercept": (hb.LinearRegression, {"fit_intercept": False}),
+    "in a ball": (hb.LinearRegression, {"constraint": hb.L1Ball(1.0)}),
     "huber": (hb.HuberRegressor, {}),
     "quantile": (hb.QuantileRegressor, {}),
     "counts": (hb.PoissonRegressor, {}),
@@ -90,10 +91,43 @@ def told(estimator: str, solver: str, relation: str, factor: float) -> Any:
         return price, release, str(error)
 
 
-@pytest.mark.few(16)
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("solver", ["auto", *SOLVERS])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+QUICK = {
+    "auto": "squared",
+    "adaptive_gradient": "hinge",
+    "constant": "squared",
+    "coordinate_descent": "huber",
+    "dual_frank_wolfe": "lasso",
+    "frank_wolfe": "in a ball",
+    "gradient": "classes",
+    "greedy_coordinate_descent": "no intercept",
+    "greedy_selection": "no intercept",
+    "mirror_descent": "in a ball",
+    "moments": "squared",
+    "objective_perturbation": "counts",
+    "output_perturbation": "ridge",
+    "preconditioned_gradient": "quantile",
+    "subspace_descent": "squared",
+}
+"""Each solver with an estimator, all of them among these, and one relation after the other; the long tests take every case."""
+CASES = [
+    pytest.param(
+        estimator,
+        solver,
+        relation,
+        marks=[pytest.mark.slow] * (QUICK[solver] != estimator or RELATIONS[place % 2] != relation),
+    )
+    for place, solver in enumerate(QUICK)
+    for estimator in ESTIMATORS
+    for relation in RELATIONS
+]
+
+
+def test_every_solver_and_estimator_is_tried() -> None:
+    assert {*QUICK} == {"auto", *SOLVERS}
+    assert {*QUICK.values()} == {*ESTIMATORS}
+
+
+@pytest.mark.parametrize(("estimator", "solver", "relation"), CASES)
 def test_weights_in_another_unit_change_no_bit(estimator: str, solver: str, relation: str) -> None:
     """Prices, plans, releases and summaries of (w, W) and (c w, c W), c a power of 2."""
     one, other = (told(estimator, solver, relation, factor) for factor in (1.0, FACTOR))

@@ -40,7 +40,7 @@ def sweep(ledger: Ledger, operation: Operation, wanted: int | None, of: tuple[st
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_killed_at_lines_of_the_library(sqlite_ledger: Ledger, name: str) -> None:
-    sweep(prepare(sqlite_ledger), OPERATIONS[name], 14)
+    sweep(prepare(sqlite_ledger), OPERATIONS[name], 10)
 
 
 @pytest.mark.slow

@@ -65,6 +65,7 @@ def test_exactly_one_default_fit_at_the_full_budget(sqlite_ledger: Ledger, filte
     assert len(sqlite_ledger.charges("clinic")) == 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("filter", FILTERS)
 def test_exactly_one_default_fit_in_both_databases(ledger: Ledger, filter: str) -> None:
     ledger.create("clinic", FULL, neighbours="replace-one", filter=filter)
@@ -123,6 +124,7 @@ def test_a_refusal_says_what_was_asked_and_what_remains_and_changes_nothing(ledg
         ({"records_per_unit": 2}, "unit"),
     ],
 )
+@pytest.mark.few(3)
 def test_another_relation_or_unit_is_refused(ledger: Ledger, other: dict[str, object], says: str) -> None:
     ledger.create("clinic", FULL, neighbours="replace-one")
     with pytest.raises(RelationRefused, match=says):
@@ -191,6 +193,7 @@ def test_an_unknown_dataset_is_named_with_those_that_exist(ledger: Ledger) -> No
             look("klinic")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("budget", [FULL, Budget(2.0, 1e-6)])
 def test_a_second_budget_for_a_dataset_is_refused(ledger: Ledger, budget: Budget) -> None:
     first = ledger.create("clinic", FULL, neighbours="replace-one")

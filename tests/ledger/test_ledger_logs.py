@@ -19,6 +19,7 @@ def held(url: str) -> set[str]:
     return {str(cell) for row in rows for cell in row if len(str(cell)) > 5}
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("what", [*OPERATIONS, *READS])
 def test_no_logger_writes_down_what_the_database_holds(what: str, ledger: Ledger, ledger_url: str) -> None:
     prepare(ledger)

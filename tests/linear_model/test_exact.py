@@ -70,6 +70,7 @@ def test_one_against_the_rest_is_a_logistic_regression_for_each_class() -> None:
         assert model.release_.theta[:-1, j] == pytest.approx(other.coef_[0], abs=1e-4)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("strength", [0.0, 0.01])
 def test_poisson_regression_is_scikit_learns(intercept: bool, strength: float) -> None:

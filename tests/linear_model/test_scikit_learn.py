@@ -91,6 +91,10 @@ NOT_UNDER_NOISE = {
 PRIVATE = hb.Budget(1.0, 1e-6)
 
 
+DEAR = ("check_sample_weight_equivalence_on_sparse_data", "check_classifiers_one_label_sample_weights")
+"""Checks that take seconds; of the first, that of dense data says the same."""
+
+
 def checks(made: list[BaseEstimator]) -> list[Any]:
     """A case for each estimator and check; under noise, those of `NOT_UNDER_NOISE` apart."""
     cases = []
@@ -101,6 +105,7 @@ def checks(made: list[BaseEstimator]) -> list[Any]:
             if estimator.budget.is_private and name in NOT_UNDER_NOISE:
                 continue
             marks = [pytest.mark.xfail(reason=failing[name], strict=True)] if name in failing else []
+            marks += [pytest.mark.slow] * (name in DEAR)
             cases.append(pytest.param(asked, check, marks=marks, id=f"{type(estimator).__name__}-{number}-{name}"))
     return cases
 

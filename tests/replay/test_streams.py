@@ -54,7 +54,7 @@ def shown(stream: Any) -> Mapping[str, Any]:
 NAMES = list(streams("replace-one"))
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("relation", cases.RELATIONS)
 def test_streams_of_other_records_show_the_same(name: str, relation: str, tmp_path: Path, ledgers: Path) -> None:

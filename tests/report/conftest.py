@@ -1,5 +1,6 @@
 """Fitted models of each kind that a card has to describe; fitted once."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.noise import TestKey
+from hullabaloo.report import page, plots
 
 HOSTILE = "<script>alert('x')</script>"
 DATASET = 'clinic "<b>2026</b>" & co'
@@ -36,6 +38,33 @@ def fitted(kind: type = hb.Ridge, rows: int = 400, **more: Any) -> Any:
     X, y = table(rows)
     arguments = {"budget": hb.Budget(1.0, 1e-6), "domain": domain(), "solver": "moments"} | more
     return kind(**arguments).fit(X, y)
+
+
+_DRAWN: dict[str, str] = {}
+DRAWING = ("test_page.py", "test_plots.py")
+"""Whose subject pictures are, which are drawn anew there."""
+
+
+@pytest.fixture(autouse=True)
+def _drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same numbers a picture is the same bytes (`test_page.py`), and costs more than all that a card says: other tests draw each once."""
+    if request.path.name in DRAWING:
+        return
+    inline = page.inline_svg
+
+    def svg(given: tuple[Any, tuple[Any, ...]], name: str, label: str) -> str:
+        draw, numbers = given
+        told = repr((draw.__name__, numbers, name, label))
+        if told not in _DRAWN:
+            _DRAWN[told] = inline(draw(*numbers), name, label)
+        return _DRAWN[told]
+
+    def later(draw: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *numbers: (draw, numbers)
+
+    for name in [name for name in vars(plots) if name.startswith("draw_")]:
+        monkeypatch.setattr(plots, name, later(getattr(plots, name)))
+    monkeypatch.setattr(page, "inline_svg", svg)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -175,7 +174,9 @@ def test_a_plan_costs_the_budget_and_pays_for_both(solver: MomentsFirstSolver, n
         assert rest == [(one.name, one.count) for one in alone.queries]
 
 
-@pytest.mark.parametrize(("kind", "neighbours"), list(product(BELIEVED + HIDDEN, Neighbours)))
+@pytest.mark.few(7)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("kind", BELIEVED + HIDDEN)
 def test_it_asks_for_moments_alone_or_for_all_that_was_bought(kind: str, neighbours: Neighbours) -> None:
     """Never for more than was charged, and which of both follows from the moments: where a direction is hidden the others are asked, too."""
     data, seen = table(kind), set()
@@ -226,7 +227,10 @@ def test_what_is_released_where_moments_suffice_is_a_function_of_them() -> None:
     assert np.array_equal(found.theta, solve_moments(moments, small).theta)
 
 
-@pytest.mark.parametrize("kind", BELIEVED + HIDDEN)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in ("half", "common"))) for kind in BELIEVED + HIDDEN],
+)
 def test_a_claim_is_true(kind: str) -> None:
     """What is believed has lost no more than is claimed: the mean over draws exceeds that of the claims by no more than a tenth and five standard errors (a false alarm in three million), at noises from where nothing is believed to where all is."""
     data, draws = table(kind, 2_000), 60

@@ -59,8 +59,9 @@ def test_the_plan_uses_the_budget_up_and_no_more(inner) -> None:
         )
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("inner", SOLVERS, ids=lambda solver: solver.name)
+@pytest.mark.parametrize(
+    "inner", [SOLVERS[0], pytest.param(SOLVERS[1], marks=pytest.mark.slow)], ids=lambda solver: solver.name
+)
 def test_every_target_is_learned_and_every_answer_is_paid_for(inner) -> None:
     solver = SeparateTargetsSolver(inner)
     plan = solver.plan(TASK, MENU, Allowance(Budget(20.0, 1e-6)))

@@ -170,6 +170,7 @@ def interrupt(
     return lambda: count
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("place", PLACES)
 def test_killed_at_any_place_it_is_charged_once_and_shows_one_sequence(

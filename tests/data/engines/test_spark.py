@@ -161,6 +161,7 @@ def test_an_empty_table_and_predictions(session: Any, folder: Path) -> None:
     assert bounds[0] == bounds[1]
 
 
+@pytest.mark.slow
 def test_other_records_the_second_time_release_nothing(session: Any, tmp_path: Path) -> None:
     write(tmp_path, np.arange(N))
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
