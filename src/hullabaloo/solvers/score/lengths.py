@@ -109,10 +109,10 @@ class Lengths:
         """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c."""
         return float(weights @ (bends * np.interp(clip / np.sqrt(bends), self.ends, self.excess(2))))
 
-    def at_least(self, records: "Lengths", share: float, factor: float) -> "Lengths":
-        """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class. At edges where it would be seen it is no more than the histogram shows, and `SEEN` deviations."""
+    def at_least(self, records: "Lengths", share: float, factor: float, shown: bool = True) -> "Lengths":
+        """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class. At edges where it would be seen it is no more than the histogram has `shown`, and `SEEN` deviations."""
         known = np.interp(self.ends / factor, records.ends, records.weights @ records.above)
-        if self.even:
+        if shown:
             longer = np.cumsum(self.bins[:0:-1])[::-1]
             doubt, of = SEEN * self.noise * np.sqrt(np.arange(longer.size, 0, -1.0)), known[: longer.size]
             seen = share * of > doubt

@@ -184,7 +184,7 @@ def stepped(problem: Problem, found: NoisyScore, *hidden: Array) -> Array:
             break
     step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
-        step = levelled(found, step, problem.loss, bends=not problem.earlier)
+        step = levelled(found, step, problem.loss, bends=problem.earlier < 2)
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own

@@ -83,7 +83,7 @@ class WithInference(Solver):
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (problem.earlier > 6 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (problem.earlier > 7 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -127,7 +127,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
         left = shares.SPREAD - sum(spreads)
-        alone = problem.intercept and problem.earlier < 7
+        alone = problem.intercept and problem.earlier < 8
         own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
@@ -149,7 +149,10 @@ class WithInference(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
-        solution, moments = self._resolved().run(problem, self._own(problem, plan), curator), None
+        walked = replace(
+            problem, earlier=problem.earlier + (problem.earlier == 1)
+        )  # cut as an even class beside inference
+        solution, moments = self._resolved().run(walked, self._own(problem, plan), curator), None
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
             moments, solution = solution.moments, replace(solution, moments=None)
@@ -182,7 +185,7 @@ class _Scores:
         self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, moments: NoisyMoments | None
     ) -> None:
         self.known, self.drawn = known, np.zeros((problem.dimension,) * 2)
-        self.beyond = math.inf if problem.earlier > 4 or isinstance(problem.loss, Poisson) else 0.0
+        self.beyond = math.inf if problem.earlier > 5 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         q, self.W = problem.dimension, self.rounded() if moments is None else self.told(moments)
         first = self.settings["noises"][1] / self.found.mean_weight
@@ -235,7 +238,7 @@ class _Scores:
             events = 1.0 - top, top
         elif problem.intercept and isinstance(self.loss, Squared):
             events, doubt = self.events(theta, tails[0], float(np.trace(curvature)))
-        gradients, heavier, lighter = (one.at_least(self.ordinary, *events) for one in tails)
+        gradients, heavier, lighter = (one.at_least(self.ordinary, *events, not problem.earlier) for one in tails)
         c, lost = gradients.gradient_clip(noise, q, max(doubt, BEGUN) if problem.earlier else doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight + V.T @ (self.drawn @ theta), 0.0
@@ -247,7 +250,7 @@ class _Scores:
             score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
             level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
         wide = gradients.quantile(spread.TAIL_SPREAD)
-        if others and problem.earlier < 4:
+        if others and problem.earlier < 5:
             wide = max(wide, lighter.moment_clip(others[0], q, math.sqrt(0.5 * size)))
         wide *= heaviest
 
@@ -312,7 +315,7 @@ class _Scores:
         seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
         counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
         found = [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
-        return [replace(one, even=not self.problem.earlier) for one in found]
+        return [replace(one, even=self.problem.earlier < 2) for one in found]
 
     def hidden(self, found: NoisyScore) -> list[Array]:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and of records at the end of a column as many as the tail of lengths has, or as noise hides, if that is fewer; of counts this, or where the step is far with it, as many as noise hides.
@@ -326,7 +329,7 @@ class _Scores:
         likely = self.ordinary.about(np.linalg.norm(ends / found.scale, axis=1))
         noise = np.full_like(likely, self.settings["share_noise"] / self.found.counted)
         tried = [np.minimum(likely, noise), noise]
-        if problem.earlier or (isinstance(self.loss, Poisson) and not problem.intercept):
+        if problem.earlier > 1 or (isinstance(self.loss, Poisson) and not problem.intercept):
             tried = tried[1:]
         elif not isinstance(self.loss, Poisson):
             tried = tried[:1]
