@@ -135,7 +135,7 @@ def test_comparing_models_gives_their_r_squared_without_optimism(fitted: hb.Line
     assert len(found.to_dataframe()) == 2
     with pytest.raises(InvalidParameter, match="No models"):
         hb.compare([])
-    with pytest.raises(InvalidParameter, match="not fitted"):
+    with pytest.raises(InvalidParameter, match="no fitted linear model"):
         hb.compare([hb.Ridge()])
 
 
