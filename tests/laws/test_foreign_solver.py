@@ -152,7 +152,7 @@ def looks(heard: Heard) -> Mapping[str, dict[str, Any]]:
 
 def test_every_query_is_bought_and_every_question_is_asked_here() -> None:
     assert set(QUERIES) == set(BUYS) == set(asks([]))
-    assert [name for owner, name in answering() if owner is Curator] == ["answer"]
+    assert [name for owner, name in answering() if owner is Curator] == ["answer", "give_up"]
     assert set(VIEWS) == set(looks([]))
 
 
@@ -173,6 +173,8 @@ class Nosy(Solver):
             for wrong in ({}, {key: np.zeros(3) for key in given}, dict.fromkeys(given, "text"), given):
                 self._try(lambda method=method, wrong=wrong: method(**wrong))
         self.heard.append([name for name in dir(curator) if not callable(getattr(curator, name))])
+        for count in (0, -1, 10**6, 1.5, "text"):
+            self._try(lambda count=count: curator.give_up(count))
         looking: list[Callable[[Any], Any]] = [
             repr, str, copy.copy, copy.deepcopy, pickle.dumps, vars,
             lambda one: one.__getstate__(), lambda one: one.__reduce_ex__(4), lambda one: one.__reduce__(),

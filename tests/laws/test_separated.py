@@ -87,7 +87,7 @@ def test_an_interval_without_any_end_is_not_told(monkeypatch: pytest.MonkeyPatch
     assert np.isfinite(rows.loc[["a", "g=w"], ["low", "high"]].to_numpy(dtype=float)).all()
 
 
-@pytest.mark.parametrize(("loss", "kind", "few"), [("counts", "baseline", 120), ("classes", "baseline", 140), ("classes", "all", 60)])  # fmt: skip
+@pytest.mark.parametrize(("loss", "kind", "few"), [("counts", "baseline", 90), ("classes", "baseline", 140), ("classes", "all", 60)])  # fmt: skip
 def test_no_end_is_a_value_that_an_interval_holds_unless_its_own_level_rules_it_out(
     loss: str, kind: str, few: int
 ) -> None:

@@ -11,11 +11,11 @@ from hullabaloo.curator import Curator, StreamCurator
 from tests.replay.exact import exact
 
 VIEWS = ("of_target", "restricted", "projected", "centred")
-"""Public methods of a curator that give a curator; all others answer with noise, those that will be written included."""
+"""Public methods of a curator that give a curator; all others answer with noise, those that will be written included, or give an answer up."""
 
 
 def answering() -> list[tuple[type, str]]:
-    """Every method that answers from records."""
+    """Every method that answers from records, or gives an answer up."""
     found = [
         (Curator, name)
         for name, member in vars(Curator).items()
