@@ -259,10 +259,8 @@ def _too_little(records: int, columns: int, share: float) -> str:
         if share < 0.5
         else "not even in the middle of the data could they be told from ends far outside of it"
     )
-    fewer = (
-        " Buy bounds of fewer columns (columns=[...]), spend more on them," if columns > 1 else " Spend more on them,"
-    )
+    fewer = " buy bounds of fewer columns (columns=[...])," if columns > 1 else ""
     return (
-        f"Bounds of {of} from {by} at this budget would be mere chance: {chance}. Nothing was charged or read.{fewer} declare what is "
+        f"Bounds of {of} from {by} at this budget would be mere chance: {chance}. Nothing was charged or read. Spend more on them,{fewer} declare what is "
         "known of the values instead, or insist by quantiles=(low, high)."
     )

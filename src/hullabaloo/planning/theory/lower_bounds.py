@@ -306,11 +306,9 @@ def gap(problem: Problem) -> float:
     def slope(t: float, *targets: float) -> float:
         return sum(float(loss.derivative(np.array(t), np.array(y))) for y in targets)
 
-    def value(t: float, *targets: float) -> float:
-        return sum(float(loss.value(np.array(t), np.array(y))) for y in targets)
-
     def least(at: float, far: float, *targets: float) -> float:
-        return value(_lowest(lambda t: slope(t, *targets), at - far, at + far), *targets)
+        point = np.array(_lowest(lambda t: slope(t, *targets), at - far, at + far))
+        return sum(float(loss.value(point, np.array(y))) for y in targets)
 
     far = _reach(problem, body)
     with np.errstate(over="ignore"):  # of a mean that is far too large
