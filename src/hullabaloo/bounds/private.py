@@ -242,13 +242,11 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
 
 
 def _least_share(prices: Any, epsilon: float) -> float:
-    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`.
+    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`; 0 without noise.
 
     One that still leaves the data lands beside it: the base measure of the choice falls with the square of the width, so that
     all candidates beyond the data together weigh like a few dozen, and those ten times as far like less than one.
     """
-    if math.isinf(epsilon):
-        return 0.0
     return float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
 
 
