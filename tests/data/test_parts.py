@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ class Stacked:
     dump = load = state
 
 
+parted_rows = partial(PartedRows, counted=None, progress=None, once=False)
+
+
 class Given:
     """An engine over parts at hand."""
 
@@ -48,7 +52,7 @@ class Given:
 
 def test_views_are_applied_one_after_the_other_and_share_what_was_seen() -> None:
     given = [rows(20), rows(30, 1)]
-    parted = PartedRows(Given(given, given, given[:1]), 4)
+    parted = parted_rows(Given(given, given, given[:1]), 4)
     view = parted.seen(lambda part: replace(part, X=part.X[:, :2]), 2).seen(
         lambda part: replace(part, X=2.0 * part.X), 2
     )
@@ -61,12 +65,12 @@ def test_views_are_applied_one_after_the_other_and_share_what_was_seen() -> None
 
 
 def test_other_rows_or_another_number_than_was_counted_are_found() -> None:
-    parted = PartedRows(Given([rows(seed=0)], [rows(seed=1)]), 4)
+    parted = parted_rows(Given([rows(seed=0)], [rows(seed=1)]), 4)
     parted.total(Stacked())
     with pytest.raises(ChangedTable):
         parted.total(Stacked())
     with pytest.raises(ChangedTable):
-        PartedRows(Given([rows()]), 4, counted=49).total(Stacked())
+        parted_rows(Given([rows()]), 4, counted=49).total(Stacked())
 
 
 def test_rows_that_are_read_once_are_compared_with_none_and_asked_no_second_time() -> None:
@@ -81,7 +85,7 @@ def test_rows_that_are_read_once_are_compared_with_none_and_asked_no_second_time
 
 
 def test_rows_in_parts_are_private() -> None:
-    parted = PartedRows(Given(), 4)
+    parted = parted_rows(Given(), 4)
     assert repr(parted) == "PartedRows(private)"
     with pytest.raises(TypeError):
         pickle.dumps(parted)

@@ -242,13 +242,11 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
 
 
 def _least_share(prices: Any, epsilon: float) -> float:
-    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`.
+    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`; 0 without noise.
 
     One that still leaves the data lands beside it: the base measure of the choice falls with the square of the width, so that
     all candidates beyond the data together weigh like a few dozen, and those ten times as far like less than one.
     """
-    if math.isinf(epsilon):
-        return 0.0
     return float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
 
 
@@ -259,10 +257,8 @@ def _too_little(records: int, columns: int, share: float) -> str:
         if share < 0.5
         else "not even in the middle of the data could they be told from ends far outside of it"
     )
-    fewer = (
-        " Buy bounds of fewer columns (columns=[...]), spend more on them," if columns > 1 else " Spend more on them,"
-    )
+    fewer = " buy bounds of fewer columns (columns=[...])," if columns > 1 else ""
     return (
-        f"Bounds of {of} from {by} at this budget would be mere chance: {chance}. Nothing was charged or read.{fewer} declare what is "
+        f"Bounds of {of} from {by} at this budget would be mere chance: {chance}. Nothing was charged or read. Spend more on them,{fewer} declare what is "
         "known of the values instead, or insist by quantiles=(low, high)."
     )

@@ -59,13 +59,7 @@ class PartedRows:
     __slots__ = ("_counted", "_engine", "_once", "_progress", "_seen", "_views", "width")
 
     def __init__(
-        self,
-        engine: Engine,
-        width: int,
-        counted: int | None = None,
-        progress: Progress | None = None,
-        *,
-        once: bool = False,
+        self, engine: Engine, width: int, counted: int | None, progress: Progress | None, *, once: bool
     ) -> None:
         self._engine, self.width, self._counted, self._progress, self._once = engine, width, counted, progress, once
         self._views: tuple[View, ...] = ()

@@ -62,11 +62,6 @@ class SearchPrice(Printed):
     score_error: float
     metric: str
 
-    @property
-    def grid_is_better(self) -> bool:
-        """Whether trying everything leaves each candidate more than the search does: so for few candidates."""
-        return self.grid_mu > self.run_mu
-
     def __str__(self) -> str:
         if math.isinf(self.epsilon):
             return "spend: no privacy at all (epsilon is infinite); every candidate is tried"
@@ -80,7 +75,7 @@ class SearchPrice(Printed):
             + (" for equal classes, more for a rare one" if self.metric == "roc_auc" else ""),
             f"luck:  a given candidate is tried at all with probability {100 * self.chance:.0f} %",
         ]
-        if self.grid_is_better:
+        if self.grid_mu > self.run_mu:  # so for few candidates
             lines.append(
                 "note:  so few candidates are better tried all: fit and evaluate each with its share of the budget, and choose then"
             )

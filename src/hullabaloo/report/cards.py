@@ -90,12 +90,7 @@ class Card:
         return f'<iframe srcdoc="{inside}" sandbox="" style="width:100%;height:40rem;border:1px solid #888"></iframe>'
 
 
-def card(
-    model: "PrivateLinearModel",
-    *,
-    entries: "Sequence[Entry]" = (),
-    ledger: "Ledger | str | None" = None,
-) -> Card:
+def card(model: "PrivateLinearModel", *, entries: "Sequence[Entry]" = (), ledger: "Ledger | str | None" = None) -> Card:
     """The privacy card of a fitted model: what it guarantees, to whom, on what assumptions, and how to check it.
 
     Args:

@@ -66,22 +66,15 @@ def two_tables(problem: Problem, epsilon: float, delta: float) -> LowerBound:
     n, every = problem.records, 2 if problem.intercept else 1
     scale = gap(problem) * min(1.0, problem.max_weight) / n
     holds = f"this loss and set, rows with |x_ij| ≤ {problem.norm_linf:.3g}, targets at both of their ends; any p, ε, δ"
-    return _pair(epsilon, scale, holds, n, delta, problem.neighbours, every, n % every or every)
+    return _pair(epsilon, scale, holds, n, delta, problem.neighbours, every)
 
 
 def _pair(
-    epsilon: float,
-    scale: float,
-    holds: str,
-    n: int,
-    delta: float,
-    neighbours: Neighbours,
-    every: int = 1,
-    first: int = 1,
+    epsilon: float, scale: float, holds: str, n: int, delta: float, neighbours: Neighbours, every: int = 1
 ) -> LowerBound:
-    """`scale · max_k k (1 − TV_k)` over k = first, first + every, … up to n."""
+    """`scale · max_k k (1 − TV_k)` over the k = n, n − every, … above 0."""
     check(n, epsilon, delta)
-    changes = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1
+    changes, first = 2 if neighbours is Neighbours.ADD_OR_REMOVE else 1, n % every or every
     value = scale * told_apart(n, epsilon, delta, changes, every, first)
     pairs = (n, delta, changes, every, first)
     return LowerBound("two tables", value, True, holds, _PAIR, scale, pairs=pairs)
@@ -306,11 +299,9 @@ def gap(problem: Problem) -> float:
     def slope(t: float, *targets: float) -> float:
         return sum(float(loss.derivative(np.array(t), np.array(y))) for y in targets)
 
-    def value(t: float, *targets: float) -> float:
-        return sum(float(loss.value(np.array(t), np.array(y))) for y in targets)
-
     def least(at: float, far: float, *targets: float) -> float:
-        return value(_lowest(lambda t: slope(t, *targets), at - far, at + far), *targets)
+        point = np.array(_lowest(lambda t: slope(t, *targets), at - far, at + far))
+        return sum(float(loss.value(point, np.array(y))) for y in targets)
 
     far = _reach(problem, body)
     with np.errstate(over="ignore"):  # of a mean that is far too large

@@ -77,7 +77,11 @@ class CoordinateDescentSolver(Solver):
 
         Source: 004, Take home, no amplification.
         """
-        loss = self._check(problem)
+        loss = options.one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")
+        smoothness = options.no_jump(loss, "Coordinate descent", rule.smoothness_of(loss))
+        check_clip(self.clip, "Coordinate descent")
+        check_curvature(problem, smoothness, "Coordinate descent")
+        separable_form(problem.regulariser, problem.feasible, problem.dimension)
         if not allowance.is_private:
             return self._exact(problem, loss, prices)
         if allowance.calibration is Calibration.PAPER:
@@ -127,15 +131,6 @@ class CoordinateDescentSolver(Solver):
         noise = (reach / schedule.smoothness) ** 2 * _gathered(schedule, problem, values)
         middle = _middle(schedule, problem) ** 2
         return 0.5 * schedule.smoothness * (float(values @ (missed + noise)) + middle)
-
-    def _check(self, problem: Problem) -> Loss:
-        """Refuse what coordinate descent cannot do, before anything is charged."""
-        loss = options.one_prediction(problem, "Coordinate descent", "solver='moments' or 'gradient'")
-        smoothness = options.no_jump(loss, "Coordinate descent", rule.smoothness_of(loss))
-        check_clip(self.clip, "Coordinate descent")
-        check_curvature(problem, smoothness, "Coordinate descent")
-        separable_form(problem.regulariser, problem.feasible, problem.dimension)
-        return loss
 
     def _counts(self, problem: Problem, passes: float, usual: int | None) -> tuple[int, int]:
         """T and K: the caller's, or the rule's passes in the usual number of rounds, None for the rule's."""

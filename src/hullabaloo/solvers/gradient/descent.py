@@ -188,18 +188,18 @@ class Descent:
         constant, model = 0.25 / math.cosh(0.5 * level) ** 2, 0.5 * length / self.view.length
         return min(max(0.5 * constant / model, 1.0), FARTHEST)
 
-    def second_phase(
-        self, start: Array, cut: float, farther: float, bend: Array | None
-    ) -> tuple[Array, dict[str, float]]:
-        """From there to the minimum, gradients cut where what that biases is below noise and sampling error; and what was measured.
+    def second_phase(self, start: Array, told: dict[str, float], bend: Array | None) -> tuple[Array, dict[str, float]]:
+        """From there to the minimum, where steps are left for it, gradients cut where what that biases is below noise and sampling error; and what was measured.
 
-        They are never cut shorter than they were (at `cut`): a walk that biases more takes back what was gained.
+        They are never cut shorter than they were: a walk that biases more takes back what was gained.
         """
         path, view, q = self.path, self.view, self.view.slopes
+        if not path.late:
+            return start, told
         noise = path.result_noise
         grid = edges(LONG_GRADIENTS * self.natural, schedule.FINE_BINS - 1)
         shares = self.shares(start, grid)
-        clip_norm = max(self.unbiased_clip(tail(shares, path.late_share_noise), grid), cut)
+        clip_norm = max(self.unbiased_clip(tail(shares, path.late_share_noise), grid), told["gradients cut at"])
         before, after = path.late_levels(self.loss)
         steep = min(clip_norm / view.length, self.loss.constants(math.inf, 1.0).lipschitz)
         # Of classes before the whitened walk, too, which a level that fits would find no evidence for.
@@ -207,7 +207,7 @@ class Descent:
         if bend is None:
             gradient, known = self.gradient(start, clip_norm), (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
             doubt = q * (noise * clip_norm) ** 2 / AVERAGED
-            travel = farther * path.late_travel(view.typical, clip_norm, path.smoothness)
+            travel = told["farther"] * path.late_travel(view.typical, clip_norm, path.smoothness)
             _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, self.steepest(*self.longer()))
         else:
             mean = self.newton(start, path.late, clip_norm, bend, last=True)
@@ -219,7 +219,7 @@ class Descent:
         found = start + weight * (mean - start)
         beside = 0.0 if bend is None else path.smoothness / float(bend[-1, -1]) if self.classes else 1.0
         found = self.late_level(found, shares, grid, after, 1.0 if self.classes else steep, beside)
-        return found, {"gradients cut at": clip_norm, "weight": weight}
+        return found, {**told, "gradients cut at": clip_norm, "weight": weight}
 
     def longer(self) -> tuple[Array, Array]:
         """The share of records longer than each edge, and the edges."""

@@ -43,7 +43,8 @@ class GradientSolver(Solver):
         Raises:
             CapabilityError: several targets, a set without a projection, or a loss that needs noise to be planned.
         """
-        self._check(problem)
+        one_prediction(problem, "The gradient solver", "solver='moments', whose one release serves them all")
+        require_proximal(problem, "The gradient solver")
         mu = allowance.mu
         if math.isinf(mu):
             if not isinstance(problem.loss, Squared):
@@ -98,10 +99,6 @@ class GradientSolver(Solver):
         law, eigenvalues = PathLaw.of(path, reference), reference.eigenvalues
         missed = (reference.coefficient * law.bias(eigenvalues)) ** 2
         return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
-
-    def _check(self, problem: Problem) -> None:
-        one_prediction(problem, "The gradient solver", "solver='moments', whose one release serves them all")
-        require_proximal(problem, "The gradient solver")
 
 
 @dataclass(frozen=True, slots=True)

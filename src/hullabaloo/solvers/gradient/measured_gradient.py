@@ -44,7 +44,13 @@ class MeasuredGradientSolver(Solver, ABC):
         Raises:
             CapabilityError: no noise is asked for, several targets, or a set without a projection.
         """
-        loss = self._check(problem, allowance)
+        loss = checked(problem, allowance, self.name.replace("_", " "))
+        products = problem.records * problem.dimension**2
+        if self.whitened and not (1 <= problem.slopes <= WIDEST and products <= LARGEST):
+            raise CapabilityError(
+                f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
+                f"but {problem.slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
+            )
         path = schedule.schedule(problem, prices, allowance.mu, whitened=self.whitened)
         to = schedule.budgets(problem, prices, allowance.mu, whitened=self.whitened)
 
@@ -84,11 +90,9 @@ class MeasuredGradientSolver(Solver, ABC):
         view = self._coordinates(problem, path, curator)
         path = path.weighing(problem, view.mean_weight, view.counted)
         descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
-        point, trace, bend = descent.first_phase(level)
-        if path.late:
-            point, later = descent.second_phase(point, trace["gradients cut at"], trace["farther"], bend)
-            trace |= later
-        theta, told = view.feasible(problem, point)[:, None], ({**trace, **self._trace(view)},)
+        point, trace = descent.second_phase(*descent.first_phase(level))
+        name, seen = ("columns above the floor", view.gain.sum()) if self.whitened else ("typical length", view.typical)
+        theta, told = view.feasible(problem, point)[:, None], ({**trace, name: float(seen)},)
         if not centred(problem) or led(problem):
             return Solution(theta, trace=told, coordinates=view.linear, mean_weight=view.mean_weight)
         usual = min(trace["gradients cut at"] / view.length, 1.0) if schedule.is_residual(descent.loss) else USUAL_LINK
@@ -102,14 +106,6 @@ class MeasuredGradientSolver(Solver, ABC):
     @abstractmethod
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         """Buy them."""
-
-    @abstractmethod
-    def _trace(self, view: Coordinates) -> dict[str, Any]:
-        """What is told of the coordinates."""
-
-    @abstractmethod
-    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        """Refuse what cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +150,6 @@ class AdaptiveGradientSolver(MeasuredGradientSolver):
             return Coordinates.along_mean(seen, np.eye(len(seen.centre)), seen.typical, seen.typical)
         return Coordinates.plain(seen, intercept=problem.intercept)
 
-    def _trace(self, view: Coordinates) -> dict[str, Any]:
-        return {"typical length": view.typical}
-
-    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        return checked(problem, allowance, "adaptive gradient")
-
 
 @dataclass(frozen=True, slots=True)
 class PreconditionedGradientSolver(MeasuredGradientSolver):
@@ -196,18 +186,6 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
         found = Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
         return found.along(seen) if led(problem) else found
-
-    def _trace(self, view: Coordinates) -> dict[str, Any]:
-        return {"columns above the floor": float(view.gain.sum())}
-
-    def _check(self, problem: Problem, allowance: Allowance) -> Loss:
-        loss = checked(problem, allowance, "preconditioned gradient")
-        if not 1 <= problem.slopes <= WIDEST or problem.records * problem.dimension**2 > LARGEST:
-            raise CapabilityError(
-                f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
-                f"but {problem.slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
-            )
-        return loss
 
 
 def _located(

@@ -169,10 +169,7 @@ def _seen(small: Problem, path: GradientSchedule, matrix: Array, curator: Answer
 def _fitted(seen: Descent) -> Array:
     """Coefficients of W's columns."""
     descent, level = seen.opened()
-    point, told, bend = descent.first_phase(level)
-    if descent.path.late:
-        point, _ = descent.second_phase(point, told["gradients cut at"], told["farther"], bend)
-    return point
+    return descent.second_phase(*descent.first_phase(level))[0]
 
 
 def _kept(seen: Descent, level: Array, noise: float, own: float, chance: float) -> tuple[float, float]:

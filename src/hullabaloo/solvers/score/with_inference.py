@@ -149,9 +149,8 @@ class WithInference(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
-        walked = replace(
-            problem, earlier=problem.earlier + (problem.earlier == 1)
-        )  # cut as an even class beside inference
+        # Cut as an even class beside inference.
+        walked = replace(problem, earlier=problem.earlier + (problem.earlier == 1))
         solution, moments = self._resolved().run(walked, self._own(problem, plan), curator), None
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
