@@ -234,10 +234,8 @@ class MomentsFirstSolver(Solver):
 def first_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, shares: tuple[float, ...] = ALONE) -> Plan:
     """That of the moments and their steps."""
     whole, *others = [allowance.mu * math.sqrt(share) for share in shares]
-    first, about = (
-        MomentsSolver().plan(problem, prices, Allowance.gdp(whole)),
-        dict[str, Any](loss=problem.loss, count=1),
-    )
+    first = MomentsSolver().plan(problem, prices, Allowance.gdp(whole))
+    about: dict[str, Any] = {"loss": problem.loss, "count": 1}
     lengths = [prices.price("norm_histogram", bins=FINE_BINS, mu=mu, **about) for mu in others[:1]]
     steps = [prices.price("centred_gradient", mu=mu, **about) for mu in others[1:]]
     return replace(first, queries=(*first.queries, *lengths, *steps))

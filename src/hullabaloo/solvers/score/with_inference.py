@@ -149,10 +149,9 @@ class WithInference(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
-        walked = replace(
-            problem, earlier=problem.earlier + (problem.earlier == 1)
-        )  # cut as an even class beside inference
-        solution, moments = self._resolved().run(walked, self._own(problem, plan), curator), None
+        begun = problem.earlier + (problem.earlier == 1)  # gradients were cut as an even class's, which is 2's way
+        walked, moments = replace(problem, earlier=begun), None
+        solution = self._resolved().run(walked, self._own(problem, plan), curator)
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
             moments, solution = solution.moments, replace(solution, moments=None)
