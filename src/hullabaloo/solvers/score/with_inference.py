@@ -149,8 +149,8 @@ class WithInference(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
-        begun = problem.earlier + (problem.earlier == 1)  # gradients were cut as an even class's, which is 2's way
-        walked, moments = replace(problem, earlier=begun), None
+        # In streams of one version ago gradients of a rare class were cut as those of an even one, as of two ago everywhere.
+        walked, moments = replace(problem, earlier=problem.earlier + (problem.earlier == 1)), None
         solution = self._resolved().run(walked, self._own(problem, plan), curator)
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
