@@ -335,6 +335,23 @@ def test_coefficients_of_another_shape_are_no_release(found: np.ndarray) -> None
         model.fit(np.zeros((50, 2)), np.zeros(50))
 
 
+class Talkative(Misshapen):
+    def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+        return Solution(np.zeros((problem.dimension, 1)), trace=self.found)
+
+
+@pytest.mark.parametrize(
+    "trace", [({"moments enough": True},), ({"steps enough": True},), ("a line", 3, None)], ids=str
+)
+def test_what_a_solver_of_ones_own_writes_of_its_run_is_its_own(trace: Any) -> None:
+    """No word of the library's own solvers renames its plan, and nothing there loses a release that is paid for."""
+    domain = hb.Domain({"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1), indicators=False)
+    model = hb.LinearRegression(domain=domain, budget=BUDGET, solver=Talkative(trace), test_key=TestKey(bytes(32)))
+    release = model.fit(np.zeros((50, 2)), np.zeros(50)).release_
+    assert release.trace == trace
+    assert release.plan["solver"] == "misshapen"
+
+
 class Overflowing(Misshapen):
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         return Solution(np.minimum(np.full((problem.dimension, 1), 1e300) * 1e300, 0.5))

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hullabaloo.curator import Curator
+import hullabaloo
+from hullabaloo.curator import Curator, Query
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.data import Rows
 from hullabaloo.errors import NotPaidFor
@@ -18,13 +20,15 @@ from hullabaloo.planning.choose import exact, forecasts
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.forecasts import Rehearsals, objective
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.planning.synthetic import SCENARIOS, synthetic_table
+from hullabaloo.planning.synthetic import SCENARIOS, SyntheticTable, synthetic_table
 from hullabaloo.privacy import Allowance, Neighbours
+from hullabaloo.queries import QUERIES
 from hullabaloo.release.rehearsal import _Steps, rehearsal
 from hullabaloo.solvers import Problem
 from tests.solvers.tables import prices, problem, table
 
 DATA = table(50, 4, intercept=True)
+SOURCE = Path(hullabaloo.__file__).parent
 
 
 def asked(n: int) -> Problem:
@@ -118,3 +122,31 @@ def test_steps_of_a_rehearsal_are_those_about_records(view: str) -> None:
     assert np.linalg.norm(drawn.std(axis=0)) == pytest.approx(query.sigma * math.sqrt(p), rel=0.1)
     with pytest.raises(NotPaidFor):
         one.answer("centred_gradient", np.zeros(p), **about)
+
+
+def test_what_answers_rehearsals_answers_nothing_about_records() -> None:
+    """Their noise is known to everybody. Of all classes of queries those that are not for sale are no plan's, whatever a plan's query was made into; and a rehearsal is of a synthetic table alone, which one function makes."""
+    kinds, left = list[type](), list[type]([Query])
+    while left:
+        kinds.append(kind := left.pop())
+        left += [one for one in kind.__subclasses__() if one.__module__.startswith("hullabaloo.")]
+    shop = prices(DATA, asked(300))
+    for kind in {*kinds} - {*QUERIES.values()}:
+        query = shop.price("centred_gradient", loss=Logistic(), mu=0.1)
+        assert shop.own(query) is not None
+        object.__setattr__(query, "__class__", kind)
+        assert shop.own(query) is None
+    assert _Steps in kinds
+    posed, solver = asked(300), SOLVERS["preconditioned_gradient"]
+    plan = solver.plan(posed, prices(DATA, posed), Allowance.gdp(1.0))
+    assert rehearsal(posed, solver, plan, synthetic_table(posed, SCENARIOS[0], 300), 0).theta.shape == (
+        posed.dimension,
+        1,
+    )
+    rows = Rows(DATA.X, DATA.Y)
+    for real in (rows, type("Alike", (SyntheticTable,), {})(rows.X, rows.Y, None, np.zeros((1, 1)))):
+        with pytest.raises(TypeError, match="of a synthetic table alone"):
+            rehearsal(posed, solver, plan, real, 0)
+    texts = {str(path.relative_to(SOURCE)): path.read_text() for path in SOURCE.rglob("*.py")}
+    assert [name for name, text in texts.items() if "_Steps" in text] == ["release/rehearsal.py"]
+    assert [name for name, text in texts.items() if "SyntheticTable(" in text] == ["planning/synthetic.py"]

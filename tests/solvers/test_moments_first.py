@@ -461,20 +461,23 @@ def test_noise_of_whitened_moments_is_within_what_is_told(kind: str) -> None:
 def test_what_noise_draws_a_step_back_by_is_given_back() -> None:
     """Moments' model and their matrix share their noise: `E E G⁻¹ E θ = ½ s² (tr G⁻¹ + G⁻¹) θ` is what a step from one by the other falls short by.
 
-    A strong slope, residuals of next to nothing, 12 draws: the mean error of it is within 2.5 of its standard error (a false alarm in 80 were it any other seed); without it, it is 5 off.
+    A strong slope, 30 draws in which moments were enough: of it the mean distance to exact least squares, in standard errors, is 0 but for its own error of 0.11 (of 134 draws −0.02 ± 0.05; −0.54 ± 0.05 were the step not corrected).
     """
-    off = []
-    for draw in range(12):
+    off, draw = list[float](), 0
+    while len(off) < 30:
         rng = np.random.default_rng(draw)
         X = rng.uniform(-1.0, 1.0, (60_000, 12))
-        y = X[:, 0] + 0.02 * rng.normal(size=len(X))
+        y = X[:, 0] + 0.15 * rng.normal(size=len(X))
         model = hb.LinearRegression(
             domain=hb.Domain(dict.fromkeys("abcdefghijkl", (-1, 1)), target=(-2, 2), indicators=False),
             budget=hb.Budget(2.0, 1e-9), test_key=KEY.derive(draw),
         ).fit(X, y)  # fmt: skip
-        row = model.summary().rows[0]
-        off.append((row.estimate - 1.0) / row.std_error)
-    assert abs(np.mean(off)) < 2.5 / math.sqrt(12.0)
+        draw += 1
+        assert draw < 40
+        if model.release_.trace[-1]["moments enough"]:
+            row, least = model.summary().rows[0], np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y)[0]
+            off.append((row.estimate - least[0]) / row.std_error)
+    assert abs(np.mean(off)) < 0.25
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ from hullabaloo.release.run import Purchase, buy_plan, run_release
 from hullabaloo.release.unseen import held_near
 from hullabaloo.solvers import MomentsSolver, PublicTable, Watched, WithInference, class_totals
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, Solution, Solver
+from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 from hullabaloo.solvers.score.shares import refusal, refuse
 
 PAPERS = (
@@ -110,10 +111,12 @@ class PlannedFit:
         if (public := self.problem.public) is not None:
             statement = replace(statement, public=f"{len(public.X)} rows, digest {public.digest}")
         plan = {**self.plan.to_dict(), "queries": list(self.bought.noise), "without inference": self.without}
-        if any(line.get("moments enough") for line in solution.trace):  # no settings of the walk, which was not taken
+        # What a solver of somebody's own writes there is its own.
+        lines = solution.trace if isinstance(self.solver, MomentsFirstSolver | WithInference) else ()
+        if any(line.get("moments enough") for line in lines):  # no settings of the walk, which was not taken
             told = {**self.plan.settings, "solver settings": {}} if solution.scores else {}
             plan |= {"solver": MomentsSolver.name, "settings": told}
-        elif any(line.get("steps enough") for line in solution.trace):
+        elif any(line.get("steps enough") for line in lines):
             plan |= {"settings": {}}
         return Release.of(solution, statement, plan)
 

@@ -37,7 +37,9 @@ class _Steps(CentredGradientQuery):
 
 
 def rehearsal(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
-    """Try a plan out: the real curator answers its queries on a synthetic table, with noise of a fixed key."""
+    """Try a plan out: the real curator answers its queries on a synthetic table, with noise of a fixed key; on nothing else."""
+    if type(table) is not SyntheticTable:
+        raise TypeError("a rehearsal's noise is public and protects nobody: it is of a synthetic table alone")
     queries: list[Any] = [query.resized(problem.records) for query in plan.queries]  # type: ignore[attr-defined]
     for query in queries:
         if type(query) is CentredGradientQuery:

@@ -268,7 +268,7 @@ def hidden_share(found: Solution, step: Array | None = None, noise: float = 0.0,
     After a `step` δ by a gradient of this noise θ is wrong by `G̃⁻¹(Eδ − e)`, e that noise: the same formula of δ in θ's place.
 
     Held by a set or a penalty, θ̂ costs no more. With `Δ(θ) = ½θᵀEθ − eᵀθ`, f the exact objective and d = θ̂ − θ* the way from its minimiser, f + Δ grows by `½dᵀ(G + E)d` at least from its own minimiser θ̂, so that
-    `f(θ̂) − f(θ*) ≤ (e − Eθ̂)ᵀd − ½dᵀGd ≤ ½‖G^{-1/2}(e − Eθ̂)‖²`, which is what a free θ̂ costs. And θ explains `θᵀSθ` at least: 0 is within the set, or costs no penalty.
+    `f(θ̂) − f(θ*) ≤ (e − Eθ̂)ᵀd − ½dᵀGd ≤ ½‖G^{-1/2}(e − Eθ̂)‖²`, which is what a free θ̂ costs. And θ explains `θᵀSθ` at least where 0 is within the set, or costs no penalty; of a set without 0 that is the variance of its predictions alone.
 
     And ∞ where a score at θ would be believed less for that noise: a step from there is off by `G⁻¹Eδ`, δ what θ is off by, in coordinates in which records are round at most by `κ‖δ‖/√2` along each, `κ = s max(1/λ₀, √p B²)` (the constant column is as long as √p others), of which ‖δ‖² is
     what noise has cost. The squares of that are held against `doubt` times ρ/n, what sampling adds, ρ the mean square of residuals.

@@ -149,9 +149,9 @@ class WithInference(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
-        # Cut as an even class beside inference.
-        walked = replace(problem, earlier=problem.earlier + (problem.earlier == 1))
-        solution, moments = self._resolved().run(walked, self._own(problem, plan), curator), None
+        # In streams of one version ago gradients of a rare class were cut as those of an even one, as of two ago everywhere.
+        walked, moments = replace(problem, earlier=problem.earlier + (problem.earlier == 1)), None
+        solution = self._resolved().run(walked, self._own(problem, plan), curator)
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
             moments, solution = solution.moments, replace(solution, moments=None)
