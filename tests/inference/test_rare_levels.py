@@ -88,6 +88,32 @@ def test_levels_beside_one_of_which_nothing_is_told_differ_from_each_other_alone
     assert apart.std_error < 0.1
 
 
+@pytest.mark.parametrize(("n", "share", "move", "epsilon"), [(12_000, 0.05, 1.5, 1.0), (20_000, 0.042, 3.0, 0.7)])
+def test_levels_are_not_told_together_where_noise_made_their_sum_vary(
+    n: int, share: float, move: float, epsilon: float
+) -> None:
+    """Of 24 levels all but the baseline are alike, far from what the walk has seen: their sum varies by 2.4 and 1.7 deviations of its noise. Of 16 tables at most one tells a category of which most intervals miss; 4 and 5 did, with none held in four of them. Fixed keys."""
+    names = [f"h{number:02d}" for number in range(24)]
+    features = {f"x{number}": (-1, 1) for number in range(4)} | {"hour": hb.Categorical(names, baseline="h00")}
+    domain = hb.Domain(features, target={"y": (0, 10)}, indicators=False)
+    effect = move + np.arange(1, 24) * 0.6 / 23
+    wrong = 0
+    for key in range(16):
+        rng = np.random.default_rng(key)
+        hour = rng.choice(24, n, p=[share, *[(1.0 - share) / 23] * 23])
+        X = rng.uniform(-1, 1, (n, 4))
+        y = 3.7 + np.append(0.0, effect)[hour] + X @ np.full(4, 0.2) + 0.6 * rng.normal(size=n)
+        frame = pd.DataFrame({f"x{number}": column for number, column in enumerate(X.T)})
+        frame = frame.assign(hour=[names[one] for one in hour], y=y.clip(0, 10))
+        asked = {"budget": hb.Budget(epsilon, 1e-8), "solver": "preconditioned_gradient"}
+        model = hb.LinearRegression(domain=domain, test_key=bytes([key]) * 32, **asked).fit(frame)
+        rows = {row.name: row for row in model.summary().rows}
+        ends = np.array([(rows[f"hour={name}"].low, rows[f"hour={name}"].high) for name in names[1:]])
+        told = np.isfinite(ends).all(axis=1)
+        wrong += bool(2 * np.sum(told & (ends[:, 0] <= effect) & (effect <= ends[:, 1])) < told.sum())
+    assert wrong <= 1
+
+
 @pytest.mark.parametrize("highest", [4.0, 5e3, 1e12])
 @pytest.mark.parametrize("share", [1e-3, 0.5])
 def test_what_is_lost_of_counts_is_that_of_simulated_ones(highest: float, share: float) -> None:
