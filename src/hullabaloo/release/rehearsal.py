@@ -37,10 +37,10 @@ class _Steps(CentredGradientQuery):
 
 
 def rehearsal(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
-    """Try a plan out: the real curator answers its queries on a synthetic table, with noise of a fixed key."""
+    """Try a plan out: the real curator answers its queries on a synthetic table, with noise of a fixed key; of streams that have begun with the draws by which they were planned."""
     queries: list[Any] = [query.resized(problem.records) for query in plan.queries]  # type: ignore[attr-defined]
     for query in queries:
-        if type(query) is CentredGradientQuery:
+        if type(query) is CentredGradientQuery and not problem.earlier:
             object.__setattr__(query, "__class__", _Steps)
     units = np.arange(len(table.Y)) // problem.records_per_unit if problem.records_per_unit > 1 else None
     rows = Rows(table.X, table.Y, offset=table.offset, unit=units)
