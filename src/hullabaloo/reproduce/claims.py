@@ -207,7 +207,7 @@ def check_folder(folder: Path) -> None:
     """Refuse a place that is no empty folder."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InvalidParameter(
-            f"A folder of files was to be made at {folder}, where a file is, or a folder that holds files already, and nothing is overwritten. Name another place."
+            f"A new folder was to be filled with files, and {folder} is a file, or holds files already, and nothing is overwritten. Name another place."
         )
 
 

@@ -52,7 +52,8 @@ class CsvSource(LineSource):
         self._format = CsvFormat(("\t" if tabs else ",") if separator is None else separator, quoted_line_breaks)
         self._columns = None if columns is None else names_of(columns, "columns")
         self._names: tuple[str, ...] | None = None
-        self._start_record()
+        self._count = self._size = 0  # lines of the queue that are of a record begun, and their bytes
+        self._within = False  # whether a quote is open after them
 
     @property
     def schema(self) -> TableSchema:  # type: ignore[override]  # it may have to be waited for
@@ -120,8 +121,7 @@ class CsvSource(LineSource):
         return record
 
     def _start_record(self) -> None:
-        self._count = self._size = 0  # lines of the queue that are of a record begun, and their bytes
-        self._within = False  # whether a quote is open after them
+        self._count, self._size, self._within = 0, 0, False
 
     def _table(self, records: Sequence[bytes]) -> RecordTable:
         names = self._header()
