@@ -17,7 +17,7 @@ _REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
 
 
 class _Steps(CentredGradientQuery):
-    """Steps on a synthetic table, most of what is asked in rehearsals, by the kernel that answers about records. As nobody has to be protected, lengths of rows are measured once for each view, and the noise of all answers is drawn at the first."""
+    """Steps on a synthetic table, most of what is asked in rehearsals, by the kernel that answers about records, with the noise of its key. As nobody has to be protected, lengths of rows are measured once for each view."""
 
     def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
         """From a view, at a point."""
@@ -28,12 +28,10 @@ class _Steps(CentredGradientQuery):
             offset = np.zeros(0) if rows.offset is None else rows.offset
             return rows.X, np.ascontiguousarray(rows.Y[:, 0]), np.zeros(0), offset, lengths
 
-        if "noise" not in vars(self):
-            vars(self)["noise"] = iter(self.noisy(np.zeros((self.count, self.length)), key))
         high, low = np.zeros((2, self.length), np.int64)
         cells = rows.kept("steps", view, measured)
         dense_steps(*cells, theta, view.centre, view.scale, clip_norm, *self.kernel, *self.grid, high, low)
-        return self.read(low * 2.0**self.exponent + next(vars(self)["noise"]), theta, view, clip_norm)
+        return self.read(self.noisy(low * 2.0**self.exponent, key), theta, view, clip_norm)
 
 
 def rehearsal(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:

@@ -205,11 +205,9 @@ def mean_error(values: Sequence[float]) -> tuple[float, float]:
 
 def check_folder(folder: Path) -> None:
     """Refuse a place that is no empty folder."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidParameter(f"A reproduction is written into a folder, and {folder} is a file. Name another place.")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InvalidParameter(
-            f"A reproduction was to be written into {folder}, which holds files already, and nothing is overwritten. Name another folder, or empty this one."
+            f"A new folder was to be filled with files, and {folder} is a file, or holds files already, and nothing is overwritten. Name another place."
         )
 
 

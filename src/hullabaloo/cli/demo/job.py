@@ -12,6 +12,7 @@ from hullabaloo.errors import BudgetExhausted, InvalidParameter
 from hullabaloo.ledger import Ledger, Remaining
 from hullabaloo.linear_model import LinearRegression, PrivateLinearModel, load
 from hullabaloo.privacy import Budget
+from hullabaloo.reproduce.claims import check_folder
 
 LOST = (
     " The ledger of this folder was charged, but the release is not here: an earlier run was stopped in between, and a charge "
@@ -28,11 +29,16 @@ KEPT = {
 
 
 def prepare(folder: Path, fresh: bool) -> None:
-    """Make the folder; with `fresh`, remove the demo's own files from it."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidParameter(f"The demo writes into a folder, and {folder} is a file. Name another place.")
+    """Make the folder, or know it by its domain; with `fresh`, remove the demo's own files from it, but no ledger that others are charged in."""
+    domain, ledger = folder / "domain.toml", folder / "privacy.db"
+    if not (domain.is_file() and domain.read_bytes() == survey.domain().encode()):
+        check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if fresh:
+        if ledger.exists() and {one.name for one in Ledger(f"sqlite:///{ledger}").datasets()} - {survey.DATASET}:
+            raise InvalidParameter(
+                f"The ledger {ledger} holds datasets that are not the demo's, and --fresh would lose what was spent on them. Nothing was changed. Name another folder."
+            )
         for name in (*KEPT, *(f"privacy.db{end}" for end in ("-wal", "-shm", "-journal"))):
             (folder / name).unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
 """Records of a CSV file, of one that grows, or of standard input.
 
 The records are those that `hullabaloo fit` finds in the same file, read by the same parser: `data/readers/csvfile.py` says what they are.
-Of a line that comes through a pipe the first 64 MiB count (`lines.py`).
+Of a line that comes through a pipe the first 64 MiB count (`lines.py`), and a quoted cell is at its end with the line that takes its record to as many.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,6 +12,7 @@ from time import sleep
 from hullabaloo.data.given import names_of
 from hullabaloo.data.readers.csvfile import BLANK, CsvFormat
 from hullabaloo.data.records import RecordTable
+from hullabaloo.data.sources import lines
 from hullabaloo.data.sources.base import PAUSE, Gap, Mark, Portion
 from hullabaloo.data.sources.lines import LineSource
 from hullabaloo.data.table import Table, TableSchema, cells_schema
@@ -51,7 +52,7 @@ class CsvSource(LineSource):
         self._format = CsvFormat(("\t" if tabs else ",") if separator is None else separator, quoted_line_breaks)
         self._columns = None if columns is None else names_of(columns, "columns")
         self._names: tuple[str, ...] | None = None
-        self._count = 0  # lines of the queue that are of a record begun
+        self._count = self._size = 0  # lines of the queue that are of a record begun, and their bytes
         self._within = False  # whether a quote is open after them
 
     @property
@@ -100,17 +101,18 @@ class CsvSource(LineSource):
         if not self._format.quoted_line_breaks:
             return self._lines.take(most)
         found: list[bytes] = []
-        while len(found) < most:
-            lines = self._lines.peek(self._count, max(most, self._count))
-            for line in lines:
-                self._count += 1
-                self._within = self._format.goes_on(line, self._within)
+        while not found:
+            more = self._lines.peek(self._count, max(most, self._count))
+            for line in more:
+                self._count, self._size = self._count + 1, self._size + len(line)
+                endless = self._size >= lines.LONGEST and not self._lines.seekable
+                self._within = self._format.goes_on(line, self._within) and not endless
                 if not self._within:
                     found.append(self._whole())
                     if len(found) == most:
                         break
-            if not lines:
-                return [*found, self._whole()] if self._count and self._lines.ended else found
+            if not more:
+                return [self._whole()] if self._count and self._lines.ended else found
         return found
 
     def _whole(self) -> bytes:
@@ -119,7 +121,7 @@ class CsvSource(LineSource):
         return record
 
     def _start_record(self) -> None:
-        self._count, self._within = 0, False
+        self._count, self._size, self._within = 0, 0, False
 
     def _table(self, records: Sequence[bytes]) -> RecordTable:
         names = self._header()

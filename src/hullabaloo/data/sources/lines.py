@@ -16,7 +16,7 @@ from hullabaloo.data.sources.prefix import Prefix, goes_on, identity, is_same
 from hullabaloo.errors import InvalidParameter
 
 BLOCK, LONGEST = 1 << 20, 1 << 26
-"""Bytes that are read at once, and those of a line from a pipe that are kept."""
+"""Bytes that are read at once, and those of a line from a pipe that are kept, and of all lines for a batch."""
 STANDARD_INPUT = "-"
 
 
@@ -92,9 +92,9 @@ class Lines:
             done += len(block)
 
     def fetch(self, count: int) -> None:
-        """Read until there are so many lines in the queue, or nothing more at the moment, or what a line from a pipe may fill."""
-        until = self.read + LONGEST
-        while len(self._queue) < count and not self.ended and (self.seekable or self.read < until):
+        """Read until there are so many lines in the queue, or nothing more at the moment, or `LONGEST` bytes were read: of a file, which is as long as it is, and one line."""
+        until, least = self.read + LONGEST, min(count, len(self._queue) + self.seekable)
+        while not self.ended and len(self._queue) < (count if self.read < until else least):
             block = self._block()
             if block is None:
                 return

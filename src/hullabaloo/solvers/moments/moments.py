@@ -312,4 +312,5 @@ def stepped(
         before, point = point, descent.newton(point, 1, cut, bend, last=True)
     moved = replace(found, theta=view.feasible(problem, point)[:, None])
     hidden = hidden_share(moved, point - before, noise * cut / min(view.intercept_weight, 1.0))
-    return replace(moved, moments=None), hidden
+    held = abs(point[-1]) >= problem.loss.intercept_bounds[1]  # where each step ends, and nothing is told
+    return replace(moved, moments=None), math.inf if held else hidden
