@@ -406,6 +406,6 @@ def test_a_refused_refit_names_no_solver_that_it_then_asks_for() -> None:
     model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-9), test_key=TestKey(bytes(32))).fit(X, y)
     assert model.release_.plan["solver"] == "moments"
     assert model.release_.moments is None
-    with pytest.raises(NotReleased, match="by name.* Fit with solver='moments'") as caught:
+    with pytest.raises(NotReleased, match=r"by name.* Fit with solver='moments'") as caught:
         model.refit(features=["a"])
     assert "by the solver 'moments'" not in str(caught.value)
