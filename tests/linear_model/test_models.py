@@ -395,3 +395,17 @@ def test_paper_noise_is_asked_for_by_name_and_survives_saving(tmp_path: Path) ->
         hb.Lasso(budget=BUDGET, domain=DOMAIN, calibration="precise").price(n=100)
     with pytest.raises(InvalidParameter, match="names no method"):
         hb.Lasso(budget=BUDGET, domain=DOMAIN, calibration="paper").price(n=100)
+
+
+def test_a_refused_refit_names_no_solver_that_it_then_asks_for() -> None:
+    """Beside errors moments asked for first may be the model, whose release does not keep them: 'moments' was the reason and the remedy."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 1.0, (20_000, 2))
+    y = 0.3 * X[:, 0] + 0.5 * X[:, 1] + rng.normal(0.0, 0.08, len(X))
+    domain = hb.Domain(features={"a": (0, 1), "b": (0, 1)}, target=(0, 1), indicators=False)
+    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-9), test_key=TestKey(bytes(32))).fit(X, y)
+    assert model.release_.plan["solver"] == "moments"
+    assert model.release_.moments is None
+    with pytest.raises(NotReleased, match=r"by name.* Fit with solver='moments'") as caught:
+        model.refit(features=["a"])
+    assert "by the solver 'moments'" not in str(caught.value)

@@ -176,3 +176,14 @@ def test_pictures_have_plain_colours_which_a_dark_screen_changes() -> None:
         for part in ("fill", "stroke"):
             assert f'[style*="{part}: {colour}"]{{{part}:var(--{name})!important}}' in dark[0]
     assert f"stroke: {drawing.INK}" in picture
+
+
+def test_words_of_pictures_are_in_the_reader_s_own_typeface() -> None:
+    """However matplotlib writes styles: from 3.11 on size and family stand apart, and the drawing machine's typefaces stayed in each word."""
+    from hullabaloo.report.plots import draw_coefficients
+
+    row = {"name": "a", "coefficient": 1.0, "privacy_std": 0.1, "low": 0.5, "high": 1.5, "span": 1.0}
+    picture = drawing.inline_svg(draw_coefficients([row], "y", 0.95), "p", "effects")
+    styles = re.findall(r'<text[^>]* style="([^"]*)"', picture)
+    assert styles
+    assert all("system-ui, sans-serif" in style and "'" not in style for style in styles)

@@ -53,8 +53,8 @@ def released_moments(model: FittedModel) -> NoisyMoments:
         )
     if moments is None:
         raise NotReleased(
-            f"This {model.name} was fitted by the solver {model.release.plan['solver']!r}, whose release does "
-            "not contain the noisy moments that other models are computed from. Fit with solver='moments'; one such release serves any number of models."
+            f"The release of this {model.name} does not contain the noisy moments that other models are computed from: only solver='moments', "
+            "asked for by name, always keeps them. Fit with solver='moments'; one such release serves any number of models."
         )
     return moments
 

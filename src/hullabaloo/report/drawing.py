@@ -94,7 +94,7 @@ def inline_svg(figure: "Figure", name: str, label: str) -> str:
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text).replace("xlink:href", "href")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
-    text = re.sub(r"font: ([^;\"]*?)'[^;\"]*", r"font: \1system-ui, sans-serif", text)
+    text = re.sub(r"(font(?:-family)?: [^;\"]*?)'[^;\"]*", r"\1system-ui, sans-serif", text)
     painted = ((part, colour, name) for colour, name in VARIABLES.items() for part in ("fill", "stroke"))
     rules = "".join(f'[style*="{part}: {colour}"]{{{part}:var(--{name})!important}}' for part, colour, name in painted)
     box = re.findall(r'viewBox="([^"]+)"', text)[0]
