@@ -75,7 +75,10 @@ def table(kind: str, n: int = N, p: int = P, seed: int = 0) -> Table:
         X = 0.999 * X[:, :1] + 0.001 * X
     if kind == "constant":
         X[:, 2] = 0.4
+    if kind == "aside":  # records far from the middle of their bounds, where the level is beyond its own
+        X, slopes = 0.75 + 0.25 * X, np.ones(p)
     part = X @ slopes
+    part -= part.mean() * (kind == "aside")
     y = 0.3 * part / max(float(part.std()), 1e-9) + 0.25 * rng.normal(size=n)
     names = tuple(f"x{j}" for j in range(p + 1))
     facts = RowFacts(names, True, p + 1.0, math.sqrt(p + 1.0), 1.0, ("y",))
@@ -251,7 +254,7 @@ def test_a_claim_is_true(kind: str) -> None:
     assert (believed > 0) == (kind in BELIEVED)
 
 
-@pytest.mark.parametrize(("kind", "held"), list(product(BELIEVED + HIDDEN, range(3))))
+@pytest.mark.parametrize(("kind", "held"), list(product((*BELIEVED, *HIDDEN, "aside"), range(3))))
 def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
     """As that of moments, and of these in a set and beside a penalty, too, with a fifth for what two steps leave that is not reckoned."""
     data, draws = table(kind, 2_000), 40
@@ -274,6 +277,8 @@ def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
             believed[name] += len(excess)
             if len(excess) > 5:
                 assert np.mean(excess) <= 5.0 * np.std(excess) / math.sqrt(len(excess)), (name, records)
+    if kind == "aside" and held:  # a set and a penalty may draw the level back
+        return
     assert (believed["steps"] > 1) == (kind in BELIEVED)  # what is never there is above r by chance, of one draw here
 
 

@@ -56,7 +56,7 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         found, law, back = estimator.found, estimator.law, estimator.map
         own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
         share = found.centre if intercept else np.zeros(width)
-        noise, lone = np.where(estimator.faint, np.inf, noise), estimator.decided_by(np.eye(width))
+        noise, lone = np.where(estimator.faint | estimator.swung, np.inf, noise), estimator.decided_by(np.eye(width))
         beside = estimator.goes_with_hidden(np.eye(width))
     elif isinstance(estimator, Debiased) and release.moments is not None:
         gram, law, back, lone = release.moments.gram, estimator, np.eye(width), np.full(width, -1)

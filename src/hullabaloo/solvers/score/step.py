@@ -78,6 +78,20 @@ class ScoreStep:
         step = math.sqrt((max(seen, 0.0) + max(lost, 0.0)) / h)
         return -math.log1p(-step) if step < 1.0 else math.inf
 
+    def swing(self, found: NoisyScore) -> Array:
+        """How far records at an end of each column are moved by what the column alone says beyond noise, times the share of its variance that the curvature does not see, (p,); 0 for the constant.
+
+        A column of deviation σ of which the others leave a part of deviation w is at most r = (1 + |mean|)/σ deviations from its mean. A step that changes its coefficient by t beyond noise moves a record that far off by `|t|wr`, whose φ'' is known to a
+        factor `e^{|t|wr}` only, as `|φ‴| ≤ φ''`. Where φ'' were alike along `u = Ha` its curvature would be `h‖Su‖²`, S the scale: what of that `uᵀGu` has not is of records whose φ'' has gone, long ones.
+        """
+        rows, gram, scale = found.matrix[:-1], found.curvature, found.scale
+        u, h = rows @ self.inverse, float(gram[-1, -1]) / float(found.matrix[-1, -1]) ** 2
+        noise = found.score_noise * np.linalg.norm(u, axis=1)
+        alone = np.sqrt(np.maximum((rows @ self.step) ** 2 - noise**2, 0.0)) / np.linalg.norm(rows / scale, axis=1)
+        gone = 1.0 - ((u @ gram) * u).sum(axis=1) / np.maximum(h * ((u * scale) ** 2).sum(axis=1), 1e-300)
+        deviations = np.linalg.norm(scale[:-1, None] * np.linalg.inv(found.matrix)[:-1, :-1], axis=0)
+        return np.append(alone * (1.0 + np.abs(found.centre)) / deviations * np.maximum(gone, 0.0), 0.0)
+
 
 def moved(found: NoisyScore, step: Array) -> float:
     """How far predictions move, root mean square: in coordinates in which records are round."""
