@@ -152,7 +152,7 @@ class LogisticRegression(LogisticClassifier):
         >>> X = np.linspace(0.0, 10.0, 4000)[:, None]
         >>> y = np.where(X[:, 0] > 6.0, "high", "low")
         >>> domain = hb.Domain(features={"a": (0, 10)}, classes=["low", "high"], indicators=False)
-        >>> model = hb.LogisticRegression(budget=hb.Budget(1.0, 1e-8), domain=domain).fit(X, y)
+        >>> model = hb.LogisticRegression(budget=hb.Budget(2.0, 1e-8), domain=domain).fit(X, y)
         >>> model.predict([[0.0], [10.0]]).tolist()
         ['low', 'high']
     """
