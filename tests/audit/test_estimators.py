@@ -14,11 +14,13 @@ from hullabaloo.curator import CentredGradientQuery, GradientQuery, MomentsQuery
 from hullabaloo.curator import query as room
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.erm.minimisation import Family
+from hullabaloo.errors import CapabilityError
 from hullabaloo.linear_model import ESTIMATORS
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS, solver_named
 from hullabaloo.selection.vertex import VertexQuery
-from hullabaloo.solvers import Plan
+from hullabaloo.solvers import MomentsSolver, Plan, Problem, Solution
+from hullabaloo.solvers.base import Answers
 from tests.audit.faults import Bug, halved, no_clip, noise_reused, one_draw, quieter, whole_units
 
 KEY = TestKey(bytes(range(32)))
@@ -212,3 +214,16 @@ def test_a_record_beyond_its_share_is_caught(monkeypatch: pytest.MonkeyPatch) ->
     whole_units(monkeypatch)
     model_of_people = model("moments", "add-or-remove", domain=PERSON)
     assert hb.audit(model_of_people, runs=4, canary=plain("add-or-remove", PERSON), test_key=KEY).caught
+
+
+def test_a_solver_that_gives_answers_up_is_not_audited() -> None:
+    """An audit is of all that is charged for, and says so: a stub's error told nobody why."""
+
+    class GivesUp(MomentsSolver):
+        def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
+            found = super().run(problem, plan, curator)
+            curator.give_up(1)
+            return found
+
+    with pytest.raises(CapabilityError, match="gives up answers that were paid for"):
+        hb.audit(hb.LinearRegression(domain=NUMBERS, budget=GDP, solver=GivesUp()), runs=100)

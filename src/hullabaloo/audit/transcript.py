@@ -23,7 +23,7 @@ from hullabaloo.curator.views import centred_rows, chosen_columns, of_target, tu
 from hullabaloo.data import Rows
 from hullabaloo.erm.objective_perturbation import ObjectivePerturbationQuery
 from hullabaloo.erm.output_perturbation import LaplaceMinimiserQuery, OutputPerturbationQuery
-from hullabaloo.errors import CalibrationError
+from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy.answers import Descent, NoisyMoments
 from hullabaloo.selection.choice import Choice
@@ -99,7 +99,9 @@ class TracingCurator:
 
     def give_up(self, count: int) -> None:
         """Not here: an audit is of all that is charged for."""
-        raise NotImplementedError
+        raise CapabilityError(
+            "The solver gives up answers that were paid for, and an audit is of all of them. Let it ask for each, or audit one that does."
+        )
 
     def of_target(self, target: int) -> "TracingCurator":
         """See `Curator`, as for every view."""
