@@ -31,7 +31,7 @@ class _Steps(CentredGradientQuery):
         high, low = np.zeros((2, self.length), np.int64)
         cells = rows.kept("steps", view, measured)
         dense_steps(*cells, theta, view.centre, view.scale, clip_norm, *self.kernel, *self.grid, high, low)
-        return self.read(self.noisy(low * 2.0**self.exponent, key), theta, view, clip_norm)
+        return self.read(self.noisy(low.astype(np.float64) * 2.0**self.exponent, key), theta, view, clip_norm)
 
 
 def rehearsal(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
