@@ -185,7 +185,7 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path, monkeypatch: 
         "Nothing was read",
     ):
         assert said in done.out
-    found = run("stream", "-", *KEPT, *RECORDED, "--dry-run", "--json").json
+    found = run("stream", "-", *KEPT, *RECORDED, "--price", "--json").json
     assert [one["records"] for one in found["prices"]] == [50, 200, 1000]
     errors = [one["errors"][0]["likely"] for one in found["prices"]]
     assert errors == sorted(errors, reverse=True)

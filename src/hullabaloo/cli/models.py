@@ -127,7 +127,7 @@ def predict(
         names = made if not parted else made.schema.names if rows.frame is None else made.columns
         output.result({"out": out, "columns": list(names), "note": NOTE}, f"Wrote {out}. {NOTE}")
     elif json_:
-        output.result({"predictions": made, "note": NOTE})
+        output.result({"predictions": {name: one.tolist() for name, one in made.items()}, "note": NOTE})
     else:
         text = _csv(made)
         sys.stdout.write(visible(text) if sys.stdout.isatty() else text)

@@ -29,7 +29,6 @@ SOLVERS = (
     "constant",
 )  # fmt: skip
 LONG_CHOICES = {"estimator": tuple(ESTIMATORS), "solver": SOLVERS}
-ALSO = {"price": ("--dry-run",)}
 PARAMETERS = {"set_": "constraint", "intercept": "fit_intercept", "group": "groups", "level": "selection_level"}
 """Options of an estimator whose parameter has another name."""
 
@@ -260,6 +259,6 @@ def _parameter(name: str, hint: Any, default: Any, kind: Any, about: Described) 
     if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
         info: Any = typer.Argument(metavar=metavar, help=text)
     else:
-        names = [f"{flag(name)}/--no-{name}" if default is True else flag(name), *ALSO.get(name, ())]
-        info = typer.Option(*names, metavar=metavar, help=text, rich_help_panel=about.panel)
+        written = f"{flag(name)}/--no-{name}" if default is True else flag(name)
+        info = typer.Option(written, metavar=metavar, help=text, rich_help_panel=about.panel)
     return inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, info])

@@ -5,7 +5,6 @@ standard error stays empty. Progress has no length that depends on records: a sp
 """
 
 import json
-import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hullabaloo.codec import plain
 from hullabaloo.errors import HullabalooError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Output:
     def result(self, data: Mapping[str, Any], *shown: Any, ok: bool = True) -> None:
         """End a command: print `data` as JSON, or what is `shown` to people (None is not); not `ok` where its exit code says that something is wrong."""
         if self.as_json:
-            print(json.dumps({"ok": ok, "command": self.command, **plain(data)}, allow_nan=False, ensure_ascii=False))
+            print(in_json({"ok": ok, "command": self.command, **data}))
             return
         console = PlainConsole(width=None if sys.stdout.isatty() else PLAIN_WIDTH)  # wide, so that tables are not cut
         for one in (one for one in shown if one is not None):
@@ -101,17 +101,9 @@ class Output:
             yield lambda: bar.advance(task)
 
 
-def plain(value: Any) -> Any:
-    """JSON-ready: infinities and NaN become null, tuples and arrays lists, whatever else its text."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, str | int) or value is None:
-        return value
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return [plain(one) for one in value] if isinstance(value, Sequence) else str(value)
+def in_json(told: Mapping[str, Any]) -> str:
+    """An object in one line, as `codec.plain` writes it; what it leaves as it is, as its text."""
+    return json.dumps(plain(told), allow_nan=False, ensure_ascii=False, default=str)
 
 
 def table(head: Sequence[str], body: Sequence[Sequence[Any]], *, left: int = 1) -> Table:

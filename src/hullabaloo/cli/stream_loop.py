@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hullabaloo.cli import build
-from hullabaloo.cli.output import NotSaved, plain
+from hullabaloo.cli.output import NotSaved, in_json
 from hullabaloo.data.documents import kind_of
 from hullabaloo.errors import InvalidParameter
 
@@ -106,7 +106,7 @@ def as_json(model: Any, path: Path | None, _: int | None) -> str:
     coefficients = dict(zip(model.feature_names_out_, np.asarray(model.coef_).T, strict=True))
     spent = model.statement.budget.to_dict()
     found = {"release": model.position, "model": path and str(path), "spent": spent, "coefficients": coefficients}
-    return json.dumps(plain({**found, "intercept": model.intercept_}), allow_nan=False, ensure_ascii=False)
+    return in_json({**found, "intercept": model.intercept_})
 
 
 class ModelFiles:
