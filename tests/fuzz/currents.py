@@ -27,7 +27,7 @@ def _content(kind: str) -> bytes:
 
 SOURCE: dict[str, Door] = {
     "columns": lambda g: g.one((["age", "hours", "job", "cost"], g.sequence(g.text), "age")),
-    "separator": lambda g: g.one((None, ",", "\t", g.text())), "quoted_line_breaks": lambda g: g.chance(0.5), "follow": lambda g: False,
+    "quoted_line_breaks": lambda g: g.chance(0.5), "follow": lambda g: False,
 }  # fmt: skip
 
 

@@ -120,7 +120,6 @@ FOUND: dict[str, Callable[[], Any]] = {
         metrics(metrics="calibration"),
         target=np.ones(2),  # type: ignore[arg-type]
     ),
-    "a separator of two letters": lambda: hb.streaming.CsvSource(__file__, separator=";;"),
     "keys that are no names": lambda: hb.streaming.JsonLinesSource(__file__, 1.5),  # type: ignore[arg-type]
     "a position that is none": lambda: list(hb.streaming.CsvSource(__file__).batches(np.ones(2))),  # type: ignore[arg-type]
     "an address that is none": lambda: hb.streaming.RedisSource(7, "a", ["b"]),  # type: ignore[arg-type]

@@ -20,14 +20,13 @@ from hullabaloo.errors import InvalidParameter, SchemaError
 
 
 class CsvSource(LineSource):
-    """A CSV file, or standard input ("-").
+    """A CSV file, or standard input ("-"); a tab stands between cells where the path ends in .tsv, else a comma.
 
     Args:
         path: the file, or "-".
         follow: wait for more at the end of the file, until the reading is stopped.
         columns: only these columns are read; None reads all.
         quoted_line_breaks: what the domain of the stream declares: whether a quoted cell may go on in the next line.
-        separator: between cells; None: a tab where the path ends in .tsv, else a comma.
     """
 
     def __init__(
@@ -37,19 +36,11 @@ class CsvSource(LineSource):
         follow: bool = False,
         columns: Collection[str] | None = None,
         quoted_line_breaks: bool = False,
-        separator: str | None = None,
     ) -> None:
-        if separator is not None and (
-            not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\x00'
-        ):
-            raise InvalidParameter(
-                f"separator={separator!r} was given. Pass the one character between the cells of a line, such as ';'; no quote and no line's end."
-            )
         if not isinstance(quoted_line_breaks, bool):
             raise InvalidParameter(f"quoted_line_breaks={quoted_line_breaks!r} was given. Pass True or False.")
         super().__init__(path, follow=follow)
-        tabs = str(path).lower().endswith(".tsv")
-        self._format = CsvFormat(("\t" if tabs else ",") if separator is None else separator, quoted_line_breaks)
+        self._format = CsvFormat("\t" if str(path).lower().endswith(".tsv") else ",", quoted_line_breaks)
         self._columns = None if columns is None else names_of(columns, "columns")
         self._names: tuple[str, ...] | None = None
         self._count = self._size = 0  # lines of the queue that are of a record begun, and their bytes
