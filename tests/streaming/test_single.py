@@ -10,7 +10,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.data.records import RecordTable, table_of
-from hullabaloo.streaming.model import SinglePredictor
+from hullabaloo.streaming.model import encoder_of
 
 FEATURES: dict[str, Any] = {
     "age": (17, 90),
@@ -44,7 +44,7 @@ def test_one_record_is_predicted_as_a_table_of_one_row(name: str, intercept: boo
     encoding = domain.encoding(names, fit_intercept=intercept)
     rng = np.random.default_rng(3)
     theta = rng.normal(size=(encoding.facts.width, 2))
-    predict = SinglePredictor(encoding, theta)
+    encoded = encoder_of(encoding)
     columns = encoding.feature_names_in
     assert columns is not None
     for number in range(300):
@@ -57,7 +57,7 @@ def test_one_record_is_predicted_as_a_table_of_one_row(name: str, intercept: boo
             record.pop(absent)
         row = RecordTable([[record.get(column)] for column in columns], columns, 1)
         expected = encoding.predictions(row, theta)[0]
-        assert np.array_equal(predict({**record, "unknown": 7}), expected)
+        assert np.array_equal((encoded({**record, "unknown": 7}) @ theta)[0], expected)
         assert np.isfinite(expected).all()
 
 

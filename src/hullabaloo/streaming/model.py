@@ -1,7 +1,7 @@
 """What a stream has released so far, frozen: predictions, statement and position, and no records."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -103,8 +103,8 @@ class StreamModel(Saved, CoefficientInference):
         return self.encoding_.target_scale, self.encoding_.prediction_offset, low, high
 
     @cached_property
-    def _single(self) -> "SinglePredictor":
-        return SinglePredictor(self.encoding_, self.release_.theta)
+    def _encoded(self) -> Callable[[Mapping[str, Any]], Array]:
+        return encoder_of(self.encoding_)
 
     def _cut(self, unit: Array, clip: bool = True) -> Array:
         scale, offset, low, high = self._units
@@ -118,7 +118,7 @@ class StreamModel(Saved, CoefficientInference):
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The prediction for one record: a float, or one by target's name; unknown keys are ignored, missing ones are missing values."""
-        values = self._cut(self._single(x))
+        values = self._cut((self._encoded(x) @ self.release_.theta)[0])
         if values.size == 1:
             return float(values[0])
         return dict(zip(self.encoding_.facts.targets, map(float, values), strict=True))
@@ -211,33 +211,22 @@ class StreamModel(Saved, CoefficientInference):
 load = StreamModel.load
 
 
-class SinglePredictor:
-    """`⟨x, θ⟩` of one record on the unit domain, the very operations of `Encoding.predictions` on a table of one row.
+def one_row(encoding: Encoding, x: Mapping[str, Any]) -> Any:
+    """The table of one record: unknown keys are ignored, a missing key is a missing value."""
+    names = encoding.feature_names_in or ()
+    return table_of([tuple(map(x.get, names))], names, len(names))
 
-    Unknown keys are ignored, a missing key is a missing value. What the layout has no fast way for goes through the encoding.
-    """
 
-    def __init__(self, encoding: Encoding, theta: Array) -> None:
-        self._encoding = encoding
-        self._theta = theta
-        self._names = encoding.feature_names_in or ()
-        plain = encoding.layout is not None and encoding.offset is None
-        self._row = _Row(encoding) if plain else None
-
-    def __call__(self, x: Mapping[str, Any]) -> Array:
-        """(k,) predictions."""
-        if self._row is not None:
-            return (self._row(x) @ self._theta)[0]  # type: ignore[no-any-return]
-        cells = tuple(map(x.get, self._names))
-        return self._encoding.predictions(table_of([cells], self._names, len(cells)), self._theta)[0]  # type: ignore[no-any-return]
+def encoder_of(encoding: Encoding) -> Callable[[Mapping[str, Any]], Array]:
+    """What encodes one record, by the very operations of `Encoding.features` on a table of one row; what has no fast way goes through it."""
+    layout = encoding.layout
+    return _Row(encoding, layout) if layout is not None else lambda x: encoding.features(one_row(encoding, x))
 
 
 class _Row:
     """The encoded row of a record; `data/encode.py` for one record, its tables made once."""
 
-    def __init__(self, encoding: Encoding) -> None:
-        layout: Layout | None = encoding.layout
-        assert layout is not None
+    def __init__(self, encoding: Encoding, layout: Layout) -> None:
         self._features = tuple(c.feature for c in layout.numeric)
         self._scaling, self._factors = scaling_of(layout)
         self._levels = []

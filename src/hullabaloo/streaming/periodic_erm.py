@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from hullabaloo.curation.prefixes import PrefixProcess
 from hullabaloo.curation.process import Process
-from hullabaloo.data import ClassTarget, Encoding, TargetScale, table_of
+from hullabaloo.data import ClassTarget, Encoding, TargetScale
 from hullabaloo.durable.journal import last_save
 from hullabaloo.durable.sealed import SOLVERS
 from hullabaloo.errors import HullabalooError, InvalidParameter
@@ -26,6 +26,7 @@ from hullabaloo.release import PrivacyStatement, Release, found, label_of, one_o
 from hullabaloo.release.estimator import told
 from hullabaloo.release.price import Price, price
 from hullabaloo.streaming.base import PrivateStream
+from hullabaloo.streaming.model import one_row
 from hullabaloo.streaming.refits import RULES, planned, spacing
 
 AFRESH = "expected is what the fit's share of the budget gains by itself; where it can start from the model before it, it may gain more"
@@ -56,21 +57,16 @@ class PeriodicModel:
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The prediction for one record: a number, or a class; unknown keys are ignored, missing ones are missing values."""
-        made = self.estimator.predict(_table(self.estimator, x))[0]
+        made = self.estimator.predict(one_row(self.estimator.encoding_, x))[0]
         return made.item() if isinstance(made, np.generic) else made
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """The chance of each class, for classifiers that have chances."""
-        chances = self.estimator.predict_proba(_table(self.estimator, x))[0]
+        chances = self.estimator.predict_proba(one_row(self.estimator.encoding_, x))[0]
         return dict(zip(self.estimator.classes_.tolist(), map(float, chances), strict=True))
 
     def __repr__(self) -> str:
         return f"PeriodicModel({type(self.estimator).__name__}, position={self.position})"
-
-
-def _table(estimator: PrivateLinearModel, x: Mapping[str, Any]) -> Any:
-    names = estimator.encoding_.feature_names_in or ()
-    return table_of([tuple(map(x.get, names))], names, len(names))
 
 
 class PeriodicERM(Around, PrivateStream):
