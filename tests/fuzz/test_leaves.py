@@ -182,7 +182,6 @@ HOSTILE = {
     "confidence": lambda: hb.evaluate(_fitted(), examples.table(60), budget=BUDGET, confidence=HUGE),
     "inference": lambda: hb.Ridge(budget=BUDGET, domain=examples.domain_for("Ridge"), inference=HUGE).price(100),
     "n": lambda: _fitted().price(HUGE),
-    "feature_names": lambda: _fitted().price(50, feature_names=HUGE),
     "bytes for TOML": lambda: hb.Domain.from_toml(b"x"),  # type: ignore[arg-type]
     "nothing for TOML": lambda: hb.Domain.from_toml(None),  # type: ignore[arg-type]
     "digits beyond what Python writes": lambda: _stream(window=10**5000).begin(),

@@ -96,7 +96,7 @@ def test_a_stream_goes_on_from_arrays_of_its_own_shapes_and_types_alone(name: st
     edited += [
         Snapshot(numbers, {**arrays, key: np.full_like(one, -1)}) for key, one in arrays.items() if key == "counts"
     ]
-    _, process = STREAMS[name]()._planned(None, None)
+    _, process = STREAMS[name]()._planned(None)
     for snapshot in edited:
         with pytest.raises(UNLIKE):
             process.restore(snapshot)

@@ -157,7 +157,7 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
 def _price(output: Output, stream: Any, columns: int | None) -> None:
     """Print the plan of a stream that was not begun: its cost, its releases, and noise and gain at some of them."""
     build.width(stream.domain, columns)
-    encoding, process = stream._planned(None, columns)
+    encoding, process = stream._planned(columns)
     schedule = process.schedule
     places = _looked_at(schedule)
     prices = [stream._price_at(position, {}, encoding, process) for position in places]

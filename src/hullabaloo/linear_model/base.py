@@ -224,22 +224,17 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
 
     @quiet()
     def price(
-        self,
-        n: int | None = None,
-        *,
-        n_features: int | None = None,
-        feature_names: list[str] | None = None,
-        known: Mapping[str, float] | None = None,
+        self, n: int | None = None, *, n_features: int | None = None, known: Mapping[str, float] | None = None
     ) -> Price:
         """What a fit on n records costs and what it can be expected to gain; reads and charges nothing.
 
         Args:
             n: the number of records; left out where it is private (then the domain declares `records`).
-            n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
+            n_features: how many columns a prepared matrix has, where the domain is a `row_norm` only.
             known: standard deviations that are publicly known, by name: of columns, as they have coefficients (of a 0/1 column of share s, √(s(1 − s))), and by
                 the target's name of what a model leaves of it (of a class its √(s(1 − s)), of counts the root of their mean). They narrow the expected errors, and those of a class or of counts the share of the gain that is kept.
         """
-        encoding = self._encoding(feature_names, n_features)
+        encoding = self._encoding(None, n_features)
         if isinstance(n, int) and n >= 2**63:
             positive("n", n, "a number of records", highest=2.0**63)
         told = price(prepare(self._task(encoding), encoding, n), {} if known is None else known)

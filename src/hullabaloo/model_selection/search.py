@@ -179,12 +179,10 @@ class PrivateSearchCV(Around):
         self.best_estimator_: PrivateLinearModel = model
         return self
 
-    def price(
-        self, n: int | None = None, *, n_features: int | None = None, feature_names: list[str] | None = None
-    ) -> SearchPrice:
+    def price(self, n: int | None = None, *, n_features: int | None = None) -> SearchPrice:
         """What the search costs, what each run has of it, and what trying everything would leave; reads and charges nothing."""
         models, terms, repeats = self._opened()
-        encodings = [model._encoding(feature_names, n_features) for model in models]
+        encodings = [model._encoding(None, n_features) for model in models]
         return price_search(self._plan(models, encodings, terms, repeats, n))
 
     @property

@@ -232,12 +232,7 @@ class PrivateStream(DomainEstimator, ABC):
 
     @quiet()
     def price(
-        self,
-        position: int | None = None,
-        *,
-        known: Mapping[str, float] = NOTHING,
-        n_features: int | None = None,
-        feature_names: list[str] | None = None,
+        self, position: int | None = None, *, known: Mapping[str, float] = NOTHING, n_features: int | None = None
     ) -> Price:
         """What the stream costs, and what its model can be expected to gain once `position` records are in; reads no record and charges nothing.
 
@@ -247,16 +242,16 @@ class PrivateStream(DomainEstimator, ABC):
         Args:
             position: how many records are in; the horizon where it is left out.
             known: standard deviations that are publicly known, by name; they narrow the errors to expect.
-            n_features, feature_names: the columns of a prepared matrix, where the domain is a `row_norm` only.
+            n_features: how many columns a prepared matrix has, where the domain is a `row_norm` only.
 
         Raises:
             InvalidParameter: a position before the first release or beyond the horizon, or what the stream itself refuses.
         """
-        return self._price_at(position, known, *self._planned(feature_names, n_features))
+        return self._price_at(position, known, *self._planned(n_features))
 
-    def _planned(self, feature_names: list[str] | None, n_features: int | None) -> tuple[Encoding, Process]:
+    def _planned(self, n_features: int | None) -> tuple[Encoding, Process]:
         """The process of a stream like this that begins, planned from public facts: no file is opened, as another may hold it."""
-        encoding = self._encoding(feature_names, n_features)
+        encoding = self._encoding(None, n_features)
         return encoding, clone(self).set_params(state=None, key_file=None)._open(encoding)
 
     def _price_at(self, position: Any, known: Mapping[str, float], encoding: Encoding, process: Process) -> Price:
@@ -295,8 +290,7 @@ class PrivateStream(DomainEstimator, ABC):
             raise InvalidParameter(
                 "This stream is open, with noise for the parameters that it was opened with. Close it first, or set them on sklearn.base.clone(model)."
             )
-        done: Self = super().set_params(**params)
-        return done
+        return cast(Self, super().set_params(**params))
 
     @property
     def _schedule(self) -> Schedule:
