@@ -54,10 +54,7 @@ class BoundedTarget:
         mid, half = self.scale(centred, kind)
         fill = self.lo / 2 + self.hi / 2 if self.fill is None else self.fill
         y = np.clip(np.where(np.isnan(numbers), fill, numbers), self.lo, self.hi)
-        encoded: NDArray[np.float64] = np.asarray(
-            (np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None], dtype=np.float64
-        )
-        return encoded
+        return np.asarray((np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
