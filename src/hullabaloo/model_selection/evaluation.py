@@ -359,24 +359,34 @@ def released(model: Any, table: Any) -> tuple[FittedModel, Any]:
     Raises:
         InvalidParameter: it is no private model, or none that was fitted.
     """
-    if isinstance(model, PrivatePipeline):
-        return released(model.model, None if table is None else model._rows(table))
     if not isinstance(model, type) and hasattr(model, "best_estimator_"):  # a search, private or not
         return released(model.best_estimator_, table)
+    made, table = inside(model, "A private evaluation", table)
+    if not hasattr(made, "release_"):
+        raise InvalidParameter(
+            f"This {type(made).__name__} was not fitted, so there are no coefficients to evaluate. Nothing was read or charged. Fit it first, on other records than those it is to be evaluated on."
+        )
+    return made._fitted(), table
+
+
+def inside(model: Any, what: str, table: Any = None) -> tuple[Any, Any]:
+    """The estimator, or the model of a stream, in a pipeline or a stream, and a table as it sees it; `what` is asked of it.
+
+    Raises:
+        InvalidParameter: there is none in it.
+    """
+    if isinstance(model, PrivatePipeline):
+        return inside(model.model, what, None if table is None else model._rows(table))
     if isinstance(model, PrivateStream):
-        return released(model.model_at(), table)
+        return inside(model.model_at(), what, table)
     if isinstance(model, PeriodicModel):
-        return released(model.estimator, table)
+        return inside(model.estimator, what, table)
     if not isinstance(model, PrivateLinearModel | StreamModel):
         raise InvalidParameter(
-            f"A private evaluation was asked of {found(model)}. What it measures has to follow from released coefficients and a "
-            "declared domain: pass a fitted estimator of hullabaloo, a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
+            f"{what} was asked of {found(model)}. It is made of released coefficients and a declared domain: pass a fitted estimator "
+            "of hullabaloo (of a search, its best_estimator_), a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
         )
-    if not hasattr(model, "release_"):
-        raise InvalidParameter(
-            f"This {type(model).__name__} was not fitted, so there are no coefficients to evaluate. Nothing was read or charged. Fit it first, on other records than those it is to be evaluated on."
-        )
-    return model._fitted(), table
+    return model, table
 
 
 def _check_schema(encoding: Encoding, table: Any, target: Any, weight: Any) -> int | None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data import path_of, write_whole
 from hullabaloo.errors import HullabalooError, MissingLibrary
+from hullabaloo.model_selection.evaluation import inside
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.report import entries, guarantee
 from hullabaloo.report.document import FORMAT, document
-from hullabaloo.report.released import estimator_of
 from hullabaloo.report.words import percent, up
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def card(model: "PrivateLinearModel", *, entries: "Sequence[Entry]" = (), ledger
         >>> import hullabaloo as hb
         >>> hb.report.card(model).to_html("card.html")  # doctest: +SKIP
     """
-    return Card(document(estimator_of(model), ledger, entries))
+    return Card(document(inside(model, "A card")[0], ledger, entries))
 
 
 def card_from_json(path: str | Path) -> Card:

@@ -9,11 +9,10 @@ from hullabaloo.data.encoding import INTERCEPT
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.identified import ENDLESS
 from hullabaloo.inference.summary import ALONE, Row, Summary
-from hullabaloo.model_selection.evaluation import Evaluation
+from hullabaloo.model_selection.evaluation import Evaluation, inside
 from hullabaloo.release.parameters import found
 from hullabaloo.report.drawing import BLUE, INK, MUTED, ORANGE, SMALL, WIDTH, new_figure
 from hullabaloo.report.plots import shortened
-from hullabaloo.report.released import estimator_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +60,7 @@ class CoefficientDisplay(Display):
         Raises:
             InvalidParameter: the model has no such target.
         """
-        summary: Summary = estimator_of(model).summary(confidence=confidence)
+        summary: Summary = inside(model, "A picture")[0].summary(confidence=confidence)
         known = sorted({row.target for row in summary.rows})
         if target is not None and not (isinstance(target, str) and target in known):
             raise InvalidParameter(f"The model has no target {target!r}; it has {known}.")

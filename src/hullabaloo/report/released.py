@@ -5,11 +5,9 @@ One without privacy has none of its numbers on a card.
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hullabaloo.data import INTERCEPT, Categorical, Domain, Numeric, transforms
-from hullabaloo.errors import InvalidParameter
-from hullabaloo.release.parameters import found as named
 from hullabaloo.release.release import DECLARED_PUBLIC, PrivacyStatement
 from hullabaloo.report.guarantee import finite
 from hullabaloo.report.words import book, lines
@@ -47,26 +45,6 @@ def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[Row]:
         span = None if row.name == INTERCEPT else lengths.get(row.name, 1.0)
         found.append({**said, **released, **errors, "low": finite(row.low), "high": finite(row.high), "span": span})
     return found
-
-
-def estimator_of(model: Any) -> "PrivateLinearModel":
-    """The estimator inside a pipeline, or the estimator itself."""
-    from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.streaming.base import PrivateStream
-    from hullabaloo.streaming.model import StreamModel
-    from hullabaloo.streaming.periodic_erm import PeriodicModel
-
-    if isinstance(model, PrivateStream):
-        return estimator_of(model.model_at())
-    if isinstance(model, PeriodicModel):
-        return model.estimator
-    for one in (model, getattr(model, "model_", getattr(model, "model", model))):
-        if isinstance(one, PrivateLinearModel | StreamModel):
-            return cast("PrivateLinearModel", one)
-    raise InvalidParameter(
-        f"A card was asked for {named(model)}, which is no estimator of hullabaloo and carries no privacy statement. "
-        "Pass the fitted estimator (of a search, its best_estimator_), or hb.load(path) of a saved one; other releases go into entries=[…]."
-    )
 
 
 def domain_rows(domain: Domain) -> list[Row]:
