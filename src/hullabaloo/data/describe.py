@@ -22,7 +22,7 @@ def describe(domain: Domain, fit_intercept: bool) -> str:
     head = ("column", "declared", "encoded as", "share of B²")
     table = text_table([head, *_rows(domain, encoding, encoding.layout)])
     table.insert(1, "-" * max(map(len, table)))
-    text = _wrapped([*_norms(encoding), *_costs(encoding), *_rest(domain, fit_intercept)])
+    text = _wrapped([*_norms(encoding), *_costs(encoding.layout, fit_intercept), *_rest(domain, fit_intercept)])
     return "\n".join([*table, "", text])
 
 
@@ -88,10 +88,8 @@ def _norms(encoding: Encoding) -> list[str]:
     return lines
 
 
-def _costs(encoding: Encoding) -> list[str]:
-    layout = encoding.layout
-    assert layout is not None
-    count = layout.groups + encoding.fit_intercept
+def _costs(layout: Layout, fit_intercept: bool) -> list[str]:
+    count = layout.groups + fit_intercept
     bound = math.sqrt(count)
 
     def other(word: str, count: int) -> str:

@@ -181,21 +181,12 @@ class Domain:
         return make_encoding(self, feature_names, n_features, fit_intercept, scale, exposure)
 
     def encoding_for(
-        self,
-        table: Any,
-        y: Any = None,
-        *,
-        weight: Any = None,
-        unit: Any = None,
-        fit_intercept: bool = True,
-        scale: TargetScale = TargetScale.SYMMETRIC,
-        exposure: str | None = None,
+        self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None, **how: Any
     ) -> "Encoding":
-        """The encoding for a table, from its declared schema alone; raises all that ``Encoding.encode`` could raise."""
+        """The encoding for a table, from its declared schema alone; raises all that ``Encoding.encode`` could raise. ``how``: keywords of ``encoding``."""
         from hullabaloo.data.encoding import encoding_for
 
-        options = {"fit_intercept": fit_intercept, "scale": scale, "exposure": exposure}
-        return encoding_for(self, table, y, weight=weight, unit=unit, options=options)
+        return encoding_for(self, table, y, weight=weight, unit=unit, options=how)
 
     def check_schema(self, table: Any, y: Any = None, *, weight: Any = None, unit: Any = None) -> None:
         """Raise ``SchemaError`` when the table's declared schema does not match; reads no value."""
