@@ -99,7 +99,7 @@ def private_bounds(
         epsilon = allowance.selection_epsilon(len(names))
         least = _least_share(prices, epsilon)
         if quantiles is None and least > MOST:
-            raise BudgetError(_too_little(prices.records, len(names), least))
+            raise BudgetError(_too_little(prices.records, len(names)))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
         at = tuple(range(0, 2 * len(names), 2))
         columns = {"values": at, "missing": tuple(k + 1 for k in at), "grids": tuple(map(grids.get, names))}
@@ -250,15 +250,10 @@ def _least_share(prices: Any, epsilon: float) -> float:
     return float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
 
 
-def _too_little(records: int, columns: int, share: float) -> str:
+def _too_little(records: int, columns: int) -> str:
     of, by = f"{columns} column{'s' * (columns > 1)}", f"{records} record{'s' * (records > 1)}"
-    chance = (
-        f"to land inside of the data they would have to cut off {share:.0%} of the values at each side"
-        if share < 0.5
-        else "not even in the middle of the data could they be told from ends far outside of it"
-    )
     fewer = " buy bounds of fewer columns (columns=[...])," if columns > 1 else ""
     return (
-        f"Bounds of {of} from {by} at this budget would be mere chance: {chance}. Nothing was charged or read. Spend more on them,{fewer} declare what is "
+        f"Bounds of {of} from {by} at this budget would be mere chance: ends near the data's own could not be told from ends far outside of it. Nothing was charged or read. Spend more on them,{fewer} declare what is "
         "known of the values instead, or insist by quantiles=(low, high)."
     )

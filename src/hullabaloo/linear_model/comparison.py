@@ -8,6 +8,7 @@ from typing import Any
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.refit import kept_columns, released_moments
 from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.release.parameters import found as given
 from hullabaloo.solvers import explained
 from hullabaloo.tables import Printed, dataframe, text_table
 
@@ -53,16 +54,14 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         InvalidParameter: no model was given, or one is not fitted.
         NotReleased: a model's release does not contain moments.
     """
-    if not isinstance(models, list | tuple | Mapping):
+    if not isinstance(models, list | tuple | Mapping) or not models:
         raise InvalidParameter(
-            f"An object of {type(models).__name__} was given to compare. Pass a list of fitted models: hb.compare([first, second])."
+            f"No models were given to compare, but {given(models)}. Pass a list of fitted ones, hb.compare([first, second]), or a mapping of names."
         )
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     else:
         named = {f"{place}: {type(model).__name__}": model for place, model in enumerate(models, start=1)}
-    if not named:
-        raise InvalidParameter("No models were given to compare. Pass a list of fitted models, or a mapping of names.")
     rows = []
     for name, model in named.items():
         if not isinstance(model, PrivateLinearModel) or not hasattr(model, "release_"):

@@ -55,8 +55,7 @@ class Cholesky:
 
     def solve(self, right: Array) -> Array:
         """The solution of Aθ = right."""
-        solution: Array = scipy.linalg.cho_solve((self.factor, True), right, check_finite=False)
-        return solution
+        return np.asarray(scipy.linalg.cho_solve((self.factor, True), right, check_finite=False))
 
 
 def cholesky(gram: Array, worst: float) -> Cholesky | None:

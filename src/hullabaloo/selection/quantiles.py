@@ -182,8 +182,7 @@ class QuantilesQuery(Query):
         points = (points - points[0]) / (points[-1] - points[0])
         if q == 0.0 or r == 0.0:
             error, width = (a, 1.0 - points[:-1]) if r == 0.0 else (b, points[1:])
-            one: Array = -np.abs(error) - self.tilt * np.log(np.maximum(width, FLOOR))
-            return one
+            return np.asarray(-np.abs(error) - self.tilt * np.log(np.maximum(width, FLOOR)))
         scores = np.empty(a.size * (a.size + 1) // 2)
         pair_scores(a, b, points, self.tilt, FLOOR, scores)
         return scores
