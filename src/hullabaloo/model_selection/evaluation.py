@@ -383,8 +383,8 @@ def inside(model: Any, what: str, table: Any = None) -> tuple[Any, Any]:
         return inside(model.estimator, what, table)
     if not isinstance(model, PrivateLinearModel | StreamModel):
         raise InvalidParameter(
-            f"{what} was asked of {found(model)}. It is made of released coefficients and a declared domain: pass a fitted estimator "
-            "of hullabaloo (of a search, its best_estimator_), a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
+            f"{what} was asked of {found(model)}, which is no estimator of hullabaloo. It is made of released coefficients and a declared domain: pass "
+            "a fitted estimator (of a search, its best_estimator_), a pipeline of hb.private_pipeline, the model of a stream, or what hb.load or hb.streaming.load gives."
         )
     return model, table
 
