@@ -93,13 +93,11 @@ RECORDS = (
         "data.targets",
         old=(
             "        y = np.clip(np.where(np.isnan(numbers), fill, numbers), self.lo, self.hi)\n"
-            "        encoded: NDArray[np.float64] = np.asarray(\n"
-            "            (np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None], dtype=np.float64\n"
-            "        )"
+            "        return np.asarray((np.clip((y - mid) / half, -1.0, 1.0) + 0.0)[:, None], dtype=np.float64)"
         ),
         new=(
             "        y = np.nan_to_num(np.where(np.isnan(numbers), fill, numbers))\n"
-            "        encoded: NDArray[np.float64] = np.asarray(((y - mid) / half + 0.0)[:, None], dtype=np.float64)"
+            "        return np.asarray(((y - mid) / half + 0.0)[:, None], dtype=np.float64)"
         ),
         caught_by=(
             "tests/data/test_encoding.py::test_columns_names_and_norms_by_hand",
