@@ -77,9 +77,9 @@ class PerRecordLoss(Written, ABC):
         """The number by which compiled kernels know the loss."""
 
     @property
+    @abstractmethod
     def kernel_parameter(self) -> float | Array:
         """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table."""
-        return 0.0
 
     @property
     @abstractmethod

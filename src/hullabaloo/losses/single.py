@@ -19,6 +19,7 @@ class Squared(Loss):
 
     kind = "squared"
     kernel_code = KernelCode.SQUARED
+    kernel_parameter = 0.0
     intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
@@ -155,6 +156,7 @@ class Logistic(Loss):
 
     kind = "logistic"
     kernel_code = KernelCode.LOGISTIC
+    kernel_parameter = 0.0
     # [−8, 8]: the best constant is the log-odds of the shares, and e^{−8} is one record in 2 982
     intercept_bounds = -8.0, 8.0
 
@@ -257,6 +259,7 @@ class Poisson(Loss):
 
     kind = "poisson"
     kernel_code = KernelCode.POISSON
+    kernel_parameter = 0.0
     # [−16, 8]: the best constant is `log(mean y / mean e^offset)`
     intercept_bounds = -16.0, 8.0
 
