@@ -40,6 +40,7 @@ class CoefficientDisplay(Display):
     Parameters:
         rows: those of a summary, in the order in which they are drawn from the top.
         confidence: the level of the intervals.
+        exponentiated: whether the rows are odds or rate ratios, whose nothing is 1, on a logarithmic axis.
 
     Attributes after `plot`:
         ax_, figure_: matplotlib's axes and figure.
@@ -50,22 +51,30 @@ class CoefficientDisplay(Display):
         >>> hb.report.CoefficientDisplay.from_model(model).plot().figure_.savefig("coefficients.svg")  # doctest: +SKIP
     """
 
-    def __init__(self, rows: Sequence[Row], *, confidence: float = 0.95) -> None:
-        self.rows, self.confidence = tuple(rows), confidence
+    def __init__(self, rows: Sequence[Row], *, confidence: float = 0.95, exponentiated: bool = False) -> None:
+        self.rows, self.confidence, self.exponentiated = tuple(rows), confidence, exponentiated
 
     @classmethod
-    def from_model(cls, model: Any, *, target: str | None = None, confidence: float = 0.95) -> Self:
-        """The display of a fitted model, of all of its targets or of one; `confidence` is that of `summary`. Intercepts are left out.
+    def from_model(
+        cls,
+        model: Any,
+        *,
+        target: str | None = None,
+        confidence: float = 0.95,
+        exponentiate: bool = False,
+        intercept: bool = False,
+    ) -> Self:
+        """The display of a fitted model, of all of its targets or of one; `confidence` and `exponentiate` are those of `summary`.
 
         Raises:
             InvalidParameter: the model has no such target.
         """
-        summary: Summary = inside(model, "A picture")[0].summary(confidence=confidence)
+        summary: Summary = inside(model, "A picture")[0].summary(confidence=confidence, exponentiate=exponentiate)
         known = sorted({row.target for row in summary.rows})
         if target is not None and not (isinstance(target, str) and target in known):
             raise InvalidParameter(f"The model has no target {target!r}; it has {known}.")
-        mine = [row for row in summary.rows if target in (None, row.target) and row.name != INTERCEPT]
-        return cls(mine, confidence=summary.confidence)
+        mine = [row for row in summary.rows if target in (None, row.target) and (intercept or row.name != INTERCEPT)]
+        return cls(mine, confidence=summary.confidence, exponentiated=exponentiate)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw on `ax`, or on a figure of its own."""
@@ -79,15 +88,24 @@ class CoefficientDisplay(Display):
         self._errorbars(ax, [row.estimate for row, _ in told], [at for _, at in told], xerr=ends, label="estimate")
         released = [math.nan if row.reason == ALONE else row.coefficient for row in self.rows]
         ax.plot(released, places, "|", color=ORANGE, ms=9, mew=1.6, label="coefficient that predicts")
-        if any(row.reason == ENDLESS for row in self.rows):
+        if self.exponentiated:
+            from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+            ax.set_xscale("log")
+            low, high = ax.get_xlim()
+            ticks = LogLocator(subs=(1.0, 2.0, 5.0)) if high > 5.0 * low else MaxNLocator(6, steps=[1, 2, 5, 10])
+            ax.xaxis.set_major_locator(ticks)
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        elif any(row.reason == ENDLESS for row in self.rows):
             ax.set_xlim(min(seen) - 0.05 * wide, max(seen) + 0.05 * wide)
-        ax.axvline(0.0, color=MUTED, lw=0.8, zorder=0)
+        ax.axvline(1.0 if self.exponentiated else 0.0, color=MUTED, lw=0.8, zorder=0)
         several = len({row.target for row in self.rows}) > 1
         of = [shortened(f" of {row.target}") if several else "" for row in self.rows]
         notes = [" (not identified)" * (not r.identified) + " (no end)" * (r.reason == ENDLESS) for r in self.rows]
         names = [shortened(row.name) + target + note for row, target, note in zip(self.rows, of, notes, strict=True)]
         ax.set_yticks(places, names)
-        ax.set_xlabel(f"coefficient, {100 * self.confidence:g} % intervals")
+        ax.set_xlabel(f"{'ratio' if self.exponentiated else 'coefficient'}, {100 * self.confidence:g} % intervals")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=SMALL)
         return self
 
