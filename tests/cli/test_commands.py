@@ -216,7 +216,8 @@ def test_every_ledger_command_takes_its_address_from_the_environment(
     command, *dataset = words
     given = run("ledger", command, ledger, *dataset, "--json").json
     monkeypatch.setenv("HULLABALOO_LEDGER", ledger)
-    assert run("ledger", command, *dataset, "--json").json == given
+    named = [part for one in dataset for part in ("--dataset", one)]
+    assert run("ledger", command, *dataset, "--json").json == run("ledger", command, *named, "--json").json == given
     assert run("ledger", command, "sqlite:///none.db", *dataset).code != 0  # an address that is given wins
     assert run("ledger", "--help").code == run("ledger", command, "--help").code == 0
 
@@ -231,24 +232,59 @@ def test_ledger_show_log_upgrade_verify(run: Run, ledger: str) -> None:
     assert run("ledger", "verify", ledger, "--json").json["verification"]["findings"] == []
 
 
+def test_every_command_of_ledgers_takes_address_and_dataset_by_name_as_fit_does(run: Run, ledger: str) -> None:
+    for name in ("show", "log", "upgrade", "verify"):
+        of = ["clinic"] if name in ("show", "log") else []
+        expected = run("ledger", name, ledger, *of, "--json").json
+        for words in (["--ledger", ledger, *of], [f"--ledger={ledger}", *of], ["--json", "--ledger", ledger, *of]):
+            assert run("ledger", name, *words, *["--json"] * ("--json" not in words)).json == expected
+        for words in ([ledger], ["--ledger", ledger]):
+            named = [*words, *(["--dataset", "clinic"] if of else [])]
+            assert run("ledger", name, *named, "--json").json == expected
+    assert run("ledger", "create", "--dataset", "other", *BUDGET, "--ledger", ledger).code == 0
+    assert "other" in run("ledger", "show", ledger).out
+    assert run("ledger", "show", "--ledger").code == 2
+
+
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", ["plain", "--ledger", "--dataset", "--ledger=x", "--json", "-v", "a=b", "--"])
 def test_no_name_of_a_dataset_is_taken_for_an_option(run: Run, ledger: str, name: str) -> None:
-    """Beside an address that is given or the environment's: the same dataset, and no other."""
+    """However it is passed: the same dataset, and no other."""
     assert run("ledger", "create", ledger, *BUDGET, "--", name).code == 0
-    for words in [("--", ledger, name), (ledger, "--", name)]:
+    ways = [("--ledger", ledger, "--", name), (f"--dataset={name}", ledger), (f"--dataset={name}", "--", ledger)]
+    ways += [("--", ledger, name)] + [("--dataset", name, "--ledger", ledger)] * (name != "--")
+    for words in ways:
         assert [one["name"] for one in run("ledger", "show", "--json", *words).json["datasets"]] == [name]
         assert run("ledger", "log", "--json", *words).json["dataset"] == name
+
+
+@pytest.mark.parametrize("name", ["--ledger", "--dataset"])
+def test_a_name_without_a_value_or_twice_is_refused(run: Run, ledger: str, name: str) -> None:
+    """As `show` shows all datasets where none is named."""
+    other, value = (("--dataset", "clinic"), ledger) if name == "--ledger" else (("--ledger", ledger), "clinic")
+    for words in [(name,), (f"{name}=",), (f"{name}={value}", name), (name, value, f"{name}={value}")]:
+        done = run("ledger", "show", *other, *words)
+        assert done.code == 2
+        assert f"{name} is given once" in done.err
 
 
 @pytest.mark.parametrize(
     "secret", ["se/cret99", "hun@ter2long", "hunter#2long", "what?2long", "hun%40ter2", "two:words2"]
 )
-def test_no_refusal_of_a_ledger_shows_its_password(run: Run, secret: str) -> None:
+def test_no_refusal_of_a_named_ledger_shows_its_password(run: Run, secret: str) -> None:
     address = f"postgresql://nobody:{secret}@127.0.0.1:1/x"
-    lines = [("--ledger", address), (f"--ledger={address}",), ("--json", address, "show"), ("show", address, "a", "b")]
-    lines += [("show", "--ledger", address, "a"), ("show", f"--ledger={address}"), ("log", "--", address, address, "c")]
-    lines += [("show", "--dataset", address, address), ("show", URL, address)]
+    lines = [
+        ("--ledger", address),
+        (f"--ledger={address}",),
+        ("show", "--ledger", address, "a", "b"),
+        ("show", f"--ledger={address}", "a"),
+    ]
+    lines += [
+        ("--json", "--ledger", address, "show"),
+        ("show", "--ledger", address, f"--ledger={address}"),
+        ("log", "--ledger", address, "--", address, "c"),
+    ]
+    lines += [("show", "--dataset", address, "--ledger", URL), ("show", "--dataset", address, "--dataset", address)]
     for words in lines:
         done = run("ledger", *words)
         assert done.code

@@ -14,17 +14,32 @@ from hullabaloo.cli.options import BudgetOptions, Relation, command
 from hullabaloo.cli.output import Output, facts, table
 
 
-class FromEnvironment(TyperGroup):
-    """Takes the ledger's address from the environment, where none stands on the command line."""
+class Named(TyperGroup):
+    """Takes the ledger's address and the dataset by name, too, and the address from the environment, as `fit` does."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put it after the command, where an address stands."""
-        known = os.environ.get("HULLABALOO_LEDGER")
-        given = not args or not known or any("://" in word for word in args)
-        return super().parse_args(ctx, args if given else [args[0], str(known), *args[1:]])
+        """Put what is named into its place: the address after the command, the dataset last; no address among them is the environment's. After `--` nothing is a name."""
+        end = args.index("--") if "--" in args else len(args)
+        words, named, given = list[str](), dict[str, str](), iter(args[:end])
+        for word in given:
+            name, joined, value = word.partition("=")
+            if name not in NAMES:
+                words.append(word)
+                continue
+            value = value if joined else next(given, "")
+            if not value or name in named:
+                ctx.fail(f"{name} is given once, with a value.")
+            named[name] = value
+        if words and not any("://" in word for word in args):
+            named |= {"--ledger": os.environ["HULLABALOO_LEDGER"]} if os.environ.get("HULLABALOO_LEDGER") else {}
+        address, dataset = ([named[name]] if name in named else [] for name in NAMES)
+        return super().parse_args(
+            ctx, [*words[:1], *address, *words[1:], *(args[end:] or ["--"] * len(dataset)), *dataset]
+        )
 
 
-app = typer.Typer(cls=FromEnvironment, help="Keep privacy budgets that outlive a process.", no_args_is_help=True)
+NAMES = ("--ledger", "--dataset")
+app = typer.Typer(cls=Named, help="Keep privacy budgets that outlive a process.", no_args_is_help=True)
 
 
 @app.command("create")

@@ -43,8 +43,8 @@ class Shared:
         target COLUMN: The column to predict; not needed where the domain names it.
         overwrite: Replace an existing output file.
         json_: Print one JSON object for scripts, and nothing else.
-        url LEDGER: sqlite:///privacy.db or postgresql://user@host/db; left out, what HULLABALOO_LEDGER says.
-        dataset DATASET: The dataset's name in the ledger.
+        url LEDGER: sqlite:///privacy.db or postgresql://user@host/db; or by name: --ledger URL; else HULLABALOO_LEDGER.
+        dataset DATASET: The dataset's name in the ledger; or by name: --dataset NAME.
         cache DIR: Read in parts, and keep encoded rows beyond 1 GiB sealed in a folder on a local disk, so that the table is not read anew; a domain with a unit needs one.
         verbose: Read in parts, and say on standard error how many of the plan's questions have been asked, and for how long.
 
