@@ -93,3 +93,16 @@ def test_the_noise_of_released_means_is_what_is_reckoned_with(solver: str, relat
     model = hb.HuberRegressor(domain=domain, budget=hb.Budget(3.0, 1e-6), **asked).fit(frame)
     off = model.release_.scores[0].centre - frame.iloc[:, :24].mean().to_numpy()
     assert 0.6 < float(np.sqrt(np.mean(off**2))) / model._fitted().mean_noise < 1.5
+
+
+@pytest.mark.parametrize("solver", ["preconditioned_gradient", "moments"])
+@pytest.mark.parametrize("share", [0.25, 1.0, 4.0])
+def test_what_is_named_does_not_depend_on_the_declared_number_of_records(solver: str, share: float) -> None:
+    """Of units the number that counts is private, and sums are over the declared one: any rough size is allowed. Days and targets lie beyond, a quarter of the ages in the last fifth. Fixed key."""
+    rng, n = np.random.default_rng(5), 20_000
+    columns = {"age": rng.uniform(18, 68, n), "days": rng.uniform(200, 30_000, n), "y": rng.normal(20, 2, n)}
+    frame = pd.DataFrame({**columns, "who": np.arange(n) // 2})
+    known = {"unit": "who", "records_per_unit": 2, "records": int(share * n), "indicators": False}
+    domain = hb.Domain(features={"age": (10, 110), "days": (0, 95)}, target={"y": (-20, 20)}, **known)
+    asked = hb.LinearRegression(budget=hb.Budget(6.0, 1e-6), domain=domain, solver=solver, test_key=TestKey(bytes(32)))
+    assert crowded(asked.fit(frame)._fitted()) == {"days": "upper", "y": "upper"}

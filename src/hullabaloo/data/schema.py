@@ -122,7 +122,7 @@ def open_target(domain: Domain, table: Table, y: Any, count: int) -> tuple[Table
     if y is None:
         raise SchemaError(
             "No target was given, and the domain does not name its column. This estimator requires y to be passed, but "
-            "the target y is None: pass y as an array or as a column's name, or declare target={'column': (lo, hi)}."
+            "the target y is None: pass y as an array or as a column's name (in a shell --target), or declare target={'column': (lo, hi)}."
         )
     opened = _given_apart(domain, y, "target")
     if opened.schema.width not in {count, None}:

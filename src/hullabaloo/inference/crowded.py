@@ -34,12 +34,14 @@ def _means(model: FittedModel) -> Iterator[tuple[str, float, float, float]]:
     if encoding.layout is None or not adds_up(model) or not (held or release.scores):
         return
     centre, noise = (held.gram[:, -1], held.gram_noise) if held else (release.scores[0].centre, model.mean_noise)
+    # where the number of records that count is private, moments are over the declared one: at most so much of it counts
+    w = 1.0 if held is None or held.counted else max(float(held.gram[-1, -1]), 0.0) + SURE * held.gram_noise
     for one in encoding.layout.numeric:
-        yield encoding.facts.columns[one.column], float(centre[one.column]), noise, one.bounds[0]
+        yield encoding.facts.columns[one.column], float(centre[one.column]) / w, noise / w, one.bounds[0]
     for place, target in enumerate(encoding.targets if isinstance(model.loss, Squared) else ()):
         if isinstance(target, BoundedTarget):
             if held is not None:
-                mean, error = float(held.cross[-1, place]), held.cross_noise
+                mean, error = float(held.cross[-1, place]) / w, held.cross_noise / w
             else:
                 _, mean, error = means(model, place)
                 mean -= float(encoding.target_offset[place] / encoding.target_scale[place])

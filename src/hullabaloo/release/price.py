@@ -84,7 +84,7 @@ def words(problem: Problem) -> tuple[str, str, str]:
         table = "tables in which expected counts vary with the features by a seventh or more up or down"
         return table, "the mean", "how low the mean"
     constant = "the quantile of all records" if code == KernelCode.PINBALL else "the mean"
-    return "tables whose features explain {} of a well spread target", constant, ""
+    return "tables whose features explain {} of a target whose s.d. is a quarter of its range", constant, ""
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
