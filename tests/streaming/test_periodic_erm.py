@@ -475,7 +475,6 @@ def test_other_settings_are_not_called_another_version(tmp_path: Path) -> None:
         assert "of a version" not in str(caught.value)
 
 
-@pytest.mark.slow
 def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version whose planner would take another goes on with what the stream was begun with, to the same numbers."""
     first = iter(["adaptive_gradient", "coordinate_descent", "coordinate_descent"])
