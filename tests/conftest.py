@@ -1,7 +1,9 @@
 """Shared fixtures: where the benchmark tables are, and a skip that says so when they are not."""
 
 import faulthandler
+import functools
 import gc
+import importlib
 import os
 import signal
 import threading
@@ -9,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -95,6 +98,42 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         del item.stash[REPORTED]
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of cards without their pictures, which cost more than all else on them: those are the subject of `tests/report`."""
+    pictures = {"profile": "", "trade_off": "", "budget": "", "coefficients": []}
+    monkeypatch.setattr("hullabaloo.report.page.pictures", lambda card: pictures)
+
+
+BY_FORMULA = {"cli", "data", "inference", "ledger", "linear_model", "model_selection", "report", "streaming"}
+"""Rooms whose subject is not which plan is the best: rehearsals were a seventh of all that they took. Their slow tests rehearse, and all other rooms, first of all `planning`, `solvers` and `replay`."""
+APART: dict[str, Any] = {}
+"""What planning remembers without rehearsals, apart from what it remembers with them."""
+
+
+@pytest.fixture(autouse=True)
+def _by_formula(request: pytest.FixtureRequest) -> None:
+    whole = request.node.get_closest_marker("slow") or "rehearsed" in request.fixturenames
+    if not whole and request.path.relative_to(ROOT / "tests").parts[0] in BY_FORMULA:
+        request.getfixturevalue("unrehearsed")
+
+
+@pytest.fixture
+def rehearsed() -> None:
+    """For a test in such a room that is about rehearsals."""
+
+
+@pytest.fixture
+def unrehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formulas decide between plans and say what they lose, as where synthetic tables would take long (`planning/choose.py`)."""
+    for module in ("hullabaloo.planning.choose", "hullabaloo.release.planned"):
+        monkeypatch.setattr(f"{module}.staged", lambda *about: None)
+    for name in ("hullabaloo.release.planned._chosen", "hullabaloo.streaming.refits._best"):
+        module, _, function = name.rpartition(".")
+        real = getattr(importlib.import_module(module), function).__wrapped__
+        monkeypatch.setattr(name, APART.setdefault(name, functools.lru_cache(maxsize=256)(real)))
 
 
 @pytest.fixture(scope="session")
