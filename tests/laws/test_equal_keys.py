@@ -38,7 +38,7 @@ OWN_TEXT = {
 def _plain_readers(file: Path) -> bool:
     """Whether a module decodes JSON without the hook."""
     text = file.read_text(encoding="utf-8")
-    if not re.search(r"\bjson\b", text):
+    if not re.search(r"\bjson\s*\.\s*(loads|load|JSONDecoder)\b", text):
         return False
     for node in ast.walk(ast.parse(text)):
         if (

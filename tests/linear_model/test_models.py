@@ -397,6 +397,7 @@ def test_paper_noise_is_asked_for_by_name_and_survives_saving(tmp_path: Path) ->
         hb.Lasso(budget=BUDGET, domain=DOMAIN, calibration="paper").price(n=100)
 
 
+@pytest.mark.usefixtures("rehearsed")
 def test_a_refused_refit_names_no_solver_that_it_then_asks_for() -> None:
     """Beside errors moments asked for first may be the model, whose release does not keep them: 'moments' was the reason and the remedy."""
     rng = np.random.default_rng(0)
