@@ -105,7 +105,9 @@ def theta(source: Any, about: hb.Domain, solver: str) -> bytes:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("share", [1, 3])
-@pytest.mark.parametrize("solver", ["moments", "preconditioned_gradient", "gradient"])
+@pytest.mark.parametrize(
+    "solver", ["moments", "gradient", pytest.param("preconditioned_gradient", marks=pytest.mark.slow)]
+)
 def test_bits_are_those_of_memory_in_any_order_and_parts(
     solver: str, share: int, weighted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
