@@ -83,7 +83,7 @@ def test_no_document_with_a_key_twice_is_read(tmp_path: Path) -> None:
     for place, read in _documents(tmp_path).items():
         text = place.read_text(encoding="utf-8")
         read(place)
-        for found in [*re.finditer(r'"(\w+)": (true|false|null|-?[\d.e+-]+|"[^"\\]*")(?=[,\n }])', text)][::7]:
+        for found in [*re.finditer(r'"(\w+)": (true|false|null|-?[\d.e+-]+|"[^"\\]*")(?=[,\n }])', text)][::13]:
             place.write_text(f"{text[: found.start()]}{found[0]}, {text[found.start() :]}", encoding="utf-8")
             for reader in (read, entry_from_json) if place.stem in ("evaluation", "bounds") else (read,):
                 with pytest.raises(HullabalooError, match="JSON") as refused:
