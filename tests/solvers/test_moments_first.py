@@ -196,7 +196,10 @@ def test_it_asks_for_moments_alone_or_for_all_that_was_bought(kind: str, neighbo
     assert (10**8, kind in HIDDEN) not in seen
 
 
-@pytest.mark.parametrize(("kind", "neighbours", "held"), list(product(BELIEVED + HIDDEN, Neighbours, range(3))))
+@pytest.mark.few(7)
+@pytest.mark.parametrize("held", range(3))
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("kind", BELIEVED + HIDDEN)
 def test_steps_are_asked_where_moments_are_not_enough(kind: str, neighbours: Neighbours, held: int) -> None:
     """Moments alone, they and one histogram and two gradients, or all that was bought; and where a direction is hidden the other solver's questions, too."""
     data, seen = table(kind), set()
@@ -254,7 +257,9 @@ def test_a_claim_is_true(kind: str) -> None:
     assert (believed > 0) == (kind in BELIEVED)
 
 
-@pytest.mark.parametrize(("kind", "held"), list(product((*BELIEVED, *HIDDEN, "aside"), range(3))))
+@pytest.mark.few(4)
+@pytest.mark.parametrize("held", range(3))
+@pytest.mark.parametrize("kind", [*BELIEVED, *HIDDEN, "aside"])
 def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
     """As that of moments, and of these in a set and beside a penalty, too, with a fifth for what two steps leave that is not reckoned."""
     data, draws = table(kind, 2_000), 40
