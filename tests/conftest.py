@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import pytest
 
@@ -111,8 +110,6 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 BY_FORMULA = {"cli", "data", "inference", "ledger", "linear_model", "model_selection", "report", "streaming"}
 """Rooms whose subject is not which plan is the best: rehearsals were a seventh of all that they took. Their slow tests rehearse, and all other rooms, first of all `planning`, `solvers` and `replay`."""
-APART: dict[str, Any] = {}
-"""What planning remembers without rehearsals, apart from what it remembers with them."""
 
 
 @pytest.fixture(autouse=True)
@@ -129,13 +126,13 @@ def rehearsed() -> None:
 
 @pytest.fixture
 def unrehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Formulas decide between plans and say what they lose, as where synthetic tables would take long (`planning/choose.py`)."""
+    """Formulas decide between plans and say what they lose, as where synthetic tables would take long (`planning/choose.py`); what was chosen so is forgotten after the test."""
     for module in ("hullabaloo.planning.choose", "hullabaloo.release.planned"):
         monkeypatch.setattr(f"{module}.staged", lambda *about: None)
     for name in ("hullabaloo.release.planned._chosen", "hullabaloo.streaming.refits._best"):
         module, _, function = name.rpartition(".")
         real = getattr(importlib.import_module(module), function).__wrapped__
-        monkeypatch.setattr(name, APART.setdefault(name, functools.lru_cache(maxsize=256)(real)))
+        monkeypatch.setattr(name, functools.lru_cache(maxsize=256)(real))
 
 
 @pytest.fixture(scope="session")

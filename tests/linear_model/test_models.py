@@ -275,6 +275,7 @@ def test_every_estimator_has_a_public_default(name: str) -> None:
     assert "Default:" in (type(model).__doc__ or "")
 
 
+@pytest.mark.usefixtures("rehearsed")
 def test_the_price_tells_spend_and_gain_before_any_data_is_read() -> None:
     rich = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=DOMAIN, solver="moments").price(n=20_000)
     assert rich.epsilon == pytest.approx(1.0, rel=1e-4)

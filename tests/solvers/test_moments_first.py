@@ -257,7 +257,7 @@ def test_a_claim_is_true(kind: str) -> None:
     assert (believed > 0) == (kind in BELIEVED)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("held", range(3))
 @pytest.mark.parametrize("kind", [*BELIEVED, *HIDDEN, "aside"])
 def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
@@ -339,6 +339,7 @@ def test_auto_takes_it_by_itself_alone() -> None:
     assert plain.queries == alone.plan(*hopeless.facts).queries
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("wide", "enough"), [(1.0, True), (6.0, False)])
 def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     """Price, plan and summary; where moments suffice the release is theirs, and serves refits."""
@@ -375,7 +376,7 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
             "two gradients along moments, asked for first, were enough",
             marks=pytest.mark.slow,
         ),
-        (hb.Ridge(), 1.0, "moments, asked for first, and enough"),
+        pytest.param(hb.Ridge(), 1.0, "moments, asked for first, and enough", marks=pytest.mark.slow),
         (
             hb.Lasso(penalty=hb.L1Penalty(0.001)),
             30.0,
@@ -419,6 +420,7 @@ def test_an_audit_asks_all_that_is_charged_for() -> None:
     assert found.trace[-1] == {"moments enough": False, "steps enough": False}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_beside_inference_they_take_a_quarter_of_all(neighbours: Neighbours) -> None:
     """Solver and inference buy on the rest what they bought on all, in their old proportion; and the whole is within the budget."""
