@@ -95,11 +95,10 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-QUICK = ("moments", "gradient")
-"""What others read is read as these do, or by the labels of classes, of which `test_no_more_parts_are_held_than_there_are_threads` and engines have tests."""
+QUICK = ("moments",)
+"""Others ask many questions, each of which reads all anew: `engines/test_local.py` and `test_other_passes.py` ask them in the fast tests."""
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in FITS])
 def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, folder: Path) -> None:
     """Without anything kept between questions; what is planned may differ from a table in memory under "auto" alone."""
