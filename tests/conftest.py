@@ -114,8 +114,8 @@ BY_FORMULA = {"cli", "data", "inference", "ledger", "linear_model", "model_selec
 
 @pytest.fixture(autouse=True)
 def _by_formula(request: pytest.FixtureRequest) -> None:
-    whole = request.node.get_closest_marker("slow") or "rehearsed" in request.fixturenames
-    if not whole and request.path.relative_to(ROOT / "tests").parts[0] in BY_FORMULA:
+    room = request.path.relative_to(ROOT / "tests").parts[0]
+    if room in BY_FORMULA and "rehearsed" not in request.fixturenames:
         request.getfixturevalue("unrehearsed")
 
 
@@ -125,8 +125,10 @@ def rehearsed() -> None:
 
 
 @pytest.fixture
-def unrehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Formulas decide between plans and say what they lose, as where synthetic tables would take long (`planning/choose.py`); what was chosen so is forgotten after the test."""
+def unrehearsed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In fast tests formulas decide between plans and say what they lose, as where synthetic tables would take long (`planning/choose.py`); what was chosen so is forgotten after the test."""
+    if request.node.get_closest_marker("slow"):
+        return
     for module in ("hullabaloo.planning.choose", "hullabaloo.release.planned"):
         monkeypatch.setattr(f"{module}.staged", lambda *about: None)
     for name in ("hullabaloo.release.planned._chosen", "hullabaloo.streaming.refits._best"):

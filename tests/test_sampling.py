@@ -51,6 +51,19 @@ def test_values_are_told_apart_whatever_numbers_pytest_gives_them(request: pytes
     assert [{case[name] for case in kept} for name in "ab"] == [{0, 1, 2, 3, 4}, {"u", "v"}]
 
 
+def test_rooms_by_formula_are_none_whose_subject_is_the_planner() -> None:
+    assert all((conftest.ROOT / "tests" / room).is_dir() for room in conftest.BY_FORMULA)
+    assert not conftest.BY_FORMULA & {"planning", "solvers", "replay", "laws"}
+
+
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("unrehearsed")
+def test_slow_tests_rehearse(slow: bool) -> None:
+    from hullabaloo.planning import choose
+
+    assert (choose.staged.__name__ == "staged") is slow
+
+
 def test_functions_of_the_long_tests_are_not_made_in_the_fast_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     @pytest.mark.slow
     @pytest.mark.parametrize("number", range(9))

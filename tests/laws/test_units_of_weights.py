@@ -15,7 +15,6 @@ from hullabaloo.errors import CapabilityError, NotReleased
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.streaming import IncrementalRegression, PeriodicERM, SketchedRegression
-from tests import sampling
 
 pytestmark = pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
 FACTOR = 512.0
@@ -133,7 +132,7 @@ def test_weights_in_another_unit_change_no_bit(
     estimator: str, solver: str, relation: str, request: pytest.FixtureRequest
 ) -> None:
     """Prices, plans, releases and summaries of (w, W) and (c w, c W), c a power of 2. Most of the fast tests take plans by formula."""
-    if sampling.FAST and solver not in ("auto", "frank_wolfe", "mirror_descent"):
+    if solver not in ("auto", "frank_wolfe", "mirror_descent"):
         request.getfixturevalue("unrehearsed")
     one, other = (told(estimator, solver, relation, factor) for factor in (1.0, FACTOR))
     assert one == other
