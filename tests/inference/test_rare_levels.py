@@ -10,7 +10,6 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.inference.shortening import lost
-from tests import sampling
 
 SHARES = {"a": 0.5, "b": 0.38, "c": 0.09, "d": 0.027, "e": 0.003}
 
@@ -89,9 +88,10 @@ def test_levels_beside_one_of_which_nothing_is_told_differ_from_each_other_alone
     assert apart.std_error < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "share", "move", "epsilon"),
-    [(12_000, 0.05, 1.5, 1.0), pytest.param(20_000, 0.042, 3.0, 0.7, marks=pytest.mark.slow)],
+    [(12_000, 0.05, 1.5, 1.0), (20_000, 0.042, 3.0, 0.7)],
 )
 def test_levels_are_not_told_together_where_noise_made_their_sum_vary(
     n: int, share: float, move: float, epsilon: float
@@ -102,7 +102,7 @@ def test_levels_are_not_told_together_where_noise_made_their_sum_vary(
     domain = hb.Domain(features, target={"y": (0, 10)}, indicators=False)
     effect = move + np.arange(1, 24) * 0.6 / 23
     wrong = 0
-    for key in range(8 if sampling.FAST else 16):
+    for key in range(16):
         rng = np.random.default_rng(key)
         hour = rng.choice(24, n, p=[share, *[(1.0 - share) / 23] * 23])
         X = rng.uniform(-1, 1, (n, 4))

@@ -8,7 +8,6 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.noise import TestKey
-from tests import sampling
 
 pytestmark = pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
 N, KEYS, SLOPES = 45_000, 12, {"long": -6.0, "x0": 0.3, "x1": -0.2, "x2": 0.1}
@@ -39,11 +38,11 @@ def told(key: int, deviation: float, epsilon: float) -> list[tuple[str, bool]]:
     return [(name, low <= SLOPES[name] <= high) for name, (low, high) in ends.items() if np.isfinite([low, high]).all()]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize("deviation", [1.0, 1.3, 1.6])
 def test_slopes_that_are_told_beside_a_skewed_number_hold(deviation: float, epsilon: float) -> None:
     """Of what is told 95 % are promised: with as few as here, nine of ten less one; of the skewed number's slope, too."""
-    held = [one for key in range(KEYS // 2 if sampling.FAST else KEYS) for one in told(key, deviation, epsilon)]
+    held = [one for key in range(KEYS) for one in told(key, deviation, epsilon)]
     for some in (held, [one for one in held if one[0] == "long"]):
         assert sum(fine for _, fine in some) >= 0.9 * len(some) - 1.0, some

@@ -236,7 +236,7 @@ def test_what_is_released_where_moments_suffice_is_a_function_of_them() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in ("half", "common"))) for kind in BELIEVED + HIDDEN],
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind != "half")) for kind in BELIEVED + HIDDEN],
 )
 def test_a_claim_is_true(kind: str) -> None:
     """What is believed has lost no more than is claimed: the mean over draws exceeds that of the claims by no more than a tenth and five standard errors (a false alarm in three million), at noises from where nothing is believed to where all is."""
@@ -257,7 +257,7 @@ def test_a_claim_is_true(kind: str) -> None:
     assert (believed > 0) == (kind in BELIEVED)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("held", range(3))
 @pytest.mark.parametrize("kind", [*BELIEVED, *HIDDEN, "aside"])
 def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
@@ -477,13 +477,14 @@ def test_noise_of_whitened_moments_is_within_what_is_told(kind: str) -> None:
         assert true <= within * (1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_what_noise_draws_a_step_back_by_is_given_back() -> None:
     """Moments' model and their matrix share their noise: `E E G⁻¹ E θ = ½ s² (tr G⁻¹ + G⁻¹) θ` is what a step from one by the other falls short by.
 
-    A strong slope, 20 draws in which moments were enough: of it the mean distance to exact least squares, in standard errors, is 0 but for its own error of 0.13 (of 134 draws −0.02 ± 0.05; −0.54 ± 0.05 were the step not corrected).
+    A strong slope, 30 draws in which moments were enough: of it the mean distance to exact least squares, in standard errors, is 0 but for its own error of 0.11 (of 134 draws −0.02 ± 0.05; −0.54 ± 0.05 were the step not corrected).
     """
     off, draw = list[float](), 0
-    while len(off) < 20:
+    while len(off) < 30:
         rng = np.random.default_rng(draw)
         X = rng.uniform(-1.0, 1.0, (60_000, 12))
         y = X[:, 0] + 0.15 * rng.normal(size=len(X))
@@ -492,7 +493,7 @@ def test_what_noise_draws_a_step_back_by_is_given_back() -> None:
             budget=hb.Budget(2.0, 1e-9), test_key=KEY.derive(draw),
         ).fit(X, y)  # fmt: skip
         draw += 1
-        assert draw < 28
+        assert draw < 40
         if model.release_.trace[-1]["moments enough"]:
             row, least = model.summary().rows[0], np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y)[0]
             off.append((row.estimate - least[0]) / row.std_error)
