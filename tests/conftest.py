@@ -1,7 +1,9 @@
 """Shared fixtures: where the benchmark tables are, and a skip that says so when they are not."""
 
 import faulthandler
+import functools
 import gc
+import importlib
 import os
 import signal
 import threading
@@ -56,6 +58,8 @@ def pytest_pycollect_makeitem(name: str, obj: object) -> list[pytest.Item] | Non
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sampling.few(items)
+    # Each of two workers begins with a half: in the middle of these each would start a PostgreSQL server of its own.
+    items.sort(key=lambda item: "ledger" not in item.path.parts)
 
 
 REPORTED = pytest.StashKey[bool]()
@@ -95,6 +99,42 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         return (yield)
     finally:
         del item.stash[REPORTED]
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of cards without their pictures, which cost more than all else on them: those are the subject of `tests/report`."""
+    pictures = {"profile": "", "trade_off": "", "budget": "", "coefficients": []}
+    monkeypatch.setattr("hullabaloo.report.page.pictures", lambda card: pictures)
+
+
+BY_FORMULA = {"cli", "data", "inference", "ledger", "linear_model", "model_selection", "report", "streaming"}
+"""Rooms whose subject is not which plan is the best: rehearsals were a seventh of all that they took. Their slow tests rehearse, and all other rooms, first of all `planning`, `solvers` and `replay`."""
+
+
+@pytest.fixture(autouse=True)
+def _by_formula(request: pytest.FixtureRequest) -> None:
+    room = request.path.relative_to(ROOT / "tests").parts[0]
+    if room in BY_FORMULA and "rehearsed" not in request.fixturenames:
+        request.getfixturevalue("unrehearsed")
+
+
+@pytest.fixture
+def rehearsed() -> None:
+    """For a test in such a room that is about rehearsals."""
+
+
+@pytest.fixture
+def unrehearsed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In fast tests formulas decide between plans and say what they lose, as where synthetic tables would take long (`planning/choose.py`); what was chosen so is forgotten after the test."""
+    if request.node.get_closest_marker("slow"):
+        return
+    for module in ("hullabaloo.planning.choose", "hullabaloo.release.planned"):
+        monkeypatch.setattr(f"{module}.staged", lambda *about: None)
+    for name in ("hullabaloo.release.planned._chosen", "hullabaloo.streaming.refits._best"):
+        module, _, function = name.rpartition(".")
+        real = getattr(importlib.import_module(module), function).__wrapped__
+        monkeypatch.setattr(name, functools.lru_cache(maxsize=256)(real))
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,9 @@ def few(items: list[pytest.Item]) -> None:
     for of_one in cases.values():
         marker = of_one[0].get_closest_marker("few")
         assert marker is not None
-        indices = [dict(item.callspec.indices) if hasattr(item, "callspec") else {} for item in of_one]
+        # By values: pytest numbers the cases of a test, whatever they share, in `callspec.indices`.
+        values = [item.callspec.params if hasattr(item, "callspec") else {} for item in of_one]
+        indices = [{name: id(value) for name, value in given.items()} for given in values]
         kept = spread(indices, marker.args[0], [place for place, item in enumerate(of_one) if item.nodeid in named])
         for place, item in enumerate(of_one):
             if place not in kept:

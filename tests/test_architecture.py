@@ -91,6 +91,7 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
 def imports(path: Path) -> list[tuple[str, list[str]]]:
     found = []
     for node in ast.walk(parsed(path)):

@@ -67,6 +67,7 @@ def table(name: str) -> pd.DataFrame:
 
 
 @sampled("name, kind, solver", CASES, lambda case: (case[2], case[1:] == ("numbers", "moments")))
+@pytest.mark.usefixtures("unrehearsed")
 def test_it_asks_what_it_bought_and_tells_numbers(
     name: str, kind: str, solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,6 +136,7 @@ def test_what_is_no_standard_deviation_is_refused(known: Any) -> None:
     assert "SECRET" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_nothing_is_promised_that_the_fit_does_not_tell() -> None:
     """A loss without errors, too few records for any, none asked for: noise alone is forecast of squares, and it follows ε."""
     unasked = posed(hb.LogisticRegression, inference=False).price(N)

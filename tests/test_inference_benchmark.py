@@ -84,7 +84,7 @@ def test_the_halves_are_apart_and_both_hold_every_loss() -> None:
     assert len(halves[0]) >= 8
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 def test_no_slopes_of_a_rare_class_are_told_that_do_not_hold(
     epsilon: float, shared_data: Callable[[str], Path]

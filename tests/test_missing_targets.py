@@ -61,6 +61,7 @@ def test_evaluations_and_totals_are_of_the_other_records() -> None:
     assert told.values["squared_error"].value == pytest.approx(error, rel=1e-3)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_number_of_records_that_count_is_told_with_noise() -> None:
     """Within a tenth: the noise of the count is below 30 of 2 400. Under a fixed key, as rounded it is the true number once in some 50 fits."""
     domain = hb.Domain(**COMMON, target={"y": (-4, 6)})

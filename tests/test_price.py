@@ -138,6 +138,7 @@ def test_a_constant_that_may_be_beaten_is_said_with_the_range(solver: Any) -> No
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("kind", "most"), [("classes", 0.5), ("counts", math.sqrt(20.0))])
+@pytest.mark.usefixtures("unrehearsed")
 def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
     estimator, domain = KINDS[kind]
     model = estimator(budget=hb.Budget(1.0, 1e-8), domain=domain)

@@ -28,6 +28,7 @@ def rows(n: int, seed: int) -> pd.DataFrame:
 PRIVATE, PUBLIC = rows(3_000, 1), rows(400, 2)
 
 
+@pytest.mark.usefixtures("undrawn", "unrehearsed")
 def test_a_fit_names_its_public_table_and_a_saved_model_keeps_the_name_alone(tmp_path: Path) -> None:
     ledger = hb.Ledger(f"sqlite:///{tmp_path}/ledger.db")
     ledger.create("rows", hb.Budget(1.0, 1e-6))

@@ -47,6 +47,7 @@ def test_a_file_that_forgot_its_mark_is_marked_again(tmp_path: Path) -> None:
     assert statement.epsilon() == math.inf
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_a_mark_that_is_not_known_is_not_dropped(tmp_path: Path) -> None:
     path, document = saved(tmp_path, test_key=TestKey(bytes(32)))
     assert document["release"]["statement"]["not_private"] == "test_key"

@@ -34,6 +34,36 @@ def test_cases_that_are_named_are_kept_before_any_other() -> None:
     assert {cases[place]["a"] for place in kept} == set(range(4))
 
 
+@pytest.mark.few(5)
+@pytest.mark.parametrize("b", ["u", "v"])
+@pytest.mark.parametrize("a", [0, 1, 2, 3, 4])
+def test_cases_that_the_next_test_thins(a: int, b: str) -> None:
+    assert (a < 5, b in "uv") == (True, True)
+
+
+def test_values_are_told_apart_whatever_numbers_pytest_gives_them(request: pytest.FixtureRequest) -> None:
+    """It came to number the cases of a test in the place of their values, so that each case was of values that no other had."""
+    made = [one for one in request.node.parent.collect() if one.originalname == "test_cases_that_the_next_test_thins"]
+    assert len(made) == 10
+    sampling.few(made)
+    kept = [one.callspec.params for one in made if not one.get_closest_marker("slow")]
+    assert len(kept) == 5
+    assert [{case[name] for case in kept} for name in "ab"] == [{0, 1, 2, 3, 4}, {"u", "v"}]
+
+
+def test_rooms_by_formula_are_none_whose_subject_is_the_planner() -> None:
+    assert all((conftest.ROOT / "tests" / room).is_dir() for room in conftest.BY_FORMULA)
+    assert not conftest.BY_FORMULA & {"planning", "solvers", "replay", "laws"}
+
+
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("unrehearsed")
+def test_slow_tests_rehearse(slow: bool) -> None:
+    from hullabaloo.planning import choose
+
+    assert (choose.staged.__name__ == "staged") is slow
+
+
 def test_functions_of_the_long_tests_are_not_made_in_the_fast_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     @pytest.mark.slow
     @pytest.mark.parametrize("number", range(9))

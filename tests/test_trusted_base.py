@@ -242,6 +242,7 @@ def test_a_query_says_the_tier_of_the_file_that_it_stands_in(kind: type[Query]) 
     assert base.tier_of()[place] == kind.tier
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_a_statement_says_the_tier_of_the_least_simple_of_its_queries() -> None:
     X = np.random.default_rng(2).uniform(-1.0, 1.0, (400, 2))
     domain = hb.Domain(features={"a": (-1, 1), "b": (-1, 1)}, target=(-1, 1))

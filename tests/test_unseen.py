@@ -269,7 +269,7 @@ def walked(kind, domain: hb.Domain, frame: pd.DataFrame, level: np.ndarray, **ab
         yield model, np.array([slopes.get(f"group=g{one}", 0.0) for one in range(level.max() + 1)])[level]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("inference", ["auto", False])
 @pytest.mark.parametrize("levels", [6, *(pytest.param(more, marks=pytest.mark.slow) for more in (20, 50))])
@@ -294,7 +294,7 @@ def test_levels_of_a_category_are_predicted_about_as_well_as_without_their_effec
     assert np.mean(more) < (0.03 if counts else 0.06 if spread == 1.0 else 0.02)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("inference", ["auto", False])
 @pytest.mark.parametrize("baseline", [None, "s"])
@@ -329,7 +329,7 @@ def test_totals_stay_where_categories_nearly_separate_events(counts, inference, 
         assert losses[1] - losses[0] > 0.5 * (losses[1] - losses[2])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [hb.LinearRegression, hb.HuberRegressor])
 @pytest.mark.parametrize("solver", ["preconditioned_gradient", "adaptive_gradient"])
 @pytest.mark.parametrize("levels", [6, *(pytest.param(more, marks=pytest.mark.slow) for more in (20, 50, 150))])

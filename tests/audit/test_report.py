@@ -178,7 +178,7 @@ def test_canaries_are_made_from_declarations() -> None:
 
 def test_the_command_line(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     (tmp_path / "domain.toml").write_text(TOML)
-    asked = ("audit", "--domain", "domain.toml", "--solver", "moments", "--epsilon", 2, "--delta", 1e-6, "--runs", 20)
+    asked = ("audit", "--domain", "domain.toml", "--solver", "moments", "--epsilon", 2, "--delta", 1e-6, "--runs", 10)
     assert "hullabaloo audit" in run("audit", "--help").out
     done = run(*asked, "--out", "report.json")
     assert done.code == 0

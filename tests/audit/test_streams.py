@@ -76,6 +76,7 @@ def test_a_sound_stream_passes(name: str) -> None:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.usefixtures("unrehearsed")
 def test_an_audit_of_fits_writes_down_every_answer_that_was_bought(classes: int) -> None:
     """The one after the fit, about totals of several classes, too: what is not written down is not attacked."""
     domain = hb.Domain(features={"x": (-1, 1)}, indicators=False, classes=list("abc")[:classes], records=12)

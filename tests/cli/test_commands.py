@@ -55,6 +55,7 @@ def test_domain_template_describe_check(run: Run, table: Path, domain: Path, tmp
     assert uses == {"age": "feature", "ward": "feature", "stay": "target"}
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_price_reads_nothing(run: Run, domain: Path) -> None:
     done = run("price", "--domain", domain, "--records", 400, "--solver", "moments", *BUDGET)
     assert done.code == 0
@@ -200,6 +201,7 @@ def test_predicted_intervals(run: Run, table: Path, domain: Path, tmp_path: Path
     assert lines[1].endswith(",,")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_card(run: Run, model: Path, tmp_path: Path) -> None:
     done = run("card", model, "--out", "card.html", "--out", "card.json")
     assert done.code == 0, done.err
@@ -339,10 +341,8 @@ def test_a_tampered_ledger_has_a_code_of_its_own(
     assert (told.code, told.json["ok"], told.json["verification"]["status"]) == (5, False, "faulty")
 
 
-def test_the_console_script_in_a_process_of_its_own(shell: Run, table: Path, domain: Path, tmp_path: Path) -> None:
-    done = shell("domain", "check", domain, table, "--json")
-    assert done.code == 0, done.err
-    assert done.json["ok"] is True
+def test_the_console_script_in_a_process_of_its_own(shell: Run) -> None:
+    """It ends as it does in this one; what succeeds does in `test_help_says_what_there_is`."""
     refused = shell("ledger", "show", URL)
     assert refused.code == 3
     assert "Traceback" not in refused.err

@@ -33,7 +33,7 @@ def stands_on_its_own_and_warns(folder: Path) -> None:
         assert word not in page.lower()
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick", "undrawn")
 def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
     first = run("demo", "--out", "there", "--json").json
     # The mean R² at epsilon 1 is 0.15 with a standard deviation below 0.005: 0.11 is eight of them away.

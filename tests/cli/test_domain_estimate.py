@@ -27,6 +27,7 @@ def outer(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_from_outer_ranges_to_a_card(run: Run, table: Path, outer: Path, tmp_path: Path) -> None:
     url, dataset = "sqlite:///privacy.db", ("--dataset", "clinic")
     assert run("ledger", "create", url, "clinic", "--epsilon", 2, "--delta", "1e-5").code == 0

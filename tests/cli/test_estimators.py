@@ -242,6 +242,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_spent(
     assert not (tmp_path / "model.json").exists()
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_solvers_may_be_spelled_as_plans_print_them(run: Run, tmp_path: Path) -> None:
     prepared(tmp_path, "target = { visits = [0, 30] }")
     words = ["--domain", "domain.toml", "--records", "1000", *BUDGET, "--json"]

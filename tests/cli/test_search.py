@@ -45,6 +45,7 @@ def test_a_search_is_printed_and_saved(run: Run, words: tuple[object, ...], tabl
     assert "--overwrite" in again.err
 
 
+@pytest.mark.slow
 def test_it_is_charged_once_and_goes_on_from_its_state(run: Run, ledger: str, words: tuple[object, ...]) -> None:
     charged = (*words, "--ledger", URL, "--dataset", "clinic", "--overwrite", "--json")
     first, second = (run(*charged, "--state", "search.state").json for _ in range(2))

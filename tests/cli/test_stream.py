@@ -169,6 +169,7 @@ def test_for_scripts_every_release_is_an_object_on_its_line(run: Run, files: Pat
     assert last["statement"]["horizon"] == 1000
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_the_price_reads_and_spends_nothing(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: "gradient")  # the planner is not looked at
     (files / "events.csv").unlink()

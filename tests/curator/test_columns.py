@@ -211,15 +211,15 @@ def test_no_neighbour_moves_a_distance_to_an_interval_by_more_than_the_sensitivi
 @pytest.mark.few(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_law_of_a_selection_at_another_clip_is_that_of_its_own_sensitivity(relation: Neighbours) -> None:
-    """4000 choices between two coordinates: the log-odds within 6 deviations (false alarm below 1e-8)."""
+    """1500 choices between two coordinates: the log-odds within 6 deviations (false alarm below 1e-8)."""
     rows = Rows(np.tile([[1.0, 0.5]], (40, 1)), np.full((40, 1), 1.0))
     prices = PricedQueries(facts(2), relation, 40)
-    query = prices.price("select", loss=Squared(), clip=1.0, epsilon=0.1, count=4000)
+    query = prices.price("select", loss=Squared(), clip=1.0, epsilon=0.1, count=1500)
     curator = Curator(rows, [query], key=KEY)
-    chosen = np.array([curator.answer("select", np.zeros(2), clip=0.25) for _ in range(4000)])
+    chosen = np.array([curator.answer("select", np.zeros(2), clip=0.25) for _ in range(1500)])
     expected = 0.1 * (40 * 0.25 * 0.5) / (2.0 * 0.25 * (2.0 if relation is Neighbours.REPLACE_ONE else 1.0))
     share = 1.0 / (1.0 + math.exp(expected))
-    assert abs(chosen.mean() - share) < 6.0 * math.sqrt(share * (1.0 - share) / 4000)
+    assert abs(chosen.mean() - share) < 6.0 * math.sqrt(share * (1.0 - share) / 1500)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 20])

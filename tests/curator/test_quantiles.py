@@ -174,7 +174,7 @@ def test_the_law_of_the_choices(relation, shares):
     held = Rows(np.c_[values / 4.0, np.zeros(12)], np.zeros((12, 0)))
     weight = np.exp(1.3 / (2.0 * coarse.sensitivity) * coarse.exact_scores(held, 0))
     law = weight / weight.sum()
-    runs, size = 3000, grid.size
+    runs, size = 1500, grid.size
     drawn = [coarse.chosen(held, 0, KEY.derive(i)) for i in range(runs)]
     place = {float(t): i for i, t in enumerate(grid.points)}
     number = {pair_at(shares, size, k): k for k in range(law.size)}

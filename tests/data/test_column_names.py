@@ -75,6 +75,7 @@ UNREAD = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_column_may_have_any_name(kind: str, tmp_path: Path) -> None:
     """A column of a Parquet file that was called __filename, or one twice beside a file without records, ended a fit after its charge."""
@@ -96,6 +97,7 @@ STREAMED: dict[str, Callable[[pa.Table], Any]] = {
 """Who hands batches on through Arrow's C stream."""
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", STREAMED)
 def test_no_name_is_cut_off_where_batches_are_handed_on(kind: str, tmp_path: Path) -> None:
     """Texts of C end at a NUL: Polars ended the process, and a column of PyArrow was read as another one."""

@@ -207,6 +207,7 @@ def test_many_writers_with_one_number_and_many_readers(
     assert len(set(json.loads(path.read_text())["numbers"])) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_every_document_of_the_library_is_written_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Models, models of streams, cards, evaluations and reports of audits: none by a way of its own."""
     frame = examples.table(60)

@@ -95,12 +95,11 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
-LONG = ("huber", "weights", "quantile", "frank-wolfe", "mirror", "hinge", "auto, classes")
-"""What reads as another does: the queries of `gradient`, or those and the labels of `classes`."""
+QUICK = ("moments",)
+"""Others ask many questions, each of which reads all anew: `engines/test_local.py` and `test_other_passes.py` ask them in the fast tests."""
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in FITS])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in FITS])
 def test_bits_are_those_of_the_table_in_memory(name: str, table: pa.Table, folder: Path) -> None:
     """Without anything kept between questions; what is planned may differ from a table in memory under "auto" alone."""
     found = {}
@@ -154,7 +153,9 @@ def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Pa
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["adaptive", "classes"])
+@pytest.mark.parametrize(
+    "name", ["moments", *(pytest.param(one, marks=pytest.mark.slow) for one in ("adaptive", "classes"))]
+)
 def test_no_more_parts_are_held_than_there_are_threads(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

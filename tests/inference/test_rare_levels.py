@@ -88,7 +88,11 @@ def test_levels_beside_one_of_which_nothing_is_told_differ_from_each_other_alone
     assert apart.std_error < 0.1
 
 
-@pytest.mark.parametrize(("n", "share", "move", "epsilon"), [(12_000, 0.05, 1.5, 1.0), (20_000, 0.042, 3.0, 0.7)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "share", "move", "epsilon"),
+    [(12_000, 0.05, 1.5, 1.0), (20_000, 0.042, 3.0, 0.7)],
+)
 def test_levels_are_not_told_together_where_noise_made_their_sum_vary(
     n: int, share: float, move: float, epsilon: float
 ) -> None:

@@ -40,6 +40,7 @@ def model(relation: str, declared: int, budget: float, draw: int = 0) -> Any:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0])
+@pytest.mark.usefixtures("unrehearsed")
 def test_what_is_told_is_what_the_records_that_count_pay_for(ratio: float, relation: str) -> None:
     """At a budget that pays for errors of the declared number nothing is told where a table of the records that count would be refused them, and else what holds. Fixed keys."""
     declared = round(COUNT * ratio)

@@ -38,7 +38,7 @@ OWN_TEXT = {
 def _plain_readers(file: Path) -> bool:
     """Whether a module decodes JSON without the hook."""
     text = file.read_text(encoding="utf-8")
-    if not re.search(r"\bjson\b", text):
+    if not re.search(r"\bjson\s*\.\s*(loads|load|JSONDecoder)\b", text):
         return False
     for node in ast.walk(ast.parse(text)):
         if (
@@ -83,7 +83,7 @@ def test_no_document_with_a_key_twice_is_read(tmp_path: Path) -> None:
     for place, read in _documents(tmp_path).items():
         text = place.read_text(encoding="utf-8")
         read(place)
-        for found in [*re.finditer(r'"(\w+)": (true|false|null|-?[\d.e+-]+|"[^"\\]*")(?=[,\n }])', text)][::7]:
+        for found in [*re.finditer(r'"(\w+)": (true|false|null|-?[\d.e+-]+|"[^"\\]*")(?=[,\n }])', text)][::13]:
             place.write_text(f"{text[: found.start()]}{found[0]}, {text[found.start() :]}", encoding="utf-8")
             for reader in (read, entry_from_json) if place.stem in ("evaluation", "bounds") else (read,):
                 with pytest.raises(HullabalooError, match="JSON") as refused:

@@ -35,7 +35,7 @@ def fits(rate: float, apart: float, epsilon: float) -> list[tuple[Any, pd.DataFr
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize(("rate", "apart"), [(0.03, 1.6), (0.03, 2.2), (0.03, 3.0), (0.01, 2.2), (0.01, 3.0)])
 def test_what_is_told_of_a_rare_class_far_apart_holds(rate: float, apart: float, epsilon: float) -> None:
@@ -56,7 +56,7 @@ def log_loss(theta: Any, made: pd.DataFrame) -> float:
     return float(np.mean(np.logaddexp(0.0, z) - made["y"] * z))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rate", "apart"), [(0.03, 1.6), (0.03, 2.2), (0.03, 3.0), (0.01, 2.2), (0.01, 3.0)])
 def test_a_step_takes_nothing_of_what_a_walk_has_found(rate: float, apart: float) -> None:
     """The gain over the constant that the walk's end has is kept, but for a twentieth of what there is to gain: a score that is cut short speaks for slopes that are too short."""

@@ -38,7 +38,7 @@ def told(key: int, deviation: float, epsilon: float) -> list[tuple[str, bool]]:
     return [(name, low <= SLOPES[name] <= high) for name, (low, high) in ends.items() if np.isfinite([low, high]).all()]
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize("deviation", [1.0, 1.3, 1.6])
 def test_slopes_that_are_told_beside_a_skewed_number_hold(deviation: float, epsilon: float) -> None:

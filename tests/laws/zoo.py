@@ -3,6 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ def _hulls(p: int) -> list[ConvexSet]:
     return [Polytope(np.concatenate([axes, -2.0 * axes])), Polytope(scattered), Polytope(segment), Polytope(axes[:1])]
 
 
+@cache
 def set_functions(p: int) -> list[SetFunction]:
     """A set function of every family for p columns; of many columns, a few."""
     tree = GroupCover.tree([(j + 1) // 2 - 1 for j in range(p)])

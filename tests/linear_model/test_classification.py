@@ -107,7 +107,7 @@ def test_a_class_that_was_not_declared_counts_as_the_fill() -> None:
 
 
 def test_three_classes_have_a_row_of_coefficients_each() -> None:
-    frame, new = table(20_000), table(3000, seed=1)
+    frame, new = table(8_000), table(3000, seed=1)
     model = fitted("LogisticRegression", THREE, frame)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert (model.coef_.shape, model.intercept_.shape) == ((3, 4), (3,))

@@ -275,6 +275,7 @@ def test_every_estimator_has_a_public_default(name: str) -> None:
     assert "Default:" in (type(model).__doc__ or "")
 
 
+@pytest.mark.usefixtures("rehearsed")
 def test_the_price_tells_spend_and_gain_before_any_data_is_read() -> None:
     rich = hb.LinearRegression(budget=hb.Budget(1.0, 1e-8), domain=DOMAIN, solver="moments").price(n=20_000)
     assert rich.epsilon == pytest.approx(1.0, rel=1e-4)
@@ -397,6 +398,7 @@ def test_paper_noise_is_asked_for_by_name_and_survives_saving(tmp_path: Path) ->
         hb.Lasso(budget=BUDGET, domain=DOMAIN, calibration="paper").price(n=100)
 
 
+@pytest.mark.usefixtures("rehearsed")
 def test_a_refused_refit_names_no_solver_that_it_then_asks_for() -> None:
     """Beside errors moments asked for first may be the model, whose release does not keep them: 'moments' was the reason and the remedy."""
     rng = np.random.default_rng(0)

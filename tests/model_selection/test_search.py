@@ -323,7 +323,13 @@ def test_a_score_that_is_no_number_is_the_worst(monkeypatch):
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "solver",
-    ["moments", "gradient", "frank_wolfe", "output_perturbation", "mirror_descent"],
+    [
+        "moments",
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("gradient", "frank_wolfe", "output_perturbation", "mirror_descent")
+        ),
+    ],
 )
 def test_whatever_its_queries_are_a_search_with_a_state_ends_and_gives_the_same_again(solver: str, tmp_path):
     """A choice's largest score is no number of numbers."""

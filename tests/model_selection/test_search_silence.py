@@ -191,7 +191,7 @@ def searched(folder: Path, runs: int, monkeypatch: Any, capfd: Any, **more: Any)
     } | durable(folder, ledger)
 
 
-@pytest.mark.parametrize("sealed", [False, True], ids=["open", "sealed"])
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["open", "sealed"])
 def test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs(tmp_path, monkeypatch, capfd, sealed):
     key = new_key_file(tmp_path / "key") if sealed else None
     searched(tmp_path / "warm", 20, monkeypatch, capfd, key_file=key)  # imports, and compiled code
@@ -204,6 +204,7 @@ def test_no_file_no_row_no_call_and_no_statement_tells_the_number_of_runs(tmp_pa
     assert ("warned" in seen[0]["calls"], "logged" in seen[0]["calls"]) == (False, False)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("after", [1, 3])
 def test_a_search_that_fails_leaves_what_one_that_does_not_leaves(tmp_path, monkeypatch, capfd, after):
     """The end is written whichever it is, in as many bytes; what was written before is the same anyway."""

@@ -40,13 +40,11 @@ def test_the_solver_follows_the_budget() -> None:
     assert chosen(300, math.inf, targets=2)[0] == "moments"
 
 
-def test_the_reason_is_said() -> None:
-    assert "synthetic tables" in chosen(300, 0.1)[1]
+def test_a_choice_is_a_function_of_public_facts_and_its_reason_is_said() -> None:
+    found = chosen(300, 0.1)
+    assert found == chosen(300, 0.1)
+    assert "synthetic tables" in found[1]
     assert "one after the other" in chosen(5_000, 0.1, targets=2)[1]
-
-
-def test_a_choice_is_a_function_of_public_facts() -> None:
-    assert chosen(300, 0.1) == chosen(300, 0.1)
 
 
 def test_without_rehearsal_the_formulas_decide() -> None:

@@ -82,6 +82,7 @@ def test_a_plan_that_was_not_rehearsed_says_what_a_constant_has() -> None:
     assert "loss of a constant is 0.013" in str(hb.plan(n=500, p=1000, set=body, budget=QUICK))
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_a_plan_is_for_the_number_of_records_that_is_asked() -> None:
     """Whatever number is declared."""
     declared = hb.Domain(features={"a": (0, 1)}, target=(0, 1), records=10_000)

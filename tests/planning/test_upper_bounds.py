@@ -104,6 +104,7 @@ def test_what_is_clipped_is_said() -> None:
         assert bound.clipped is clipped
 
 
+@pytest.mark.usefixtures("unrehearsed")
 def test_price_prints_the_bounds_of_its_plan() -> None:
     domain = hb.Domain({f"x{j}": (-1, 1) for j in range(3)}, target=(-1, 1), records=20_000, indicators=False)
     about: dict[str, Any] = {"domain": domain, "budget": hb.Budget(1.0, 1e-9), "constraint": hb.L1Ball(1.0)}

@@ -145,7 +145,7 @@ def test_what_is_calibrated_is_taken_and_smallest(budget: Budget, filter: str | 
     assert gaussian < noise < 1.4 * gaussian
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(
     ("epsilon", "ratio"),
@@ -173,7 +173,7 @@ def test_where_a_search_looks_first_changes_no_bit(
     assert found() == at_once
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("epsilon", "ratio", "share", "uses", "relation", "filter"),
     [

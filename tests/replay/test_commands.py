@@ -126,7 +126,7 @@ def write(folder: Path, records: list[str], kind: str) -> Path:
     return path
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "among",
     [("junk", "more"), pytest.param(tuple(ANY_NUMBER), marks=pytest.mark.slow)],

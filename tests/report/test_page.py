@@ -1,6 +1,7 @@
 """The page: well-formed, self-contained, escaped, with the numbers of the document and no others."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,16 +109,16 @@ def test_what_a_sentence_refers_to_is_on_the_page_where_it_says(model: Any) -> N
     assert all(any(words in one for words in REFERRED) or "is not below" in one for one in said), said
 
 
-def test_the_banner_comes_first(bare: Any, keyed: Any, plain: Any) -> None:
+def test_the_banner_comes_first(bare: Any, keyed: Any, hidden: Any) -> None:
     for model in (bare, keyed):
         text = Page(rendered(model)[1]).text
         assert "NOT PRIVATE" in text[: text.index("Privacy card", 30)]
-    words = Page(rendered(plain)[1]).text
+    words = Page(rendered(hidden)[1]).text
     assert words.index("nothing counts them") < words.index("For every person")
 
 
 def test_hostile_names_are_escaped(recorded: Any) -> None:
-    text = hb.report.card(recorded).to_html()
+    _, text = rendered(recorded)
     assert "<script" not in text.lower()
     read = Page(text)
     assert HOSTILE in read.text
@@ -133,15 +134,21 @@ def test_names_are_not_read_as_formulas() -> None:
     assert "$x^{$ &amp; $_" in picture
 
 
-def test_pages_are_deterministic_and_written_as_returned(recorded: Any, tmp_path: Path) -> None:
+def test_pages_are_deterministic_written_as_returned_and_leave_no_state(recorded: Any, tmp_path: Path) -> None:
+    import matplotlib as mpl
+
     card, text = rendered(recorded)
+    before = dict(mpl.rcParams)
     assert card.to_html(tmp_path / "card.html") == text
     assert (tmp_path / "card.html").read_text(encoding="utf-8") == text
+    assert dict(mpl.rcParams) == before
+    if "matplotlib.pyplot" in sys.modules:
+        assert sys.modules["matplotlib.pyplot"].get_fignums() == []
 
 
-def test_the_intuitive_reading_is_that_of_the_profile(plain: Any) -> None:
-    guess = (1.0 + plain.statement_.event.profile(0.0)) / 2.0
-    assert f"at most {percent(guess)} of the time" in Page(rendered(plain)[1]).text
+def test_the_intuitive_reading_is_that_of_the_profile(hidden: Any) -> None:
+    guess = (1.0 + hidden.statement_.event.profile(0.0)) / 2.0
+    assert f"at most {percent(guess)} of the time" in Page(rendered(hidden)[1]).text
 
 
 @pytest.mark.parametrize(("module", "what"), [("jinja2", "page"), ("matplotlib", "picture")])

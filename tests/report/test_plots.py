@@ -1,6 +1,5 @@
 """Pictures: figures of their own, no global state, and the sentences that they must carry."""
 
-import sys
 from typing import Any
 
 import pytest
@@ -100,13 +99,3 @@ def test_budget(recorded: Any, ledger: hb.Ledger) -> None:
     said = words(plots.draw_budget(parts))
     assert "this release\n25 %" in said
     assert "left\n62.5 %" in said
-
-
-def test_no_global_state(plain: Any) -> None:
-    import matplotlib as mpl
-
-    before = dict(mpl.rcParams)
-    hb.report.card(plain).to_html()
-    assert dict(mpl.rcParams) == before
-    if "matplotlib.pyplot" in sys.modules:
-        assert sys.modules["matplotlib.pyplot"].get_fignums() == []

@@ -196,7 +196,10 @@ def test_it_asks_for_moments_alone_or_for_all_that_was_bought(kind: str, neighbo
     assert (10**8, kind in HIDDEN) not in seen
 
 
-@pytest.mark.parametrize(("kind", "neighbours", "held"), list(product(BELIEVED + HIDDEN, Neighbours, range(3))))
+@pytest.mark.few(7)
+@pytest.mark.parametrize("held", range(3))
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("kind", BELIEVED + HIDDEN)
 def test_steps_are_asked_where_moments_are_not_enough(kind: str, neighbours: Neighbours, held: int) -> None:
     """Moments alone, they and one histogram and two gradients, or all that was bought; and where a direction is hidden the other solver's questions, too."""
     data, seen = table(kind), set()
@@ -233,7 +236,7 @@ def test_what_is_released_where_moments_suffice_is_a_function_of_them() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in ("half", "common"))) for kind in BELIEVED + HIDDEN],
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind != "half")) for kind in BELIEVED + HIDDEN],
 )
 def test_a_claim_is_true(kind: str) -> None:
     """What is believed has lost no more than is claimed: the mean over draws exceeds that of the claims by no more than a tenth and five standard errors (a false alarm in three million), at noises from where nothing is believed to where all is."""
@@ -254,7 +257,9 @@ def test_a_claim_is_true(kind: str) -> None:
     assert (believed > 0) == (kind in BELIEVED)
 
 
-@pytest.mark.parametrize(("kind", "held"), list(product((*BELIEVED, *HIDDEN, "aside"), range(3))))
+@pytest.mark.few(2)
+@pytest.mark.parametrize("held", range(3))
+@pytest.mark.parametrize("kind", [*BELIEVED, *HIDDEN, "aside"])
 def test_a_claim_after_steps_is_true(kind: str, held: int) -> None:
     """As that of moments, and of these in a set and beside a penalty, too, with a fifth for what two steps leave that is not reckoned."""
     data, draws = table(kind, 2_000), 40
@@ -334,6 +339,7 @@ def test_auto_takes_it_by_itself_alone() -> None:
     assert plain.queries == alone.plan(*hopeless.facts).queries
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("wide", "enough"), [(1.0, True), (6.0, False)])
 def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     """Price, plan and summary; where moments suffice the release is theirs, and serves refits."""
@@ -364,8 +370,13 @@ def test_a_fit_says_which_of_both_happened(wide: float, enough: bool) -> None:
     ("model", "wide", "said"),
     [
         (hb.LinearRegression(), 2.0, "two gradients along moments, asked for first, were enough"),
-        (hb.Lasso(), 2.0, "two gradients along moments, asked for first, were enough"),
-        (hb.Ridge(), 1.0, "moments, asked for first, and enough"),
+        pytest.param(
+            hb.Lasso(),
+            2.0,
+            "two gradients along moments, asked for first, were enough",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(hb.Ridge(), 1.0, "moments, asked for first, and enough", marks=pytest.mark.slow),
         (
             hb.Lasso(penalty=hb.L1Penalty(0.001)),
             30.0,
@@ -409,6 +420,7 @@ def test_an_audit_asks_all_that_is_charged_for() -> None:
     assert found.trace[-1] == {"moments enough": False, "steps enough": False}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_beside_inference_they_take_a_quarter_of_all(neighbours: Neighbours) -> None:
     """Solver and inference buy on the rest what they bought on all, in their old proportion; and the whole is within the budget."""
@@ -427,7 +439,9 @@ def test_beside_inference_they_take_a_quarter_of_all(neighbours: Neighbours) -> 
         assert last == pytest.approx(wide / math.sqrt(1.0 - FIRST), rel=0.02)
 
 
-@pytest.mark.parametrize(("kind", "neighbours"), list(product(("full", "mixed", "narrow", "unseen"), Neighbours)))
+@pytest.mark.few(4)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize("kind", ["full", "mixed", "narrow", "unseen"])
 def test_beside_inference_no_step_is_taken_from_moments_that_suffice(kind: str, neighbours: Neighbours) -> None:
     """What is asked then: both histograms, the score, the spread; else all that was bought."""
     data, seen = table(kind), set()
@@ -463,6 +477,7 @@ def test_noise_of_whitened_moments_is_within_what_is_told(kind: str) -> None:
         assert true <= within * (1.0 + 1e-12)
 
 
+@pytest.mark.slow
 def test_what_noise_draws_a_step_back_by_is_given_back() -> None:
     """Moments' model and their matrix share their noise: `E E G⁻¹ E θ = ½ s² (tr G⁻¹ + G⁻¹) θ` is what a step from one by the other falls short by.
 

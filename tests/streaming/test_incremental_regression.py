@@ -336,6 +336,7 @@ def test_a_stream_of_persons_has_the_price_of_its_noise(neighbours: str, times: 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
 @pytest.mark.few(1)
+@pytest.mark.usefixtures("undrawn")
 def test_a_card_says_that_it_is_of_a_stream(neighbours: str, tmp_path: Path) -> None:
     X, y = table(100)
     model = stream(budget=ONE, neighbours=neighbours, test_key=None).fit(X, y)

@@ -345,6 +345,7 @@ def test_a_stream_goes_on_with_the_plans_of_the_version_that_began_it(
 @pytest.mark.parametrize(
     ("make", "solver", "drowned"), [(counts, "adaptive_gradient", 6), (linear, "preconditioned_gradient", 3)]
 )
+@pytest.mark.usefixtures("rehearsed")
 def test_a_stream_that_has_begun_is_held_up_where_its_version_held_it_up(make: Any, solver: str, drowned: int) -> None:
     """Where noise is loud draws of rehearsals decide between a solver, by its name, too, and the constant: as recorded of the version that drew one answer after the other."""
     model = make(budget=hb.Budget.gdp(0.2), solver=solver)

@@ -21,6 +21,7 @@ from hullabaloo.solvers import Plan
 from hullabaloo.streaming.planner import _way
 from hullabaloo.streaming.refits import planned as fits_planned
 
+pytestmark = pytest.mark.usefixtures("rehearsed")
 KEY = TestKey(bytes(range(32)))
 DOMAIN = hb.Domain(row_norm=1.0, target=(-1, 1))
 ENCODING = DOMAIN.encoding(n_features=3)

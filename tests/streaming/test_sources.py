@@ -26,6 +26,7 @@ from hullabaloo.data.sources import (
     StreamSource,
 )
 from hullabaloo.errors import InvalidParameter, SchemaError
+from tests import sampling
 
 NAMES = ("age", "ward", "stay")
 NUMERIC = ("age", "stay")
@@ -333,7 +334,8 @@ def test_resumed_at_every_cut_by_mark_and_by_counting(tmp_path: Path, kind: str)
         assert (batch.count, batch.table.n_rows) == (1, 1)
         marks[batch.position + 1] = Mark(batch.mark.position, json.loads(json.dumps(batch.mark.place)))
     assert sorted(marks) == list(range(1, len(whole) + 1))
-    for position, mark in marks.items():
+    every = 4 if sampling.FAST and kind == "parquet" else 1  # whose batches are opened anew each time
+    for position, mark in list(marks.items())[::every]:
         assert read(make(), start=position, mark=mark) == whole[position:]
         assert read(make(), start=position) == whole[position:]
     old = marks[20]

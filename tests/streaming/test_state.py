@@ -292,13 +292,13 @@ def _try(path: Path) -> str:
 
 
 def test_two_objects_and_two_processes_cannot_both_go_on(held: StateFile) -> None:
-    for _ in range(2):  # also after the file has been replaced
-        assert "in use" in _try(held.path)
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for _ in range(2):  # also after the file has been replaced
+            assert "in use" in _try(held.path)
             assert "in use" in pool.apply(_try, (held.path,))
-        with pytest.raises(StateError, match="in use"):
-            held.open()
-        held.write(STATE)
+            with pytest.raises(StateError, match="in use"):
+                held.open()
+            held.write(STATE)
     held.close()
     held.close()
     assert _try(held.path) == "read"

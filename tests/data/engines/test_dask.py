@@ -31,7 +31,7 @@ from tests.data.test_kinds_of_columns import told as made_of
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 run = conftest.run
-QUICK = ("moments", "several", "units by gradients", "dropped units")
+QUICK = ("units",)  # each of many questions is a task of every part
 OUTER: dict[str, Any] = {
     "outer": {"a": (-9, 9), "y": (-9, 9)},
     "y": "y",

@@ -27,7 +27,7 @@ from tests.data.test_kinds_of_columns import told as made_of
 from tests.data.test_sparse_lists import P, check_as_in_memory, lists_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PySpark's own: of pandas 3, and of sockets that it leaves open
-QUICK = ("moments",)  # of units, of several targets and of classes Dask speaks: a question costs seconds here
+QUICK = ("moments",)  # of units Dask speaks: a question costs seconds here
 
 
 @pytest.fixture(scope="module")
