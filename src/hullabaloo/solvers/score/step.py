@@ -8,6 +8,10 @@ that is a function of G̃ (E is independent of e)
 so what H leaves undone is known but for δ*. In the eigendirections of G̃, of eigenvalues h_k, δ* is taken to be such that each explains as much:
 of variance `τ_k² = ε/h_k`, ε by what the score is longer than noise, and at least a share `DOUBT` of the residual variance for all together; where noise
 hides h_k, by what of it is sure. Then `H_k = h_k/(h_k² + reg (t² + ½s² Σ τ²)/τ_k²)` (Tikhonov) has the least mean squared error at reg = 1.
+
+That each explains as much is an assumption. Directions that noise hides, in all likelihood from the walk before as well, explain more on some tables, and the score cannot show it: there it is the small curvature
+times a large δ*. (Of communities and diamonds at ε = 3, six fits each, the two and three
+weakest directions of the population's curvature explain 0.14 and 0.76 % of the residual variance each, others 0.04 and 0.03 %, where 0.01 and 0.03 % are told; 300 of 339 and 104 of 115 intervals hold. `docs/measured.md` says which other laws were tried.)
 """
 
 import math
