@@ -209,8 +209,8 @@ class _Scores:
             gram = records.answer("gradient_moments", point, clip_norm=R, **about)
             self.seen = gram / self.found.mean_weight, self.settings["noises"][1] / self.found.mean_weight * R**2
             told = self.problem.intercept and isinstance(self.loss, Logistic | Poisson)
-            bends = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
-            self.shortened = self.ordinary.taken(R, *bends, len(self.W), clusters=not self.problem.earlier)
+            h, often = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
+            self.shortened = self.ordinary.taken(R, h, often, len(self.W), clusters=not self.problem.earlier)
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
