@@ -23,10 +23,10 @@ def edges(largest: float, count: int) -> Array:
     return largest * 2.0 ** (-0.5 * np.arange(count - 1, -1, -1.0))
 
 
-def far_edges(largest: float, count: int) -> Array:
-    """`count` edges up to `largest`: each √2 times the one before, but the lowest, each √8 times."""
-    usual = edges(largest, count - LOW)
-    return np.concatenate([usual[0] * 8.0 ** (-0.5 * np.arange(LOW, 0, -1.0)), usual])
+def far_edges(largest: float, count: int, low: int = LOW) -> Array:
+    """`count` edges up to `largest`: each √2 times the one before, but the `low` lowest, each √8 times."""
+    usual = edges(largest, count - low)
+    return np.concatenate([usual[0] * 8.0 ** (-0.5 * np.arange(low, 0, -1.0)), usual])
 
 
 def gradient_quantile(shares: Array, edges: Array, noise: float, *, above: float, likely: float) -> float:

@@ -36,6 +36,8 @@ BEGUN = 0.4
 """`DOUBT_SCORE` of streams that were begun before."""
 BEYOND = 16
 """Edges beyond the last one that are reckoned with."""
+SURE = 5.0
+"""Standard deviations from which records beyond the last edge are taken as a cluster of unknown length: what is told is hardly worth anything then, so that noise may not feign them."""
 RUN = 3
 """Bins over which a cluster spreads at most: so far as its longest records are twice as long as its shortest."""
 RESOLVED = 700.0
@@ -105,9 +107,10 @@ class Lengths:
         """`E (L² − c²)_+`: what shortening to c takes of the trace of the second moments; or of another power."""
         return float(np.interp(clip, self.ends, self.excess(power)))
 
-    def taken(self, clip: float, bends: Array, weights: Array) -> float:
-        """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c."""
-        return float(weights @ (bends * np.interp(clip / np.sqrt(bends), self.ends, self.excess(2))))
+    def taken(self, clip: float, bends: Array, weights: Array, size: int, *, clusters: bool = True) -> float:
+        """The mean of `h E (L² − c²/h)_+` over values h of a curvature, so often each, beside whose roots lengths are shortened to c: in each of so many directions as if all lost alike, and of a second hump, where `clusters` are reckoned with, as along one."""
+        lost = self.excess(2) + clusters * size * self.apart(2)
+        return float(weights @ (bends * np.interp(clip / np.sqrt(bends), self.ends, lost))) / size
 
     def at_least(self, records: "Lengths", share: float, factor: float, shown: bool = True) -> "Lengths":
         """With so large a share of gradients of `factor` times the length of records, which noise may have hidden: those of a rare class. At edges where it would be seen it is no more than the histogram has `shown`, and `SEEN` deviations."""
@@ -132,8 +135,13 @@ class Lengths:
         return float(self.ends[int(at[0])]) if at.size else float(self.ends[-1])
 
 
-def tail(shares: Array, edges: Array, noise: float, slowest: float, usual: float = math.inf) -> Lengths:
-    """What a histogram of shares (m + 1,), each of this noise, says of lengths; the share falls from edge to edge to `slowest` of itself at least beyond those seen. Second humps are looked for beyond `usual` lengths."""
+def tail(
+    shares: Array, edges: Array, noise: float, slowest: float, usual: float = math.inf, longest: float = 0.0
+) -> Lengths:
+    """What a histogram of shares (m + 1,), each of this noise, says of lengths; the share falls from edge to edge to `slowest` of itself at least beyond those seen. Second humps are looked for beyond `usual` lengths.
+
+    The last bin has no upper end. Where it is beyond what is usual, and its records are seen by `SURE` deviations, they are taken as as long as may be, `longest`.
+    """
     over, under = np.arange(edges.size, 0, -1.0), np.arange(1.0, edges.size + 1.0)  # numbers of bins
     longer, shorter = np.cumsum(shares[::-1])[::-1][1:], np.cumsum(shares)[:-1]
     above = (under * longer + over * (1.0 - shorter)) / (over + under)
@@ -157,6 +165,9 @@ def tail(shares: Array, edges: Array, noise: float, slowest: float, usual: float
     most, beyond = max(float(known[first]), 2.0 * noise), int(np.searchsorted(edges[first:], usual))
     hump = np.zeros(ends.size)
     weights, hump[first : edges.size] = _second_hump(left, spread, weights, most, beyond)
+    if shares[-1] > SURE * noise and edges[-1] >= usual:
+        permitted = int(np.searchsorted(ends, longest))
+        hump[:permitted] = np.maximum(hump[:permitted], shares[-1])
     before = np.maximum(known[:first], float(weights @ start))
     likely = np.append(np.tile(before, (len(tails), 1)), start[:, None] * tails, axis=1)
     return Lengths(ends, likely, weights, shares, noise, hump)

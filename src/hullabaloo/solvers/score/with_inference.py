@@ -18,7 +18,7 @@ from hullabaloo.losses import Logistic, Poisson, Squared
 from hullabaloo.privacy import Allowance, GaussianEvent, NoisyMoments, NoisyScore, compose_answers
 from hullabaloo.solvers.base import Answers, Array, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.coordinates import Coordinates, symmetric
-from hullabaloo.solvers.gradient.histogram import edges
+from hullabaloo.solvers.gradient.histogram import edges, far_edges
 from hullabaloo.solvers.gradient.location_scale import TINY, PrivateLocationScale, centred, led, reach
 from hullabaloo.solvers.gradient.measured_gradient import MeasuredGradientSolver
 from hullabaloo.solvers.moments.moments import FIRST, MomentsFirstSolver, MomentsSolver
@@ -209,8 +209,8 @@ class _Scores:
             gram = records.answer("gradient_moments", point, clip_norm=R, **about)
             self.seen = gram / self.found.mean_weight, self.settings["noises"][1] / self.found.mean_weight * R**2
             told = self.problem.intercept and isinstance(self.loss, Logistic | Poisson)
-            bends = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
-            self.shortened = self.ordinary.taken(R, *bends) / len(self.W)  # if of all alike
+            h, often = (self.usual(theta).curvatures, WEIGHTS) if told else (np.array([self.bend(theta)]), np.ones(1))
+            self.shortened = self.ordinary.taken(R, h, often, len(self.W), clusters=not self.problem.earlier)
         return self.seen
 
     def at(self, theta: Array, target: int) -> NoisyScore:
@@ -308,12 +308,20 @@ class _Scores:
         return -float(g[-1]) * scale, noise * c, lost * self.problem.max_weight * self.found.counted
 
     def lengths(self, of: Answers, point: Array | None, weights: Array, largest: float, *falls: float) -> list[Lengths]:
-        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail. Gradients of events of usual records are no second hump, nor are those of counts, which have no bound."""
-        grid = edges(largest, shares.FINE - 1)
+        """Of records or, at a point, of their gradients, beside weights of the columns; for each of the least falls of a tail. Gradients of events of usual records are no second hump, nor are those of counts, which have no bound.
+
+        Where a cut at `largest` costs less noise than sampling a residual of 1, edges reach four times as far, the lowest two √8 apart. Beyond the last, lengths are what declared bounds permit at most."""
+        longest, linf, far = 0.0, self.problem.norm_linf, False
+        if not (self.problem.earlier or isinstance(self.loss, Poisson)):
+            longest = linf * float(np.linalg.norm(self.W * weights, axis=1).sum())
+        if longest and point is not None:
+            longest *= self.loss.constants(linf * float(np.abs(self.W @ point).sum()), 1.0).lipschitz
+            far = self.settings["score_noise"] / self.found.mean_weight * largest < self.problem.records**-0.5
+        grid = far_edges(4.0 * largest, shares.FINE - 1, 2) if far else edges(largest, shares.FINE - 1)
         noise = self.settings["share_noise" if point is None else "tail_noise"]
         seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
         counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
-        found = [tail(seen / counted, grid, noise / counted, slowest, usual) for slowest in falls]
+        found = [tail(seen / counted, grid, noise / counted, slowest, usual, longest) for slowest in falls]
         return [replace(one, even=self.problem.earlier < 2) for one in found]
 
     def hidden(self, found: NoisyScore) -> list[Array]:
