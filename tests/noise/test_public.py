@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.noise.public import public_normals
+from hullabaloo.noise import TestKey, gaussian
+from hullabaloo.noise.public import known_noise, public_normals
 
 
 def test_a_table_is_the_same_on_every_machine() -> None:
@@ -36,3 +37,15 @@ def test_numbers_are_standard_normal() -> None:
 def test_a_seed_is_a_whole_number(seed: object) -> None:
     with pytest.raises(InvalidParameter, match="whole number from 0"):
         public_normals(seed, 2, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 0.7, 3e4])
+def test_known_noise_is_that_of_a_release_under_the_same_key(sigma: float) -> None:
+    """Bit for bit, whatever hides behind it, up to the bound, where sums are beyond what doubles hold."""
+    rng = np.random.default_rng(0)
+    for number in range(20):
+        key, size = TestKey(bytes([number] * 32)), int(rng.integers(1, 400))
+        hidden = rng.uniform(-1.0, 1.0, size) * 10.0 ** rng.uniform(-8.0, 6.0, size)
+        pitch, noise = known_noise(size, sigma, 1e6, key)
+        said = (np.rint(hidden / pitch) + noise + 0.5) * pitch
+        assert np.array_equal(said, gaussian(hidden, sigma, bound=1e6, key=key))

@@ -13,8 +13,8 @@ from hullabaloo.errors import as_whole
 
 from . import sampler
 from .keys import Keystream, TestKey
+from .lattice import lattice
 
-_RATIO = 2.0**30
 _LABEL = "hullabaloo public numbers, not privacy noise"
 
 
@@ -34,7 +34,16 @@ def public_normals(seed: int, rows: int, columns: int, *, name: str = "") -> NDA
         (2, 3)
     """
     said = "Public random numbers were asked for with seed={!r}. The seed names the table that everybody can make again; pass a whole number from 0, such as 0."
-    drawn = np.empty(rows * columns, np.int64)
     key = TestKey(hashlib.sha256(f"{_LABEL}: {name} {as_whole(seed, said, 0)}".encode()).digest())
-    sampler.fill(drawn, sampler.build(sampler.GAUSSIAN, _RATIO), Keystream(key))
-    return np.asarray((drawn + 0.5) / _RATIO, dtype=np.float64).reshape(rows, columns)
+    pitch, drawn = known_noise(rows * columns, 1.0, 2.0**30, key)
+    return np.asarray((drawn + 0.5) * pitch, dtype=np.float64).reshape(rows, columns)
+
+
+def known_noise(size: int, sigma: float, bound: float, key: TestKey) -> tuple[float, NDArray[np.int64]]:
+    """The pitch g and the whole numbers N with which `gaussian` makes of so many values x, under a test key, `g (rint(x/g) + N + ½)`: the same whatever x is.
+
+    **Guarantee.** None of privacy: whoever knows the key knows the numbers.
+    """
+    grid, drawn = lattice(sigma, bound), np.empty(size, np.int64)
+    sampler.fill(drawn, sampler.build(sampler.GAUSSIAN, grid.ratio), Keystream(key))
+    return grid.pitch, drawn

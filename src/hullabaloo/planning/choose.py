@@ -18,7 +18,6 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
-from hullabaloo.solvers.gradient.travel import MOST_STEPS
 from hullabaloo.solvers.moments.moments import ALONE, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
@@ -38,8 +37,8 @@ CHOOSING, LESS = (*ADAPTIVE, WIDE_ALONE, "greedy_coordinate_descent"), 0.5
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
-LABORIOUS, WALKS = "preconditioned_gradient", ("gradient", "mirror_descent", "frank_wolfe")
-"""Solvers of as many passes over the table as noise leaves room for: from `MOST_STEPS` on "auto" took none of them beside whitened steps, and trying them out was most of a plan's time. And the solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. It can be asked for by name."""
+LABORIOUS, WALKS, LONG = "preconditioned_gradient", ("gradient", "mirror_descent", "frank_wolfe"), 300
+"""Solvers of as many passes over the table as noise leaves room for: from `LONG` on "auto" took none of them beside whitened steps (of 58 problems drawn at random with a plan of so many, in sets, bare rows and without an intercept; of 60 others on 7, of at most 97 steps), and trying them out was most of a plan's time. And the solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. It can be asked for by name."""
 
 RIDGED, STIFF = "objective_perturbation", 0.5
 """The solver that pays for privacy by a ridge, and the λ/σ from which "auto" leaves it out where noise is low (at most `QUIET`) and nothing else shrinks coefficients: a column whose variance
@@ -162,13 +161,9 @@ def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = F
 
 def solvers_for(problem: Problem) -> dict[str, Solver]:
     """The solvers by name, each taking one target after the other where the loss is of one prediction."""
-    known = dict(SOLVERS)
-    known.pop(CONSTANT, None)
-    if _slow(structure_of(problem)):
-        known.pop(LABORIOUS, None)
-    if not isinstance(problem.penalty, SubmodularPenalty):
-        known.pop(STRUCTURED, None)
-    return {name: _for_targets(problem, one) for name, one in known.items()}
+    fitting = {CONSTANT: False, STRUCTURED: isinstance(problem.penalty, SubmodularPenalty)}
+    fitting[LABORIOUS] = not _slow(structure_of(problem))
+    return {name: _for_targets(problem, one) for name, one in SOLVERS.items() if fitting.get(name, True)}
 
 
 def _for_targets(problem: Problem, one: Solver) -> Solver:
@@ -280,7 +275,7 @@ def _constant(
 def _consistent(context: PlanContext, found: list[Forecast]) -> list[Forecast]:
     """Without those that would end short of the optimum however large the budget is, where the preconditioned gradient does not.
 
-    Nor is a walk of `MOST_STEPS` steps or more offered beside it. Plain steps do end short where as many do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`).
+    Nor is a walk of `LONG` steps or more offered beside it. Plain steps do end short where as many do not suffice, and for counts, whose loss is flat where their rate is low; steps in plain coordinates do for quantiles. A ridge that privacy asks for does in narrow columns (`STIFF`).
     Where the coordinate along the mean is the constant's place, what it varies by has to be taken back by the others, which plain steps hardly move: of claims in the unit ball (`benchmarks/bare_norm.py`, ε = 1 and 3) the adaptive gradient lost 1.12 to 1.25 times what the constant does, ever more as noise fell.
     """
     if not any(one.plan is not None and one.name == LABORIOUS for one in found):
@@ -298,10 +293,10 @@ def _consistent(context: PlanContext, found: list[Forecast]) -> list[Forecast]:
         if one.name == "adaptive_gradient":
             return code == KernelCode.PINBALL or (quiet and led(problem))
         flat = one.name == "gradient" and code == KernelCode.POISSON
-        return flat or (one.name in WALKS and known.get("steps", 0) >= MOST_STEPS)
+        return flat or (one.name in WALKS and known.get("steps", 0) >= LONG)
 
     refusal = CapabilityError(
-        f"Its steps or its ridge would end short of the optimum, whatever the budget, or it would take {MOST_STEPS:,} steps and more; it can be asked for by name."
+        f"Its steps or its ridge would end short of the optimum, whatever the budget, or it would take {LONG} steps and more; it can be asked for by name."
     )
     return [Forecast(one.solver, None, refusal) if short(one) else one for one in found]
 

@@ -152,8 +152,7 @@ class Rehearsals:
     def rehearse(self, scenario: Scenario, one: "Forecast", draws: int = DRAWS) -> Rehearsed:
         """Carry its plan out `draws` times."""
         risks = [self.risk(scenario, one, draw) for draw in range(1, draws + 1)]
-        constant = self.constant(scenario)
-        return Rehearsed(scenario.name, math.fsum(risks) / draws, min(risks), max(risks), constant)
+        return Rehearsed(scenario.name, math.fsum(risks) / draws, min(risks), max(risks), self.constant(scenario))
 
     def _looked_up(self, key: str, measured: Callable[[], float]) -> float:
         if key not in self.kept:

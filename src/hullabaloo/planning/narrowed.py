@@ -36,9 +36,7 @@ def narrowed(problem: Problem, prices: QueryPrices) -> tuple[Problem, QueryPrice
     body, count = problem.constraint, max(COLUMNS // problem.targets, 1)
     shaped = body is not None and (body.dimension is not None or isinstance(body, SubmodularBall | NuclearBall))
     strange = foreign(body, problem.penalty, problem.loss) is not None
-    if shaped or strange or not isinstance(problem.penalty, HasElasticForm):
-        return None
-    if problem.slopes <= count:
+    if shaped or strange or problem.slopes <= count or not isinstance(problem.penalty, HasElasticForm):
         return None
     return replace(problem.of_columns(count), public=None), prices.restricted(count)
 

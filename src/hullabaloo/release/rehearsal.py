@@ -1,6 +1,7 @@
 """How plans are tried out: on tables that nobody has to protect."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,20 @@ from hullabaloo.curator import Curator
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.centred_gradient_kernels import dense_steps
 from hullabaloo.data import Rows
-from hullabaloo.noise import Key, TestKey
+from hullabaloo.noise import TestKey
+from hullabaloo.noise.public import known_noise
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.solvers import Array, Plan, Problem, Solution, Solver
 
 _REHEARSAL = TestKey(b"rehearsals draw from a fixed key")
+_noise = lru_cache(maxsize=4096)(known_noise)
+"""Kept, as each draw of a plan has the same noise on every table."""
 
 
 class _Steps(CentredGradientQuery):
     """Steps on a synthetic table, most of what is asked in rehearsals, by the kernel that answers about records, with the noise of its key. As nobody has to be protected, lengths of rows are measured once for each view."""
 
-    def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Array:
+    def answered(self, rows: Any, question: tuple[Any, ...], key: Any, kept: dict[Any, Any]) -> Array:
         """From a view, at a point."""
         theta, view, clip_norm = question
 
@@ -31,7 +35,9 @@ class _Steps(CentredGradientQuery):
         high, low = np.zeros((2, self.length), np.int64)
         cells = rows.kept("steps", view, measured)
         dense_steps(*cells, theta, view.centre, view.scale, clip_norm, *self.kernel, *self.grid, high, low)
-        return self.read(self.noisy(low.astype(np.float64) * 2.0**self.exponent, key), theta, view, clip_norm)
+        pitch, noise = _noise(self.length, self.sigma, self.bound, key)
+        noisy = (np.rint(low * (2.0**self.exponent / pitch)) + noise + 0.5) * pitch
+        return self.read(noisy, theta, view, clip_norm)
 
 
 def rehearsal(problem: Problem, solver: Solver, plan: Plan, table: SyntheticTable, draw: int) -> Solution:
