@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, Projectable, SetFunction, SubmodularPenalty
-from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.losses import KernelCode, Logistic, Loss, Squared
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, loud, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Rehearsals, can_rehearse, contested, drowned, propose
@@ -18,8 +18,9 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
+from hullabaloo.solvers.gradient.measured_gradient import BRIEF
 from hullabaloo.solvers.gradient.travel import MOST_STEPS
-from hullabaloo.solvers.moments.moments import ALONE, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
+from hullabaloo.solvers.moments.moments import ALONE, CELLS, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -153,6 +154,11 @@ def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = F
             held = FlooredSolver(solver.name, solver, share, brief)
             return held, held.plan(*context.facts)
         if brief and solver == SOLVERS.get(LABORIOUS):
+            if (
+                isinstance(context.problem.loss, Logistic)
+                and context.problem.records * context.problem.dimension >= CELLS
+            ):
+                return BRIEF, BRIEF.plan(*context.facts)
             for shares in (STEPS, ALONE):
                 if may_suffice(*context.facts, shares):
                     first = MomentsFirstSolver(solver.name, solver, shares=shares)

@@ -17,6 +17,7 @@ from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient import schedule
+from hullabaloo.solvers.gradient.brief import CHEAP, CLEAR, TOLD, able, brief
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.histogram import BINS, LOW
@@ -68,7 +69,14 @@ class MeasuredGradientSolver(Solver, ABC):
             one = prices.restricted(1)
             queries.append(one.price("norm_histogram", loss=loss, bins=BINS, mu=to.look, count=1))
             queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(ASKED), count=ASKED))
-        queries.append(steps(to.steps, path.steps))
+        early = TOLD * self._brief(
+            problem, path
+        )  # whose answers of little noise stand among the first walk's, whoever uses them
+        late = zip(path.late_shares[2:], [1] * path.late if to.bend else [1, path.late] * bool(path.late), strict=False)
+        walk = [steps(to.late * math.sqrt(share), count) for share, count in late]
+        parts = [1 + CHEAP, path.steps - 1 - CHEAP] if early else [path.steps]
+        first, *others = [steps(to.steps * math.sqrt(one / path.steps), one) for one in parts]
+        queries += [first, *walk[:early], *others]
         queries += [prices.price("gradient_moments", loss=loss, mu=to.bend)] if to.bend else []
         if path.late:
             shares = path.late_shares
@@ -79,9 +87,7 @@ class MeasuredGradientSolver(Solver, ABC):
                 [steps(to.late * math.sqrt(shares[0]) * math.sqrt(one / sum(levels)), one)] if level and one else []
                 for one in levels
             )
-            counts = [1] * path.late if to.bend else [1, path.late]
-            walk = [steps(to.late * math.sqrt(share), count) for share, count in zip(shares[2:], counts, strict=True)]
-            queries += [*before, *walk, *after]
+            queries += [*before, *walk[early:], *after]
         return Plan(self.name, tuple(queries), asdict(path), self._reason(path, problem))
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
@@ -89,15 +95,22 @@ class MeasuredGradientSolver(Solver, ABC):
         path = GradientSchedule(**plan.settings)
         view = self._coordinates(problem, path, curator)
         path = path.weighing(problem, view.mean_weight, view.counted)
-        descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
-        point, trace = descent.second_phase(*descent.first_phase(level))
+        if self._brief(problem, path) and float(view.gain.min()) >= CLEAR:
+            point, trace = brief(problem, path, view, curator, plan)
+        else:
+            descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
+            point, trace = descent.second_phase(*descent.first_phase(level))
         name, seen = ("columns above the floor", view.gain.sum()) if self.whitened else ("typical length", view.typical)
         theta, told = view.feasible(problem, point)[:, None], ({**trace, name: float(seen)},)
         if not centred(problem) or led(problem):
             return Solution(theta, trace=told, coordinates=view.linear, mean_weight=view.mean_weight)
-        usual = min(trace["gradients cut at"] / view.length, 1.0) if schedule.is_residual(descent.loss) else USUAL_LINK
+        usual = min(trace["gradients cut at"] / view.length, 1.0) if schedule.is_residual(problem.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
         return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
+
+    def _brief(self, problem: Problem, path: GradientSchedule) -> bool:
+        """Whether steps along the covariance come first."""
+        return self == BRIEF and able(problem, path)
 
     @abstractmethod
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
@@ -158,10 +171,18 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
     **Guarantee.** The plan buys one answer of means, one covariance, histograms and steps, Gaussian releases whose μ² add
     up to the allowance's: `μ`-GDP for every adaptive sequence of centres, lengths, matrices and points (Dong, Roth, Su 2022),
     each of which is a function of public facts and earlier answers.
+
+    Attributes:
+        brief: whether classes try steps along the covariance first, which whiten nothing (`brief.py`).
     """
+
+    brief: bool = False
 
     name: ClassVar[str] = "preconditioned_gradient"
     whitened: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_options(self, brief=YES_OR_NO)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """Excess risk on the reference table: what travel leaves out, and noise."""
@@ -175,6 +196,7 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
 
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
         bend = ", the curvature that it leaves" if path.bend_noise else ""
+        bend += ", where steps along it alone are not enough," if self._brief(problem, path) else ""
         return (
             f"a noisy covariance{bend}, and {path.steps + path.late} noisy gradients of records that it has made round"
         )
@@ -186,6 +208,9 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
         found = Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
         return found.along(seen) if led(problem) else found
+
+
+BRIEF = PreconditionedGradientSolver(brief=True)
 
 
 def _located(
