@@ -69,9 +69,7 @@ class MeasuredGradientSolver(Solver, ABC):
             one = prices.restricted(1)
             queries.append(one.price("norm_histogram", loss=loss, bins=BINS, mu=to.look, count=1))
             queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(ASKED), count=ASKED))
-        early = TOLD * self._brief(
-            problem, path
-        )  # whose answers of little noise stand among the first walk's, whoever uses them
+        early = TOLD * self._brief(problem, path)  # of little noise, among the first walk's, whoever uses them
         late = zip(path.late_shares[2:], [1] * path.late if to.bend else [1, path.late] * bool(path.late), strict=False)
         walk = [steps(to.late * math.sqrt(share), count) for share, count in late]
         parts = [1 + CHEAP, path.steps - 1 - CHEAP] if early else [path.steps]
@@ -196,10 +194,8 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
 
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
         bend = ", the curvature that it leaves" if path.bend_noise else ""
-        bend += ", where steps along it alone are not enough," if self._brief(problem, path) else ""
-        return (
-            f"a noisy covariance{bend}, and {path.steps + path.late} noisy gradients of records that it has made round"
-        )
+        short = ", if steps along it alone are not enough" * self._brief(problem, path)
+        return f"a noisy covariance{bend}, and {path.steps + path.late} noisy gradients of records that it has made round{short}"
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL_WHITENED, uneven=True)
