@@ -144,7 +144,7 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
 
 
 def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
-    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough."""
+    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough, or of classes of many cells after steps along the covariance."""
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
@@ -154,10 +154,8 @@ def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = F
             held = FlooredSolver(solver.name, solver, share, brief)
             return held, held.plan(*context.facts)
         if brief and solver == SOLVERS.get(LABORIOUS):
-            if (
-                isinstance(context.problem.loss, Logistic)
-                and context.problem.records * context.problem.dimension >= CELLS
-            ):
+            cells = context.problem.records * context.problem.dimension
+            if isinstance(context.problem.loss, Logistic) and cells >= CELLS:
                 return BRIEF, BRIEF.plan(*context.facts)
             for shares in (STEPS, ALONE):
                 if may_suffice(*context.facts, shares):

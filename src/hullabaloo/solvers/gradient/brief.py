@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from hullabaloo.losses import Logistic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
@@ -23,12 +22,6 @@ CHEAP, TOLD = 2, 2
 """Steps at the noise of the first phase, and those of the second phase that tell how near the minimum is; two more make the result."""
 CLEAR, SUFFICES, FARTHEST = 2.0 / 3.0, 0.002, 4.0
 """Λ/(Λ + λ) of the covariance's least eigenvalue from which it hides no direction; what is claimed to be left at most, over the fall of the loss that the first step promises; and by how much predictions vary by a step at most."""
-
-
-def able(problem: Problem, path: GradientSchedule) -> bool:
-    """Whether there are such steps: of classes for which a curvature is bought, of records that count alike and whose predictions are all of slopes and level."""
-    plain = problem.intercept and not (problem.weighted or problem.offset_bound or path.check_noise)
-    return plain and path.bend_noise > 0.0 and isinstance(problem.loss, Logistic)
 
 
 def bent(covariance: Array, point: Array) -> Array:

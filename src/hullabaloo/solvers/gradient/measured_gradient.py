@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.losses import Loss
+from hullabaloo.losses import Logistic, Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient import schedule
-from hullabaloo.solvers.gradient.brief import CHEAP, CLEAR, TOLD, able, brief
+from hullabaloo.solvers.gradient.brief import CHEAP, CLEAR, TOLD, brief
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.histogram import BINS, LOW
@@ -107,8 +107,9 @@ class MeasuredGradientSolver(Solver, ABC):
         return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
 
     def _brief(self, problem: Problem, path: GradientSchedule) -> bool:
-        """Whether steps along the covariance come first."""
-        return self == BRIEF and able(problem, path)
+        """Whether steps along the covariance come first: of classes for which a curvature is bought, of records that count alike and whose predictions are all of slopes and level."""
+        plain = problem.intercept and not (problem.weighted or problem.offset_bound or path.check_noise)
+        return self == BRIEF and plain and path.bend_noise > 0.0 and isinstance(problem.loss, Logistic)
 
     @abstractmethod
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
