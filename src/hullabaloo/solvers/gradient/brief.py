@@ -18,8 +18,8 @@ from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.schedule import GradientSchedule
 from hullabaloo.solvers.score.normal_predictions import NODES, WEIGHTS, NormalPredictions
 
-CHEAP, TOLD = 2, 2
-"""Steps at the noise of the first phase, and those of the second phase that tell how near the minimum is; two more make the result."""
+CHEAP, TOLD, SHARE = 2, 2, 0.08
+"""Steps at the noise of the first phase, and those that tell how near the minimum is and how fast steps come there, for a share of μ²; two more make the result."""
 CLEAR, SUFFICES, FARTHEST = 2.0 / 3.0, 0.002, 4.0
 """Λ/(Λ + λ) of the covariance's least eigenvalue from which it hides no direction; what is claimed to be left at most, over the fall of the loss that the first step promises; and by how much predictions vary by a step at most."""
 
@@ -56,7 +56,7 @@ def brief(
     noise = 0.5 * (path.result_noise * longest) ** 2 * (spread[:-1].sum() + spread[-1] / plain.intercept_weight**2)
     if enough := falls[-1] ** 3 <= (SUFFICES * falls[0] - noise) * falls[-2] ** 2:
         bought = [query.name for query in plan.queries].index("gradient_moments")
-        curator.give_up(bought + path.late - TOLD)  # up to the last two of the walk
+        curator.give_up(bought + path.late)  # up to the last two of the walk
         point = step(step(point, longest), longest)
     point[:-1], told = view.inward(point[:-1]), {"gradients cut at": 0.0, "farther": 1.0}
     if not enough:

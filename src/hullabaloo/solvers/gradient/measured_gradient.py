@@ -17,7 +17,7 @@ from hullabaloo.losses import Logistic, Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient import schedule
-from hullabaloo.solvers.gradient.brief import CHEAP, CLEAR, TOLD, brief
+from hullabaloo.solvers.gradient.brief import CHEAP, CLEAR, SHARE, TOLD, brief
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.histogram import BINS, LOW
@@ -52,12 +52,16 @@ class MeasuredGradientSolver(Solver, ABC):
                 f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
                 f"but {problem.slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
             )
-        path = schedule.schedule(problem, prices, allowance.mu, whitened=self.whitened)
-        to = schedule.budgets(problem, prices, allowance.mu, whitened=self.whitened)
 
         def steps(mu: float, count: int) -> PricedQuery:
             return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)  # type: ignore[no-any-return]
 
+        mu, told = allowance.mu, []
+        path = schedule.schedule(problem, prices, mu, whitened=self.whitened)
+        if self._brief(problem, path):
+            mu, told = mu * math.sqrt(1.0 - SHARE), [steps(mu * math.sqrt(SHARE), TOLD)]
+            path = schedule.schedule(problem, prices, mu, whitened=True)
+        to = schedule.budgets(problem, prices, mu, whitened=self.whitened)
         count = schedule.histograms(problem)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
@@ -69,12 +73,9 @@ class MeasuredGradientSolver(Solver, ABC):
             one = prices.restricted(1)
             queries.append(one.price("norm_histogram", loss=loss, bins=BINS, mu=to.look, count=1))
             queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(ASKED), count=ASKED))
-        early = TOLD * self._brief(problem, path)  # of little noise, among the first walk's, whoever uses them
-        late = zip(path.late_shares[2:], [1] * path.late if to.bend else [1, path.late] * bool(path.late), strict=False)
-        walk = [steps(to.late * math.sqrt(share), count) for share, count in late]
-        parts = [1 + CHEAP, path.steps - 1 - CHEAP] if early else [path.steps]
-        first, *others = [steps(to.steps * math.sqrt(one / path.steps), one) for one in parts]
-        queries += [first, *walk[:early], *others]
+        parts = [1 + CHEAP, path.steps - 1 - CHEAP - TOLD] if told else [path.steps]
+        first, *others = [steps(to.steps * math.sqrt(one / sum(parts)), one) for one in parts]
+        queries += [first, *told, *others]
         queries += [prices.price("gradient_moments", loss=loss, mu=to.bend)] if to.bend else []
         if path.late:
             shares = path.late_shares
@@ -85,7 +86,9 @@ class MeasuredGradientSolver(Solver, ABC):
                 [steps(to.late * math.sqrt(shares[0]) * math.sqrt(one / sum(levels)), one)] if level and one else []
                 for one in levels
             )
-            queries += [*before, *walk[early:], *after]
+            counts = [1] * path.late if to.bend else [1, path.late]
+            walk = [steps(to.late * math.sqrt(share), count) for share, count in zip(shares[2:], counts, strict=True)]
+            queries += [*before, *walk, *after]
         return Plan(self.name, tuple(queries), asdict(path), self._reason(path, problem))
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
