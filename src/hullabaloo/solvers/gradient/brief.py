@@ -4,7 +4,7 @@ Where log-odds z are normal, as those of many columns nearly are, their curvatur
 greatest length that there is: noise of one size in all columns costs `½ s² tr(M⁻¹)`, which is known. How far a point is from the minimum, and the noise of g, is in `f = ½ gᵀM⁻¹g`; of two points, how fast
 steps come there. So two further ones leave at most about `f₂ (f₂/f₁)²`. Both together are the *claim* of what is left. Where it is too much, or a direction is hidden in the covariance's noise, whitened steps follow.
 
-On twelve tables of classes of `benchmarks/share_kept.py` beside the noise of a million records nearly always a direction is hidden; made columns that fill their bounds, of as many values or skewed, hide none.
+On twelve tables of classes of `benchmarks/share_kept.py` beside the noise of a million records nearly always a direction is hidden; made columns that fill their bounds hide none. The constants were chosen on these.
 """
 
 import math
