@@ -19,6 +19,7 @@ from hullabaloo.noise import TestKey
 from hullabaloo.privacy import compose_answers
 from hullabaloo.release.planned import Task, prepare
 from hullabaloo.solvers import SeparateTargetsSolver, Solver
+from hullabaloo.solvers.gradient.measured_gradient import BRIEF
 from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 
 TRIALS = 3
@@ -90,6 +91,8 @@ def solver_of(estimator: Any, width: int, records: int | None) -> str | Solver:
     chosen = prepare(task, encoding, count).solver
     if isinstance(chosen, MomentsFirstSolver):  # all that is charged for, of which a fit may ask the first answer alone
         return replace(chosen, enough=-1.0)
+    if chosen == BRIEF:
+        return replace(BRIEF, brief=False)
     return chosen.solver if isinstance(chosen, SeparateTargetsSolver) else chosen
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hullabaloo.errors import BudgetError, CalibrationError, CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.geometry import GroupCover, HasProximalForm, Projectable, SetFunction, SubmodularPenalty
-from hullabaloo.losses import KernelCode, Loss, Squared
+from hullabaloo.losses import KernelCode, Logistic, Loss, Squared
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, loud, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Rehearsals, can_rehearse, contested, drowned, propose
@@ -18,7 +18,8 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers import Plan, Problem, QueryPrices, SeparateTargetsSolver, Solver, WithInference, separate
 from hullabaloo.solvers.floored import FAINT, HARDY, HOPELESS, SUFFICIENT, FlooredSolver, share_for
 from hullabaloo.solvers.gradient.location_scale import led
-from hullabaloo.solvers.moments.moments import ALONE, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
+from hullabaloo.solvers.gradient.measured_gradient import BRIEF
+from hullabaloo.solvers.moments.moments import ALONE, CELLS, STEPS, MomentsFirstSolver, MomentsSolver, may_suffice
 from hullabaloo.solvers.perturbation.objective_perturbation import structure_of
 
 EXACT = ("moments", "output_perturbation")
@@ -142,7 +143,7 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
 
 
 def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = False) -> tuple[Solver, Plan]:
-    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough."""
+    """The same held up by the constant: what looks for evidence itself where noise is not low, other names down to `FAINT` noise, and what "auto" takes by a `brief` look for less; or its whitened steps after moments, or these and two gradients, where by public facts they may be enough, or of classes of many cells after steps along the covariance."""
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
@@ -152,6 +153,9 @@ def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = F
             held = FlooredSolver(solver.name, solver, share, brief)
             return held, held.plan(*context.facts)
         if brief and solver == SOLVERS.get(LABORIOUS):
+            cells = context.problem.records * context.problem.dimension
+            if isinstance(context.problem.loss, Logistic) and cells >= CELLS:
+                return BRIEF, BRIEF.plan(*context.facts)
             for shares in (STEPS, ALONE):
                 if may_suffice(*context.facts, shares):
                     first = MomentsFirstSolver(solver.name, solver, shares=shares)

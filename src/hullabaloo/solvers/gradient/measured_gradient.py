@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.losses import Loss
+from hullabaloo.losses import Logistic, Loss
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Marginals, Plan, PricedQuery, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient import schedule
+from hullabaloo.solvers.gradient.brief import CHEAP, CLEAR, SHARE, TOLD, brief
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.histogram import BINS, LOW
@@ -51,12 +52,16 @@ class MeasuredGradientSolver(Solver, ABC):
                 f"The preconditioned gradient releases the covariance of the features, between 1 and {WIDEST:,} of them, by at most {LARGEST:,} products, "
                 f"but {problem.slopes:,} are encoded of {problem.records:,} records. Use solver='adaptive_gradient', which needs none."
             )
-        path = schedule.schedule(problem, prices, allowance.mu, whitened=self.whitened)
-        to = schedule.budgets(problem, prices, allowance.mu, whitened=self.whitened)
 
         def steps(mu: float, count: int) -> PricedQuery:
             return prices.price("centred_gradient", loss=loss, mu=mu / math.sqrt(count), count=count)  # type: ignore[no-any-return]
 
+        mu, told = allowance.mu, []
+        path = schedule.schedule(problem, prices, mu, whitened=self.whitened)
+        if self._brief(problem, path):
+            mu, told = mu * math.sqrt(1.0 - SHARE), [steps(mu * math.sqrt(SHARE), TOLD)]
+            path = schedule.schedule(problem, prices, mu, whitened=True)
+        to = schedule.budgets(problem, prices, mu, whitened=self.whitened)
         count = schedule.histograms(problem)
         queries: list[PricedQuery] = [prices.price("means", mu=to.means)] if to.means else []
         queries.append(prices.price("norm_histogram", loss=loss, bins=BINS, mu=to.lengths, count=1))
@@ -68,7 +73,9 @@ class MeasuredGradientSolver(Solver, ABC):
             one = prices.restricted(1)
             queries.append(one.price("norm_histogram", loss=loss, bins=BINS, mu=to.look, count=1))
             queries.append(one.price("centred_gradient", loss=loss, mu=to.check / math.sqrt(ASKED), count=ASKED))
-        queries.append(steps(to.steps, path.steps))
+        parts = [1 + CHEAP, path.steps - 1 - CHEAP - TOLD] if told else [path.steps]
+        first, *others = [steps(to.steps * math.sqrt(one / sum(parts)), one) for one in parts]
+        queries += [first, *told, *others]
         queries += [prices.price("gradient_moments", loss=loss, mu=to.bend)] if to.bend else []
         if path.late:
             shares = path.late_shares
@@ -89,15 +96,23 @@ class MeasuredGradientSolver(Solver, ABC):
         path = GradientSchedule(**plan.settings)
         view = self._coordinates(problem, path, curator)
         path = path.weighing(problem, view.mean_weight, view.counted)
-        descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
-        point, trace = descent.second_phase(*descent.first_phase(level))
+        if self._brief(problem, path) and float(view.gain.min()) >= CLEAR:
+            point, trace = brief(problem, path, view, curator, plan)
+        else:
+            descent, level = Descent(problem, path, view, view.seen(curator), curator).opened()
+            point, trace = descent.second_phase(*descent.first_phase(level))
         name, seen = ("columns above the floor", view.gain.sum()) if self.whitened else ("typical length", view.typical)
         theta, told = view.feasible(problem, point)[:, None], ({**trace, name: float(seen)},)
         if not centred(problem) or led(problem):
             return Solution(theta, trace=told, coordinates=view.linear, mean_weight=view.mean_weight)
-        usual = min(trace["gradients cut at"] / view.length, 1.0) if schedule.is_residual(descent.loss) else USUAL_LINK
+        usual = min(trace["gradients cut at"] / view.length, 1.0) if schedule.is_residual(problem.loss) else USUAL_LINK
         marginals = Marginals(view.centre[:, None], path.mean_noise, np.array([usual]))
         return Solution(theta, trace=told, coordinates=view, marginals=marginals, mean_weight=view.mean_weight)
+
+    def _brief(self, problem: Problem, path: GradientSchedule) -> bool:
+        """Whether steps along the covariance come first: of classes for which a curvature is bought, of records that count alike and whose predictions are all of slopes and level."""
+        plain = problem.intercept and not (problem.weighted or problem.offset_bound or path.check_noise)
+        return self == BRIEF and plain and path.bend_noise > 0.0 and isinstance(problem.loss, Logistic)
 
     @abstractmethod
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
@@ -158,10 +173,18 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
     **Guarantee.** The plan buys one answer of means, one covariance, histograms and steps, Gaussian releases whose μ² add
     up to the allowance's: `μ`-GDP for every adaptive sequence of centres, lengths, matrices and points (Dong, Roth, Su 2022),
     each of which is a function of public facts and earlier answers.
+
+    Attributes:
+        brief: whether classes try steps along the covariance first, which whiten nothing (`brief.py`).
     """
+
+    brief: bool = False
 
     name: ClassVar[str] = "preconditioned_gradient"
     whitened: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_options(self, brief=YES_OR_NO)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """Excess risk on the reference table: what travel leaves out, and noise."""
@@ -175,9 +198,8 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
 
     def _reason(self, path: GradientSchedule, problem: Problem) -> str:
         bend = ", the curvature that it leaves" if path.bend_noise else ""
-        return (
-            f"a noisy covariance{bend}, and {path.steps + path.late} noisy gradients of records that it has made round"
-        )
+        short = ", if steps along it alone are not enough" * self._brief(problem, path)
+        return f"a noisy covariance{bend}, and {path.steps + path.late} noisy gradients of records that it has made round{short}"
 
     def _coordinates(self, problem: Problem, path: GradientSchedule, curator: Answers) -> Coordinates:
         seen = _located(problem, path, curator, TYPICAL_WHITENED, uneven=True)
@@ -186,6 +208,9 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
         floor = path.weighing(problem, seen.mean_weight, seen.counted).floor(clip_norm, len(seen.centre))
         found = Coordinates.whitened(covariance, seen, floor, intercept=problem.intercept)
         return found.along(seen) if led(problem) else found
+
+
+BRIEF = PreconditionedGradientSolver(brief=True)
 
 
 def _located(
