@@ -13,8 +13,8 @@ from hullabaloo.geometry import ConvexSet, HasVertices, L1Ball, SquaredL2Penalty
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import LONG, best_of, choose, forecasts, passed_over
 from hullabaloo.planning.context import PlanContext
-from hullabaloo.planning.favours import QUIET, noise, weights
-from hullabaloo.planning.forecasts import Forecast
+from hullabaloo.planning.favours import ADAPTIVE, QUIET, noise, weights
+from hullabaloo.planning.forecasts import Forecast, Rehearsed
 from hullabaloo.planning.named import solver_named
 from hullabaloo.planning.synthetic import SyntheticTable
 from hullabaloo.privacy import Allowance, Budget, Neighbours
@@ -188,6 +188,31 @@ def test_of_equally_good_solvers_the_one_of_the_simpler_tier_is_taken(more: floa
     assert ("within 1%" in passed_over(best, found, {})) is (taken == "gradient"), (
         "the first line is not taken, and it is said why"
     )
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.3, 1.0])
+def test_within_a_point_whitened_steps_take_the_place_of_more_adaptive_ones(mu: float) -> None:
+    """Whatever both lose, by whatever favour: where the whitened plan is of fewer passes, and nowhere else; and it is said."""
+    asked, rng = problem(data := table(400, 3)), np.random.default_rng(3)
+    plans = {name: solver_named(name).plan(asked, prices(data, asked), Allowance.gdp(mu)) for name in ADAPTIVE}
+    fewer, swapped = (
+        sum(q.count for q in plans[ADAPTIVE[1]].queries) < sum(q.count for q in plans[ADAPTIVE[0]].queries),
+        0,
+    )
+    for _ in range(200):
+        lost, favour = rng.uniform(0.0, 0.05, 2), dict(zip(ADAPTIVE, rng.choice([1.0, 2.0, 3.0], 2), strict=True))
+        found = [
+            Forecast(solver_named(name), plans[name], rehearsed=(one,), silent=one)
+            for name, share in zip(ADAPTIVE, lost, strict=True)
+            for one in [Rehearsed("made up", share, share, share, 1.0)]
+        ]
+        adaptive, whitened = (one.expected / favour[one.name] for one in found)
+        best = best_of(found, favour)
+        assert (best.name == ADAPTIVE[1]) == (whitened < adaptive or (fewer and whitened <= adaptive + 0.01))
+        swap = best.name == ADAPTIVE[1] and whitened > adaptive and best.expected > found[0].expected
+        assert ("within a point" in passed_over(best, found, favour)) == swap
+        swapped += swap
+    assert (swapped > 10) == fewer == (mu > 0.2)
 
 
 def test_a_solver_that_is_favoured_over_the_first_line_is_said_to_be() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from hullabaloo.geometry import L1Ball, L1Penalty, NoPenalty
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
-from hullabaloo.planning.choose import EQUAL, best_of, choose, exact, forecasts, staged
+from hullabaloo.planning.choose import EQUAL, LABORIOUS, best_of, choose, exact, forecasts, staged
 from hullabaloo.planning.context import Perform, PlanContext
 from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import (
@@ -111,8 +111,8 @@ def test_hopeless_plans_are_carried_out_once() -> None:
     times = dict.fromkeys(SOLVERS, 1.0) | {"moments": 1e6}
     left = contested(found, Rehearsals(asked, exact(asked, menu), counted, {}), times, EQUAL)
     assert best_of(left, times).solver.name == "moments"
-    others = [one.solver.name for one in found if one.plan is not None and one.solver.name != "moments"]
-    assert len(others) >= 5
+    others = [one.solver.name for one in found if one.plan and one.solver.name not in ("moments", LABORIOUS)]
+    assert len(others) >= 5  # and one that is taken within a point
     assert all(asked_of.count(name) == 1 for name in others)
     assert [one.refusal for one in left] == [one.refusal for one in found]
 

@@ -11,7 +11,7 @@ from hullabaloo.losses import KernelCode, Logistic, Loss, Squared
 from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.favours import ADAPTIVE, CONSTANT, HOPEFUL, QUIET, SPARSE, loud, noise, weights
 from hullabaloo.planning.forecasts import Forecast, Rehearsals, can_rehearse, contested, drowned, propose
-from hullabaloo.planning.named import SOLVERS, solver_named
+from hullabaloo.planning.named import LABORIOUS, POINT, SOLVERS, solver_named
 from hullabaloo.planning.narrowed import narrowed, share
 from hullabaloo.planning.table import asks_public
 from hullabaloo.privacy import Allowance
@@ -38,8 +38,8 @@ CHOOSING, LESS = (*ADAPTIVE, WIDE_ALONE, "greedy_coordinate_descent"), 0.5
 STRUCTURED = "dual_frank_wolfe"
 """The solver that is offered beside norms of set functions alone: with an l1 penalty it can be asked for by name."""
 
-LABORIOUS, WALKS, LONG = "preconditioned_gradient", ("gradient", "mirror_descent", "frank_wolfe"), 300
-"""Solvers of as many passes over the table as noise leaves room for: from `LONG` on "auto" took none of them beside whitened steps (of 58 problems drawn at random with a plan of so many, in sets, bare rows and without an intercept; of 60 others on 7, of at most 97 steps), and trying them out was most of a plan's time. And the solver that is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. It can be asked for by name."""
+WALKS, LONG = ("gradient", "mirror_descent", "frank_wolfe"), 300
+"""Solvers of as many passes over the table as noise leaves room for: from `LONG` on "auto" took none of them beside whitened steps (of 58 problems drawn at random with a plan of so many, in sets, bare rows and without an intercept; of 60 others on 7, of at most 97 steps), and trying them out was most of a plan's time. `LABORIOUS` is not offered under norms whose prox takes minimum cuts or more: each of its steps is a quadratic that takes hundreds of proxes, and trying it out a minute. All can be asked for by name."""
 
 RIDGED, STIFF = "objective_perturbation", 0.5
 """The solver that pays for privacy by a ridge, and the λ/σ from which "auto" leaves it out where noise is low (at most `QUIET`) and nothing else shrinks coefficients: a column whose variance
@@ -317,6 +317,9 @@ def best_of(found: list[Forecast], weights: Mapping[str, float]) -> Forecast:
     expected = {one.name: one.expected / weights.get(one.name, 1.0) for one in able}
     equal = [one for one in able if expected[one.name] <= (1.0 + EQUAL) * min(expected.values())]
     best = min(equal, key=lambda one: (one.tier, expected[one.name]))
+    if best.name == ADAPTIVE[0] and best.rehearsed:
+        near = [one for one in able if one.name == LABORIOUS and one.passes < best.passes]
+        best = min([best, *near], key=lambda one: expected[one.name] - POINT * (one.name == LABORIOUS))
     assert best.plan is not None
     if len(able) == 1:
         why = "the one solver that can"
@@ -336,6 +339,8 @@ def passed_over(best: Forecast, found: list[Forecast], weights: Mapping[str, flo
     if leader.name == best.name:
         return ""
     times = weights.get(best.name, 1.0) / weights.get(leader.name, 1.0)
+    if (leader.name, best.name) == ADAPTIVE and best.expected > times * leader.expected:
+        return f". {leader.name} promises as much within a point of the constant's loss, in {leader.passes:,} passes over the records where {best.name} takes {best.passes:,}"
     if times == 1.0:
         return f". {leader.name} promises as much within {EQUAL:.0%}, and rests on more than sums with noise"
     why = "tables that wide mostly depend on few columns"

@@ -22,6 +22,7 @@ from hullabaloo.geometry import HasProximalForm, NoPenalty, SubmodularBall
 from hullabaloo.lazy import recalled
 from hullabaloo.losses import VectorLoss
 from hullabaloo.planning.context import Kept, Perform, PlanContext
+from hullabaloo.planning.named import LABORIOUS, POINT
 from hullabaloo.planning.narrowed import JUDGES, wide_rows
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.solvers import Array, Plan, Problem, Solver, WithInference
@@ -246,6 +247,11 @@ class Forecast:
         return max((query.tier for query in self.plan.queries), default=1) if self.plan is not None else 2
 
     @property
+    def passes(self) -> int:
+        """Answers that its plan buys, each of which is a pass over the table."""
+        return sum(query.count for query in self.plan.queries) if self.plan is not None else 0
+
+    @property
     def risk(self) -> float:
         """The expected excess risk: the geometric mean over scenarios, or the formula's."""
         if not self.rehearsed:
@@ -316,7 +322,7 @@ def can_rehearse(problem: Problem) -> bool:
 def contested(
     proposals: list[Forecast], rehearsals: Rehearsals, weights: Mapping[str, float], within: float, told: bool = False
 ) -> list[Forecast]:
-    """The proposals with what their plans did on the synthetic tables; but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights`; `told`, it is that of the draws that were carried out, one of each scenario at least.
+    """The proposals with what their plans did on the synthetic tables; but a plan is given up, its expectation ∞, once it can be none of those `within` of the best after division by `weights` (nor, of `LABORIOUS`, within a `POINT`); `told`, it is that of the draws that were carried out, one of each scenario at least.
 
     The choice is that after all rehearsals: a score is a sum of what single draws lose, none of it negative, so that what a plan has lost so
     far bounds its score from below, however many draws a mean is of. Always the plan of the lowest bound is carried out further, first where there is nothing to learn: long walks lose most there.
@@ -326,7 +332,8 @@ def contested(
     scale = {one.name: max(rehearsals.constant(one), 1e-300) for one in every[:-1]}
     scale[every[-1].name] = min(scale.values())
     found, least = [one if one.plan is None else replace(one, predicted=math.inf) for one in proposals], math.inf
-    waiting = [(0.0, 0, place) for place, one in enumerate(found) if one.plan is not None]
+    waiting = [(-POINT * (one.name == LABORIOUS), 0, at) for at, one in enumerate(found) if one.plan is not None]
+    heapq.heapify(waiting)
     while waiting and waiting[0][0] <= (1.0 + within) * least * (1.0 + 1e-9):
         bound, done, place = heapq.heappop(waiting)
         one = found[place]
