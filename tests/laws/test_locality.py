@@ -18,7 +18,7 @@ from hullabaloo.data.numbers import number_of
 from hullabaloo.data.readers import opening as readers
 from hullabaloo.data.records import table_of
 from hullabaloo.data.sources import StreamSource
-from hullabaloo.streaming.model import _Row
+from hullabaloo.streaming.model import encoder_of
 from tests.laws import hostile, locality
 from tests.laws.encoded import CLASSES, UNITS
 from tests.laws.from_files import from_redis
@@ -108,7 +108,7 @@ def test_the_row_of_a_prediction_is_the_row_of_a_table() -> None:
     records = hostile.objects(200, 3)
     encoding = CLASSES.encoding_for(table_of(records, hostile.COLUMNS, 6))
     whole = encoding.features(table_of(records, hostile.COLUMNS, 6))
-    alone = _Row(encoding)
+    alone = encoder_of(encoding)
     for record, row in zip(records, whole, strict=True):
         assert alone(dict(zip(hostile.COLUMNS, record, strict=True))).tobytes() == row.tobytes(), locality.show(record)
 
