@@ -29,6 +29,31 @@ def test_a_float_is_written_as_one_and_infinity_as_null() -> None:
     assert plain(np.arange(2)) == [0, 1]
 
 
+FAR = [math.nan, math.inf, np.float64("nan"), np.float32("-inf"), np.array([1.0, math.inf]), np.array([None, math.nan])]
+
+
+@pytest.mark.parametrize("far", FAR, ids=repr)
+def test_what_is_not_finite_is_null_however_it_is_held(far: Any) -> None:
+    """By itself, in lists, records and tables: NumPy's numbers and arrays were written as they were, and strict JSON has no word for these."""
+
+    class Held:
+        def to_dict(self) -> dict[str, Any]:
+            return {"deep": [far]}
+
+    for held in (
+        far,
+        [far],
+        (far,),
+        {"a": {"b": far}},
+        Held(),
+        [Held()],
+        np.array([[far]], dtype=object),
+        _Point(0.0, (far,)),
+    ):
+        text = json.dumps(plain(held), allow_nan=False)
+        assert "null" in text
+
+
 def test_what_is_written_is_read() -> None:
     assert made(table(_Point), _Point(0.5).to_dict() | {"names": ()}, "point") == _Point(0.5)
 

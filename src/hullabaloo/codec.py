@@ -47,9 +47,9 @@ def as_kept(found: Any, like: Any) -> Any:
 def plain(value: Any) -> Any:  # noqa: PLR0911 - a table of types, one line each
     """A value of strict JSON: records by their `to_dict` or fields, enumerations by word, arrays and tuples as lists, what is not finite as null."""
     if hasattr(value, "to_dict"):
-        return value.to_dict()
+        return plain(value.to_dict())
     if hasattr(value, "tolist"):
-        return value.tolist()
+        return plain(value.tolist())
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):

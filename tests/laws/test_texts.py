@@ -112,6 +112,9 @@ def test_names_of_a_text_file_enter_no_release(tmp_path: Path, suffix: str) -> N
 def test_every_command_has_a_line() -> None:
     assert {name for name, _ in text_doors.commands()} == set(text_doors.LINES)
     assert set(text_doors.ALSO) <= set(text_doors.LINES)
+    for name, inner in text_doors.commands():
+        known = {option for one in inner.params for option in (*one.opts, *one.secondary_opts)}
+        assert {word for line in _lines(name) for word in line.split() if word.startswith("--")} <= known, name
 
 
 def _tables(folder: Path, marks: Marks) -> dict[str, Callable[[], Any]]:

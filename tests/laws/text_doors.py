@@ -271,7 +271,7 @@ LINES = {
 """A command line of every command; TABLE stands for the table."""
 ALSO = {
     "fit": (f"fit TABLE --domain n.toml --target stay {SPENT} --solver moments --out o.json --overwrite",),
-    "stream": (f"stream TABLE --domain n.toml --target stay {SPENT} --horizon 40 --every 2 --out o.json --one-line",),
+    "stream": (f"stream TABLE --domain n.toml --target stay {SPENT} --horizon 40 --every 2 --out o.json --json",),
     "evaluate": (f"evaluate n.json TABLE --target stay {SPENT}",),
     "predict": ("predict n.json TABLE", "predict m.json TABLE --json"),
     "domain check": ("domain check n.toml TABLE --json", "domain check d.toml TABLE --target elsewhere --json"),

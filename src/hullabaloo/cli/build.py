@@ -159,24 +159,20 @@ def output(path: Path | None, overwrite: bool, lost: str = "what it holds") -> N
     """Refuse an output that cannot be written, or that would be lost, before anything is spent on it."""
     if path is None:
         return
+    from hullabaloo.data.saving import refuse_irreplaceable
+
     places(path)
+    refuse_irreplaceable(path)
     folder, there = path.parent, path.exists()
     written = os.access(folder, os.W_OK) and (not there or os.access(path, os.W_OK))
     for refused, why in (
         (path.is_dir(), "is a folder that exists. Name a file in it, or, where a folder is written, a new one."),
-        (path.is_file() and _dear(path), "holds a ledger or a state, which is never overwritten. Name another file."),
         (there and not overwrite, f"exists, and {lost} would be lost. Name another file, or pass --overwrite."),
         (not folder.is_dir(), f"lies in a folder that does not exist. Make it first: `mkdir -p {folder}`"),
         (not written, "cannot be written by this user. Choose another place."),
     ):
         if refused:
             raise InvalidParameter(f"The output {path} {why}")
-
-
-def _dear(path: Path) -> bool:
-    """Whether a file is the database of a ledger, which knows what was spent, or the state of a stream or search."""
-    with path.open("rb") as file:
-        return re.match(rb"SQLite format 3\0|Hullabaloo \w+ state", file.read(40)) is not None
 
 
 def suffix(path: Path | None, what: str, *known: str) -> None:

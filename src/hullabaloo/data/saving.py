@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from hullabaloo.data.given import LONGEST
+from hullabaloo.errors import InvalidParameter
 
 _TAKEN = 39  # bytes of a draft's name beside that of its file
 
@@ -70,10 +72,12 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
     written to as it is.
 
     Raises:
+        InvalidParameter: the file is a ledger, a state or a key.
         OSError: it could not be written, and names `path`. The old content stands, or at worst (after a failed `fsync` of the folder) the new.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
+        refuse_irreplaceable(path)
         there = _found(path)
         if there is not None and not stat.S_ISREG(there.st_mode):
             _to_device(path, data)
@@ -82,6 +86,14 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
             _replace(path.name, folder, data, 0o600 if private else None if there is None else there.st_mode & 0o777)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def refuse_irreplaceable(path: Path) -> None:
+    """Refuse an output over the database of a ledger, which knows what was spent, the state of a stream or search, or the key of one (32 bytes that are no text); raises InvalidParameter, OSError."""
+    if path.is_file():
+        with path.open("rb") as file:
+            if re.match(rb"SQLite format 3\0|Hullabaloo \w+ state|(?=.*[\x80-\xff]).{32}\Z", file.read(40), re.DOTALL):
+                raise InvalidParameter(f"No ledger, state or key is overwritten, and {path} is one. Name another file.")
 
 
 def _replace(name: str, folder: int, data: bytes, mode: int | None) -> None:

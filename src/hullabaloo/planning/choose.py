@@ -171,7 +171,8 @@ def solvers_for(problem: Problem) -> dict[str, Solver]:
 
 
 def _for_targets(problem: Problem, one: Solver) -> Solver:
-    return SeparateTargetsSolver(one) if separate(problem, one) else one
+    # What gives answers up counts them among the queries of one target.
+    return SeparateTargetsSolver(SOLVERS[LABORIOUS] if one == BRIEF else one) if separate(problem, one) else one
 
 
 def _slow(function: SetFunction | None) -> bool:

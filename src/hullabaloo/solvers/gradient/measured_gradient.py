@@ -175,7 +175,7 @@ class PreconditionedGradientSolver(MeasuredGradientSolver):
     each of which is a function of public facts and earlier answers.
 
     Attributes:
-        brief: whether classes try steps along the covariance first, which whiten nothing (`brief.py`).
+        brief: whether two classes try steps along the covariance first, which whiten nothing (`brief.py`).
     """
 
     brief: bool = False
