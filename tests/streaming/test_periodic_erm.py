@@ -1,5 +1,6 @@
 """PeriodicERM: fits on prefixes, their price, their spacing, what is kept and what is refused."""
 
+import hashlib
 import json
 import math
 import pickle
@@ -26,6 +27,7 @@ from hullabaloo.losses import Logistic, Squared
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.favours import FAVOUR, QUIET, noise, weights
 from hullabaloo.planning.forecasts import drowned
+from hullabaloo.planning.named import SOLVERS, solver_to_dict
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.queries import PricedQueries
@@ -474,6 +476,13 @@ def test_other_settings_are_not_called_another_version(tmp_path: Path) -> None:
         with pytest.raises(StateError, match=said) as caught:
             begun(tmp_path / name, solver="gradient", **second).begin()
         assert "of a version" not in str(caught.value)
+
+
+def test_solvers_as_objects_are_written_as_in_states_that_were_begun() -> None:
+    """As recorded: an option that is new would make another stream of each that was begun with such an object, and is left out where it is as before."""
+    written = [solver_to_dict(solver) for solver in SOLVERS.values()]
+    digest = hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
+    assert digest == "7b65167ac5f4346e79107f7c8c49835b47d6dd348056d4b7ed6ac4dc76248ed5"
 
 
 def test_the_solver_that_was_chosen_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

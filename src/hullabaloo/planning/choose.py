@@ -171,7 +171,9 @@ def solvers_for(problem: Problem) -> dict[str, Solver]:
 
 
 def _for_targets(problem: Problem, one: Solver) -> Solver:
-    return SeparateTargetsSolver(one) if separate(problem, one) else one
+    # What gives answers up knows its own plan's places alone, not those of the target before.
+    alone = SOLVERS[LABORIOUS] if one == BRIEF else one
+    return SeparateTargetsSolver(alone) if separate(problem, one) else one
 
 
 def _slow(function: SetFunction | None) -> bool:
