@@ -15,6 +15,7 @@ import hullabaloo as hb
 from hullabaloo.audit.neighbouring_tables import solver_of
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import RowFacts, Rows
+from hullabaloo.errors import NotPaidFor
 from hullabaloo.losses import Huber, Logistic
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import LABORIOUS, choose
@@ -22,9 +23,10 @@ from hullabaloo.planning.context import PlanContext
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.release.rehearsal import rehearsal
-from hullabaloo.solvers import Plan, Problem, Solver
+from hullabaloo.solvers import Plan, Problem, SeparateTargetsSolver, Solver, WithInference
 from hullabaloo.solvers.gradient.brief import SUFFICES, bent
 from hullabaloo.solvers.gradient.measured_gradient import BRIEF
+from hullabaloo.solvers.gradient.schedule import FINE_BINS
 from tests.solvers.tables import Array, Table, prices, problem
 
 KEY, FULL = TestKey(bytes(32)), SOLVERS[LABORIOUS]
@@ -89,6 +91,13 @@ def ran(data: Table, solver: Solver, asked: Problem, draw: int) -> tuple[Array, 
     queries = tuple(one.resized(data.records) for one in plan.queries)
     curator = Counted(Curator(Rows(data.X, data.Y), queries, key=KEY.derive(draw)), counted)
     found = solver.run(replace(asked, records=data.records), replace(plan, queries=queries), curator)  # type: ignore[arg-type]
+    about = {"centre": 0.0 * found.theta[:, 0], "intercept_weight": 1.0}
+    for name, more in (
+        ("centred_gradient", {"clip_norm": 1.0}),
+        ("norm_histogram", {"edges": np.arange(1.0, FINE_BINS)}),
+    ):
+        with pytest.raises(NotPaidFor):  # or who asks next, such as an inference, would be given what it has not bought
+            curator.curator.answer(name, found.theta[:, 0], **about, **more)
     return found.theta[:, 0], found.trace[0], counted
 
 
@@ -164,6 +173,30 @@ def test_brief_steps_lose_no_more_than_the_whole_plan(kind: str) -> None:
                 assert count == {**bought, "whitened": 1}
 
 
+@pytest.mark.parametrize("kind", ["full", "narrow"])
+def test_a_score_after_them_has_the_noise_that_it_bought(kind: str) -> None:
+    """Where they suffice the level's own steps are not asked, whose answers a score took for its own."""
+    data, mu, asked = table(kind), [], posed(table(kind), 10**7)
+    solver = WithInference(solver=BRIEF)  # type: ignore[arg-type]
+    plan = planned(data, solver, asked)
+    queries = tuple(one.resized(data.records) for one in plan.queries)
+
+    class Heard(Counted):
+        def projected(self, matrix: Array) -> "Heard":
+            return Heard(self.curator.projected(matrix), self.asked)
+
+        def answer(self, name: str, *given: Any, **named: Any) -> Any:
+            if name == "centred_gradient":
+                mu.append(self.curator._Curator__next(name)[0].mu)
+            return self.curator.answer(name, *given, **named)
+
+    curator = Heard(Curator(Rows(data.X, data.Y), queries, key=KEY), Counter())
+    found = solver.run(replace(asked, records=data.records), replace(plan, queries=queries), curator)  # type: ignore[arg-type]
+    assert found.trace[0].get("brief steps enough") == (1.0 if kind == "full" else None)
+    steps = [one.mu for one in queries if one.name == "centred_gradient"]
+    assert mu[-2:] == steps[-2:]
+
+
 def test_auto_takes_them_for_classes_of_many_cells_alone() -> None:
     """Not by name, in streams and searches, or beside inference; and an audit is of the plan that asks for all."""
     data = table("full")
@@ -174,6 +207,12 @@ def test_auto_takes_them_for_classes_of_many_cells_alone() -> None:
         assert solver == taken
         assert ("if steps along it alone are not enough" in plan.reason) == (taken == BRIEF)
     context = replace(context, problem=posed(data, 10**6))
+    assert choose(context, BRIEF)[0] == BRIEF
+    targets = replace(data.facts, targets=("u", "v"))
+    several = replace(data, Y=np.repeat(data.Y, 2, axis=1), facts=targets)
+    asked = replace(posed(several, 10**6), targets=2)
+    context_of_two = replace(context, problem=asked, prices=prices(several, asked))
+    assert choose(context_of_two, BRIEF)[0] == SeparateTargetsSolver(FULL)  # type: ignore[arg-type]
     assert choose(context, LABORIOUS)[0] == FULL
     assert choose(replace(context, held=False), "auto")[0] == FULL
     domain = hb.Domain(dict.fromkeys("abcdefghijkl", (-1, 1)), classes=[0, 1], indicators=False)

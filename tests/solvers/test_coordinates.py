@@ -52,7 +52,7 @@ def test_an_intercept_of_whitened_records_comes_back_by_the_shortest_way(last: f
     assert moved == pytest.approx(normal * (moved @ normal) / (normal @ normal), abs=1e-9)
     small = view.feasible(asked(0.5), point)
     assert np.abs(small[:3]).sum() <= 0.5 + 1e-12
-    before = view.feasible(replace(asked(50.0), earlier=5), point)
+    before = view.feasible(replace(asked(50.0), earlier=6), point)
     assert at(before)[-1] == pytest.approx(point[-1], abs=1e-12)
     assert before[-1] == kept[-1]
 

@@ -164,7 +164,7 @@ def test_a_stream_that_was_begun_with_equal_counts_goes_on_with_them(
     frame, found = records(), []
 
     def before(task: Any, *about: Any) -> Any:
-        return planned(replace(task, earlier=3), *about, even=True)
+        return planned(replace(task, earlier=4), *about, even=True)
 
     for begun, again in ((250, True), (N, False)):
         path = tmp_path / f"state {begun}"

@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 FORMAT = 1
 """Version of what fingerprints and snapshots mean."""
-TODAY = 7
+TODAY = 8
 """How solvers make use of answers, 0 as they first did. A change of that which asks the same questions raises it, and keeps the old way for `Task.earlier`."""
 CORRECTS = ("gradient", "adaptive_gradient", "preconditioned_gradient")
 """Solvers that can start from an earlier model: all that they ask of a record are its prediction's slope and bend."""

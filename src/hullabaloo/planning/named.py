@@ -44,7 +44,9 @@ def solver_to_dict(asked: str | solvers.Solver) -> str | dict[str, Any]:
     """A name as it is, a solver as its name and options: JSON-ready."""
     if isinstance(asked, str):
         return asked
-    return {"name": asked.name, **asdict(asked)}  # type: ignore[call-overload]
+    options = asdict(asked)  # type: ignore[call-overload]
+    # As states from before there was such an option were written.
+    return {"name": asked.name, **{name: value for name, value in options.items() if (name, value) != ("brief", False)}}
 
 
 def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:

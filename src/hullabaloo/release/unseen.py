@@ -153,7 +153,7 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
         loud = (heard / told / bent) ** 2 + 1.0 / (bent * r * found.counted)
         effects = ((g + ways[1]) / told - usually) / bend
         # As before in streams that have begun: of several classes what is asked next depends on it.
-        shown = np.abs(theta[columns] - average) * (share > SEEN * noise) * (problem.earlier < 2)
+        shown = np.abs(theta[columns] - average) * (share > SEEN * noise) * (problem.earlier < 3)
         widest = max(USUAL_LINK, float(np.max(shown, initial=0.0)))
         spreads = np.linspace(0.1, widest, 20)[:, None] ** 2
         variances = spreads + np.append(errors, [0.0] * others)

@@ -174,11 +174,11 @@ class PeriodicERM(Around, PrivateStream):
         if begun is not None and begun.fingerprint != process.fingerprint:
             # By the plan with which the state was begun, where this version knows it: the fingerprint says whether it was that.
             solvers = begun.public.get(SOLVERS, ())
-            for version in range(-1, 9):  # -1 is this one; from 3 on every record counts once in each fit
+            for version in range(-1, 10):  # -1 is this one; from 4 on every record counts once in each fit
                 with suppress(HullabalooError):  # of other settings than these
-                    asked = replace(task, earlier=version + (version < 3))
-                    about = asked, encoding, schedule, solvers if version < 8 else ()
-                    before = PrefixProcess(task, planned(*about, even=version > 2))
+                    asked = replace(task, earlier=version + (version < 4))
+                    about = asked, encoding, schedule, solvers if version < 9 else ()
+                    before = PrefixProcess(task, planned(*about, even=version > 3))
                     process = before if before.fingerprint == begun.fingerprint else process
         return process
 

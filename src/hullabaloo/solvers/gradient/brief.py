@@ -58,6 +58,7 @@ def brief(
         bought = [query.name for query in plan.queries].index("gradient_moments")
         curator.give_up(bought + path.late)  # up to the last two of the walk
         point = step(step(point, longest), longest)
+        curator.give_up(len(plan.queries))  # and the level's own, for which who asks next would take its own
     point[:-1], told = view.inward(point[:-1]), {"gradients cut at": 0.0, "farther": 1.0}
     if not enough:
         path = replace(path, first=path.first - CHEAP - TOLD)

@@ -218,7 +218,7 @@ class Coordinates:
         last = float(point[-1] - self.centre @ slopes)
         held = float(np.clip(last, *problem.loss.intercept_bounds))
         along, level = self.centre, 0.0
-        if self.matrix is not None and problem.earlier < 5:
+        if self.matrix is not None and problem.earlier < 6:
             along, level = self.matrix @ (self.centre @ self.matrix), 1.0
         length = level + float(self.centre @ along)
         if held != last and length > 0.0:

@@ -111,7 +111,7 @@ class Descent:
             seen = min(max(derivative(0.0), 1e-6 - 0.5), 0.5 - 1e-6)
             share = 0.5 - math.copysign(max(abs(seen) - 2.0 * noise, 0.0), seen)
             level, bend = math.log(share / (1.0 - share)), share * (1.0 - share)
-            if not path.ridge and self.problem.earlier < 2:
+            if not path.ridge and self.problem.earlier < 3:
                 path = replace(path, least=max(0.5, abs(1.0 - 2.0 * share)))
         share = schedule.LEVEL_WHITENED / schedule.SECOND_WHITENED
         share *= math.sqrt(max(1.0 - 4.0 * bend, 0.0)) if self.classes else 1.0
@@ -149,7 +149,7 @@ class Descent:
         last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
         share = boldness(gradient[: view.slopes], variance, path.doubt, path.careful, path.eager)
-        if self.problem.before and not self.problem.earlier:
+        if self.problem.before and self.problem.earlier < 2:
             model = view.inward(np.array(self.problem.before))[: view.slopes]
             share = onward(share, gradient[: view.slopes], variance, model, path.careful, path.eager)
         likely = clip_norm if path.ridge and path.measured else min(clip_norm, 0.25 * self.natural)
@@ -161,7 +161,7 @@ class Descent:
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
         if path.level:
-            smooth = self.smooth and self.problem.earlier < 7
+            smooth = self.smooth and self.problem.earlier < 8
             step, memory, doubt = (1.0, 0.0, HEARD) if smooth else (1.5, 0.5, 1.0) if self.classes else (0.5, 0.5, 0.0)
             noise = path.noise * math.sqrt((1.0 + 2.0 * memory) * path.steps / path.level)
             clip = self.level_clip(shares, grid, path.share_noise, noise)
@@ -237,7 +237,7 @@ class Descent:
         """
         path, view, p, L = self.path, self.view, point.size, smooth_and_steep(self.loss)[0]
         trials = view.typical * 2.0 ** np.arange(0.0, 5.0, 0.125)
-        among = math.sqrt(p) if self.smooth and self.problem.earlier < 3 else p
+        among = math.sqrt(p) if self.smooth and self.problem.earlier < 4 else p
         hidden = mean_beyond(longer, grid, trials, power=2) / among
         hidden += FLOOR * path.bend_noise * math.sqrt(0.5 * p) * trials**2
         at, of = int(np.argmin(hidden)), "curvature" if self.classes else "records"
@@ -252,7 +252,7 @@ class Descent:
         for t in range(steps):
             longer = 1.0 if self.classes or (last and t == steps - 1) else LONGER
             gradient = self.gradient(point, clip_norm)
-            if slope is not None and (self.classes or self.problem.earlier < 3):
+            if slope is not None and (self.classes or self.problem.earlier < 4):
                 bend = raised(bend, point - before, gradient - slope)
             before, slope = point, gradient
             point = view.within(self.problem, point - longer * np.linalg.solve(bend, gradient), longer, bend)
@@ -270,7 +270,7 @@ class Descent:
         if self.smooth:
             cut = self.level_clip(shares, grid, self.path.late_share_noise, noise)
         step, memory = 0.5 if self.loss.kernel_code is KernelCode.PINBALL else 1.5, 0.5
-        if beside or (self.smooth and self.problem.earlier < 6):
+        if beside or (self.smooth and self.problem.earlier < 7):
             step, memory = beside or 1.0, 0.0
         moved = self.intercept_alone(point, steps, min(cut, 2.0), step, memory)
         return self.kept_level(point, moved, noise * cut)
@@ -318,9 +318,9 @@ class Descent:
         Of counts, too, whose events are few and far: at 1, as an event of the largest count would be cut, the level of rare ones was 1.1 to 1.6 times off where it now is 1.05 to 1.3 (claims of Belgium and France, made ones of 1 %; 20 000 records, ε = 1).
         Of smooth residuals in whitened coordinates they are weighed with an exponential law before (in plain ones, at more noise, the level of a target of two values was a fifth further off with it).
         """
-        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and self.problem.earlier < 4)):
+        if not (schedule.is_residual(self.loss) or (schedule.is_counts(self.loss) and self.problem.earlier < 5)):
             return 1.0 if self.classes else self.path.slope
-        if self.smooth and not self.path.ridge and self.problem.earlier < 5:
+        if self.smooth and not self.path.ridge and self.problem.earlier < 6:
             shares, share_noise = histogram.gradient_shares(shares, grid, share_noise, 0.25 * self.natural)
         above = np.maximum(np.cumsum(np.maximum(shares - share_noise, 0.0)[::-1])[::-1][1:], TINY)
         trials = self.path.slope * 2.0 ** np.arange(-10.0, 1.125, 0.125)

@@ -69,7 +69,7 @@ def tells(problem: Problem, prices: QueryPrices, mu: float) -> bool:
     wide = not isinstance(problem.loss, Huber) or problem.loss.h >= PROBABLE * math.sqrt(TARGET_VARIANCE)
     noise = prices.price("gradient_moments", loss=problem.loss, mu=mu).sigma / problem.records
     classes, free = isinstance(problem.loss, Logistic), swift(problem)
-    known = (free and problem.earlier < 7) if classes else (free or problem.earlier < 6)
+    known = (free and problem.earlier < 8) if classes else (free or problem.earlier < 7)
     return known and wide and floor(noise, problem.dimension) <= FAINT
 
 

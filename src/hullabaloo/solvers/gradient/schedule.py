@@ -358,7 +358,7 @@ def _whitened(
     """The rule where the covariance is the identity."""
     around = min(max(math.sqrt(QUIET * USUAL / level), 1.0), MOST_AROUND)
     classes, smooth = not residual and not counts, problem.loss.kernel_code != KernelCode.PINBALL
-    audible = counts or (residual and common["noise"] * common["slope"] < (0.008 if problem.earlier < 7 else 0.006))
+    audible = counts or (residual and common["noise"] * common["slope"] < (0.008 if problem.earlier < 8 else 0.006))
     lifts = min(math.ceil(0.5 / common["slope"] + 0.5), LEVEL_WHITENED, USUAL / level) if smooth else 0
     first, second = QUICK if common["late_noise"] else (FIRST_WHITENED, SECOND_WHITENED)
     late, growth = STEPS_LATE, max(6.0 * LATE / late_level, 1.0) ** 0.25

@@ -126,7 +126,7 @@ class SubspaceDescentSolver(Solver):
         shares = curator.answer("norm_histogram", None if classes else level, edges=grid, **about)
         clip = quantile(shares, grid, plan.settings["lengths"], above=CUT, likely=float(grid[-4]))
         ends = np.sort(np.abs(loss.derivative(np.full(2, level[q:].sum()), np.array([-1.0, 1.0]))))
-        usual = TYPICAL / (ROOM if problem.earlier < 6 else 1.0)
+        usual = TYPICAL / (ROOM if problem.earlier < 7 else 1.0)
         square, clip = (clip**2 * ends.prod(), clip * ends[1]) if classes else (OWN * clip**2, clip)
         theta, noise, kept = level, plan.settings["walk"] * clip, 0.0
         for j in range(k):

@@ -193,7 +193,7 @@ def undone(found: NoisyScore, loss: AnyLoss, step: Array, far: float, intercept:
 
 def stepped(problem: Problem, found: NoisyScore, *hidden: Array) -> Array:
     """A target's coefficients after the step, (p,); without the curvature that is hidden, that of rare levels and of narrow columns is many times too long. Of several the first is taken whose step is within `FARTHEST`, else the last."""
-    classes = isinstance(problem.loss, Logistic) and not problem.earlier
+    classes = isinstance(problem.loss, Logistic) and problem.earlier < 2
     back = drawn_back(found, classes) if problem.intercept else np.zeros_like(found.score)
     for beside in hidden:
         whole = replace(after(found, back), curvature=found.curvature + beside)
@@ -202,7 +202,7 @@ def stepped(problem: Problem, found: NoisyScore, *hidden: Array) -> Array:
             break
     step = back + step * min(1.0, FARTHEST / max(moved(found, step), 1e-300))
     if problem.intercept and isinstance(problem.loss, Logistic | Poisson):
-        step = levelled(found, step, problem.loss, bends=problem.earlier < 2)
+        step = levelled(found, step, problem.loss, bends=problem.earlier < 3)
     theta = found.point + found.matrix @ step
     wild = faint(found, problem.intercept) & (np.abs(theta) * problem.norm_linf > WILD)
     wild &= isinstance(problem.loss, Squared)  # whose curvature is the columns' own

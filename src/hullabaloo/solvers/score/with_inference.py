@@ -83,7 +83,7 @@ class WithInference(Solver):
 
         draft = inner.plan(problem, prices, self.inner_allowance(allowance))
         # Of other noise no part of ε is the right one.
-        if not (problem.earlier > 7 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
+        if not (problem.earlier > 8 or all(isinstance(query.event, GaussianEvent) for query in draft.queries)):
             rest = compose_answers(self.composed(problem, prices, draft, allowance).queries[len(draft.queries) :])
             own = inner.plan(problem, prices, replace(allowance, beside=rest))
             return self.composed(problem, prices, own, allowance)
@@ -127,7 +127,7 @@ class WithInference(Solver):
         fine = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.LENGTHS))
         tails = prices.price("norm_histogram", loss=loss, bins=shares.FINE, mu=part(shares.TAILS), count=k)
         left = shares.SPREAD - sum(spreads)
-        alone = problem.intercept and problem.earlier < 8
+        alone = problem.intercept and problem.earlier < 9
         own_scores = [shares.SCORE + left, shares.LEVEL] if alone else [shares.SCORE + shares.LEVEL + left]
         steps = [prices.price("centred_gradient", loss=loss, mu=part(one)) for one in own_scores]
         settings: dict[str, Any] = {
@@ -149,8 +149,8 @@ class WithInference(Solver):
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Coefficients, then of each target the score there, and where nothing holds the coefficients the step that it speaks for."""
-        # In streams of one version ago gradients of a rare class were cut as those of an even one, as of two ago everywhere.
-        walked, moments = replace(problem, earlier=problem.earlier + (problem.earlier == 1)), None
+        # In streams of two versions ago gradients of a rare class were cut as those of an even one, as of three ago everywhere.
+        walked, moments = replace(problem, earlier=problem.earlier + (problem.earlier == 2)), None
         solution = self._resolved().run(walked, self._own(problem, plan), curator)
         if isinstance(self.solver, MomentsFirstSolver) and solution.moments is not None:
             curator.give_up(plan.settings["own queries"] + 2)  # the walk, the second covariance and the curvature
@@ -184,7 +184,7 @@ class _Scores:
         self, problem: Problem, plan: Plan, curator: Answers, known: Coordinates | None, moments: NoisyMoments | None
     ) -> None:
         self.known, self.drawn = known, np.zeros((problem.dimension,) * 2)
-        self.beyond = math.inf if problem.earlier > 5 or isinstance(problem.loss, Poisson) else 0.0
+        self.beyond = math.inf if problem.earlier > 6 or isinstance(problem.loss, Poisson) else 0.0
         self.problem, self.settings, self.curator, self.loss = problem, plan.settings, curator, problem.loss
         q, self.W = problem.dimension, self.rounded() if moments is None else self.told(moments)
         first = self.settings["noises"][1] / self.found.mean_weight
@@ -237,8 +237,8 @@ class _Scores:
             events = 1.0 - top, top
         elif problem.intercept and isinstance(self.loss, Squared):
             events, doubt = self.events(theta, tails[0], float(np.trace(curvature)))
-        gradients, heavier, lighter = (one.at_least(self.ordinary, *events, not problem.earlier) for one in tails)
-        c, lost = gradients.gradient_clip(noise, q, max(doubt, BEGUN) if problem.earlier else doubt)
+        gradients, heavier, lighter = (one.at_least(self.ordinary, *events, problem.earlier < 2) for one in tails)
+        c, lost = gradients.gradient_clip(noise, q, max(doubt, BEGUN) if problem.earlier > 1 else doubt)
         g = records.answer("centred_gradient", point, centre=np.zeros(q), intercept_weight=scale, clip_norm=c)
         score, level = -g * scale / weight + V.T @ (self.drawn @ theta), 0.0
         if settings["level_noise"] is not None and not self.drawn.any():
@@ -249,7 +249,7 @@ class _Scores:
             score[-1] += (own - both) / (own + other - 2.0 * both) * (alone - score[-1])
             level = math.sqrt((own * other - both**2) / (own + other - 2.0 * both))
         wide = gradients.quantile(spread.TAIL_SPREAD)
-        if others and problem.earlier < 5:
+        if others and problem.earlier < 6:
             wide = max(wide, lighter.moment_clip(others[0], q, math.sqrt(0.5 * size)))
         wide *= heaviest
 
@@ -322,7 +322,7 @@ class _Scores:
         seen = of.answer("norm_histogram", point, centre=0.0 * weights, intercept_weight=weights, edges=grid)
         counted, usual = self.found.counted, min(self.loss.constants(1.0, 1.0).lipschitz, 1.0) * self.beyond
         found = [tail(seen / counted, grid, noise / counted, slowest, usual, longest) for slowest in falls]
-        return [replace(one, even=self.problem.earlier < 2) for one in found]
+        return [replace(one, even=self.problem.earlier < 3) for one in found]
 
     def hidden(self, found: NoisyScore) -> list[Array]:
         """Curvature that is not released, (p, p): what shortened records hide, if of all directions alike, and of records at the end of a column as many as the tail of lengths has, or as noise hides, if that is fewer; of counts this, or where the step is far with it, as many as noise hides.
@@ -336,7 +336,7 @@ class _Scores:
         likely = self.ordinary.about(np.linalg.norm(ends / found.scale, axis=1))
         noise = np.full_like(likely, self.settings["share_noise"] / self.found.counted)
         tried = [np.minimum(likely, noise), noise]
-        if problem.earlier > 1 or (isinstance(self.loss, Poisson) and not problem.intercept):
+        if problem.earlier > 2 or (isinstance(self.loss, Poisson) and not problem.intercept):
             tried = tried[1:]
         elif not isinstance(self.loss, Poisson):
             tried = tried[:1]
