@@ -3,12 +3,14 @@
 import copy
 import os
 import pickle
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from hullabaloo.errors import InvalidParameter, LedgerUnreachable
 from hullabaloo.ledger import Ledger
+from hullabaloo.ledger.address import parse
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,19 @@ from hullabaloo.ledger import Ledger
 def test_urls_that_are_no_ledger_are_refused_with_a_sentence(url: str, says: str) -> None:
     with pytest.raises(InvalidParameter, match=says):
         Ledger(url)
+
+
+@pytest.mark.parametrize("place", ["a{}b.db", "a{}", "{}b.db", "a{}b/c.db", "a{}b=c.db", "a{0}{0}b.db"])
+def test_an_address_means_the_file_that_stands_in_it_or_none(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever character a name has: from a question mark without a value on it was cut off, and charges went into another file."""
+    monkeypatch.chdir(tmp_path)
+    for character in (*map(chr, range(1, 0x180)), "\u2028", "\ufeff", "\U0001f600"):
+        name = place.format(character)
+        for said in (name, f"{tmp_path}/{name}"):
+            with suppress(InvalidParameter):
+                assert parse(f"sqlite:///{said}").path == Path(said).expanduser().resolve(), ascii(said)
 
 
 @pytest.mark.parametrize("prefix", ["postgres", "postgresql", "postgresql+psycopg"])

@@ -22,6 +22,7 @@ from hullabaloo.solvers import (
     Solver,
     separate,
 )
+from hullabaloo.solvers.gradient.measured_gradient import BRIEF
 from hullabaloo.solvers.separate_targets import largest_share
 from tests.solvers.tables import Table, problem, table
 
@@ -121,7 +122,11 @@ SWITCHED = [
 
 @pytest.mark.filterwarnings("ignore::hullabaloo.errors.NotPrivateWarning")
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove"])
-@pytest.mark.parametrize("solver", [*(pytest.param(one, marks=pytest.mark.slow) for one in USUAL), *SWITCHED], ids=str)
+@pytest.mark.parametrize(
+    "solver",
+    [pytest.param(one, marks=() if one == BRIEF else pytest.mark.slow) for one in (*USUAL, *SWITCHED)],
+    ids=str,
+)
 def test_whatever_one_target_gives_up_the_next_one_has(solver: Solver, neighbours: str) -> None:
     """Every solver and option that learns one target learns four, or is refused before the charge: steps of classes that gave up what follows counted it from the first target's answers."""
     g = np.random.default_rng(0)

@@ -59,7 +59,7 @@ def parse(text: object) -> Address:
             )
         )
     if url.drivername in _SQLITE:
-        return Address(_sqlite(url))
+        return Address(_sqlite(url, str(text)))
     if url.drivername in _POSTGRES:
         return Address(_postgres(url))
     raise InvalidParameter(
@@ -75,16 +75,16 @@ def _as_file(text: object) -> str:
     return "" if not path or ":" in path or "@" in path else f"sqlite:///{path}"
 
 
-def _sqlite(url: URL) -> URL:
+def _sqlite(url: URL, text: str) -> URL:
     if url.host or url.username or url.password or url.port:
         raise InvalidParameter(
             f"The SQLite address names a host ({url.host!r}), but SQLite is a file on this machine. Write three slashes "
             'for a path relative to this folder ("sqlite:///privacy.db") and four for an absolute one.'
         )
-    if url.query:
+    if "?" in text:  # an option without a value is none to SQLAlchemy, and no part of the name either
         raise InvalidParameter(
-            f"The SQLite address carries options ({', '.join(sorted(url.query))}), but a ledger sets its own: they decide "
-            "whether a charge survives a power failure. Leave out everything from the question mark on."
+            "The SQLite address carries a question mark, behind which options stand, but a ledger sets its own: they decide "
+            "whether a charge survives a power failure. Leave out everything from the question mark on, and name no file or folder with one."
         )
     name = url.database or ""
     if name in {"", ":memory:"} or name.startswith("file:"):
