@@ -174,7 +174,6 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path, monkeypatch: 
     monkeypatch.setattr("hullabaloo.streaming.refits._best", lambda *_: "gradient")  # the planner is not looked at
     (files / "events.csv").unlink()
     done = run("stream", "events.csv", *KEPT, *RECORDED, "--price")
-    assert "--known" not in done.out  # which streams have not
     assert ("Note: the fit tells no error of a column that" in done.out) == ("Expected standard errors" in done.out)
     assert done.code == 0, done.err
     for said in (
@@ -190,6 +189,9 @@ def test_the_price_reads_and_spends_nothing(run: Run, files: Path, monkeypatch: 
     assert [one["records"] for one in found["prices"]] == [50, 200, 1000]
     errors = [one["errors"][0]["likely"] for one in found["prices"]]
     assert errors == sorted(errors, reverse=True)
+    known = run("stream", "-", *KEPT, *RECORDED, "--known", "age=0.1", "--json").json
+    assert [one["errors"][0]["likely"] for one in known["prices"]] > errors
+    assert "no name with a number" in run("stream", "-", *KEPT, *RECORDED, "--known", "age").err
     for method in (("sketched", "--set", "l1:1"), ("periodic", "--estimator", "lasso")):
         asked = ("--horizon", 100, "--method", *method, "--price")
         said = run("stream", "-", *KEPT, *RECORDED, *asked).out

@@ -123,6 +123,7 @@ REFUSED = [
     ({"row_norm": 1, "target": (0, 1), "target_fill": 0.5, "missing_target": "drop"}, "left out, not filled"),
     ({"row_norm": 1, "missing_target": "drop"}, "needs a `target`"),
     ({"features": {"y": (0, 1)}, "target": {"y": (0, 1)}}, "two roles"),
+    ({"features": {"u": (0, 1)}, "unit": "u", "records_per_unit": 2}, "two roles"),  # which no number of records mends
     ({"row_norm": 1, "records_per_unit": 2}, "without the `unit`"),
     ({"row_norm": 1, "unit": "u", "records_per_unit": 2}, "`records`"),
     ({"row_norm": 1, "records": 0}, "at least 1"),

@@ -55,9 +55,10 @@ def test_what_is_told_is_near_the_table() -> None:
 
 @pytest.mark.parametrize("value", [-0.1, -0.003, 0.0, 0.4, 1.02])
 def test_a_value_lies_in_the_range_that_stands_beside_it(value: float) -> None:
-    """Noise makes R² below 0 or above 1; what is shown of it is from 0 to 1, as its range is."""
+    """Noise makes R² above 1, where neither it nor its range is; a model may explain less than the mean does, and was told to explain as much."""
     shown, low, high = (float(one) for one in re.findall(r"[-\d.]+", fit_quality._range(value, 0.05, 0.25, 1.0)))
-    assert 0.0 <= low <= shown <= high <= 1.0
+    assert low <= shown <= high <= 1.0
+    assert (low, shown) == (pytest.approx(value - 0.05), pytest.approx(min(value, 1.0)))
 
 
 def test_where_it_is_not_told_the_line_says_so() -> None:
@@ -333,6 +334,22 @@ def test_a_deviation_that_noise_hides_is_bounded_beside_an_r2(monkeypatch: Any, 
     header = dict(made.summary().header)
     assert header["R²"] == "0.900 (0.802 to 0.998)"
     assert header["Residual s.d."].startswith(text)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("r2", [-0.1, 0.3, 0.9])
+@pytest.mark.parametrize("error", [0.001, 0.02, 0.04])
+def test_a_deviation_is_no_smaller_than_r2_and_the_target_leave_it(monkeypatch: Any, r2: float, error: float) -> None:
+    """Both are of one residual: that of 0.1 beside an R² whose range ends at r has a variance of the target in (1 − r)(0.1/(1 − R²) − two errors), or more."""
+    made, _, _ = fitted(0)
+    told = Explained(r2, 0.02, 0.1, 0.1 / (1.0 - r2), error)
+    monkeypatch.setattr(fit_quality, "_fit", lambda model, target: told)
+    shown = [float(one) for one in re.findall(r"[\d.]*\d", dict(made.summary().header)["Residual s.d."])]
+    if len(shown) == 3:
+        beside = (1.0 - r2 - QUANTILE * 0.02) * (told.variance - QUANTILE * error)
+        assert 75.0 * math.sqrt(max(beside, 0.0)) - 0.6 <= shown[1] <= shown[0] <= shown[2]
+    else:
+        assert error == 0.04
 
 
 @pytest.mark.parametrize("mean", [2.0, 3.9, 5.0, 9.0])

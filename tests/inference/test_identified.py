@@ -10,6 +10,7 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.inference import identified
+from hullabaloo.inference.from_score import FromScore
 from hullabaloo.noise import TestKey
 
 
@@ -41,6 +42,30 @@ def test_each_column_is_given_its_own_reason(solver: str) -> None:
     assert found["one=all"] in {identified.COMMON, identified.FAINT}
     hidden = {"narrow", "level=rare", "one=some"} & {name for name, why in found.items() if why}
     assert identified.TOGETHER not in {found[name] for name in hidden}
+
+
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_bounds_are_said_of_columns_that_have_them_alone(monkeypatch: pytest.MonkeyPatch, of_classes: bool) -> None:
+    """Whichever column's records could decide: of a level "an end of the bounds of level=rare" was said, and closer bounds advised."""
+    rng, n = np.random.default_rng(0), 4_000
+    frame = pd.DataFrame({"a": rng.uniform(-3.0, 3.0, n), "level": rng.choice(["x", "y", "z"], n)})
+    frame["y"] = (frame["a"] + rng.normal(size=n) > 0.0).astype(int)
+    features = {"a": (-3, 3), "level": hb.Categorical(["x", "y", "z"], baseline="x")}
+    target: dict[str, Any] = {"classes": {"y": [0, 1]}} if of_classes else {"target": {"y": (0, 1)}}
+    kind = hb.LogisticRegression if of_classes else hb.LinearRegression
+    asked: dict[str, Any] = {"solver": "preconditioned_gradient", "test_key": TestKey(bytes(32))}
+    made = kind(budget=hb.Budget(5.0, 1e-6), domain=hb.Domain(features=features, **target), **asked).fit(frame)
+    columns = made.encoding_.facts.columns
+    assert {"a", "a:missing", "level=y", "level:missing"} <= set(columns)
+    estimator = FromScore(made._fitted(), made.release_.scores[0])
+    for place, name in enumerate(columns[:-1]):
+        deciding = np.full(len(columns), place)
+        monkeypatch.setattr(FromScore, "decided_by", lambda self, functions, deciding=deciding: deciding)
+        said = {one for one in identified.reasons(made._fitted(), estimator) if "could decide" in one}
+        assert said
+        for text in said:
+            assert name in text
+            assert ("bounds" in identified.named([("x", text)])) == (name == "a"), text
 
 
 def test_no_remedy_is_named_twice() -> None:

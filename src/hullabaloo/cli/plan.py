@@ -105,7 +105,7 @@ def price(
         )
     build.width(declared, columns, f" {domain}")
     made = build.estimator(model, declared, **build.terms(budget, ledger))
-    found = made.price(n=records, n_features=columns, known=dict(map(_deviation, known or ())))
+    found = made.price(n=records, n_features=columns, known=dict(map(deviation, known or ())))
     about = {
         "spend": spend(found),
         "records": f"{found.records:,}",
@@ -171,7 +171,12 @@ def spend(found: Any) -> str:
     return f"epsilon {found.epsilon:.4g} at delta {found.delta:.3g}" if private else "no privacy: epsilon is infinite"
 
 
-def _deviation(text: str) -> tuple[str, float]:
+def deviation(text: str) -> tuple[str, float]:
+    """A name and what is known of it.
+
+    Raises:
+        InvalidParameter: it is no name with a number.
+    """
     name, _, number = text.rpartition("=")
     try:
         return name, float(number)

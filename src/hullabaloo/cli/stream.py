@@ -10,7 +10,7 @@ import hullabaloo as hb
 from hullabaloo.cli import build, options
 from hullabaloo.cli.boundary import Stopped
 from hullabaloo.cli.output import NOTHING, Output, facts, guarantee
-from hullabaloo.cli.plan import expected, spend
+from hullabaloo.cli.plan import deviation, expected, spend
 from hullabaloo.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def stream(
     model: options.ModelOptions,
     ledger: options.LedgerOptions,
     price: bool = False,
+    known: list[str] | None = None,
     columns: int | None = None,
     json_: bool = False,
 ) -> None:
@@ -80,6 +81,7 @@ def stream(
     Args:
         source SOURCE: A CSV, JSON Lines or Parquet file, - for standard input, or redis://host:6379/0.
         price: Say what the stream would cost and gain; reads and spends nothing.
+        known NAME=NUMBER: For --price, a standard deviation that is publicly known, of a column or of what is left of the target; may be repeated.
         columns P: For --price, where the domain is a row norm only: how many columns.
         json_: Print JSON objects for scripts, one on each line: every release, then the result.
 
@@ -99,8 +101,8 @@ def stream(
     terms, kept = build.terms(budget, ledger), {"state": files.state, "key_file": files.key_file}
     made = made_stream(asked, model, kept, domain=declared, **terms)
     output = Output("stream", json_)
-    if price:
-        _price(output, made, columns)
+    if price or known is not None:
+        _price(output, made, columns, dict(map(deviation, known or ())))
     else:
         _run(output, made, source, target, files)
 
@@ -154,20 +156,20 @@ def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | 
     )
 
 
-def _price(output: Output, stream: Any, columns: int | None) -> None:
+def _price(output: Output, stream: Any, columns: int | None, known: Mapping[str, float]) -> None:
     """Print the plan of a stream that was not begun: its cost, its releases, and noise and gain at some of them."""
     build.width(stream.domain, columns)
     encoding, process = stream._planned(columns)
     schedule = process.schedule
     places = _looked_at(schedule)
-    prices = [stream._price_at(position, {}, encoding, process) for position in places]
+    prices = [stream._price_at(position, known, encoding, process) for position in places]
     names = dict.fromkeys(error.name for one in prices for error in one.errors)
     told = [{error.name: error.range for error in one.errors} for one in prices]
     lines = [[name, *(one.get(name, "not told") for one in told)] for name in names]
     said = expected(" after so many records", ["", *(f"after {position:,}" for position in places)], lines)
     said += [f"After {at:,} records: {one.expectation}" for at, one in zip(places, prices, strict=True)]
-    # The first note says of which release this is; streams have no --known.
-    said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:]) if "--known" not in note]
+    # The first note says of which release this is.
+    said += [f"Note: {note}." for note in (*prices[-1].withheld, *prices[-1].notes[1:])]
     about = facts({"spend": f"{spend(prices[-1])}, once, for all releases together", "releases": _releases(schedule)})
     steps = None if schedule.horizon is None else schedule.steps
     output.result({"releases": steps, "prices": [one.to_dict() for one in prices]}, about, *said, NOTHING)

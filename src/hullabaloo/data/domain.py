@@ -113,10 +113,6 @@ class Domain:
             raise DomainError(
                 "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare unit='patient_id' (the column's name), or leave `records_per_unit` out."
             )
-        if self.records_per_unit > 1 and self.records is None:
-            raise DomainError(
-                "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand, of the records that count, will do."
-            )
         if self.unit == "record":
             raise DomainError(
                 "The unit column is called 'record', which is the word for a guarantee that counts every row for itself: statements and ledgers could not tell the two apart. Rename the column, for example to 'person'."
@@ -128,6 +124,10 @@ class Domain:
         if doubled:
             raise DomainError(
                 f"The column {doubled[0]!r} is declared in two roles (feature, target, unit or weight); a model would learn from its own answer or the unit would be released. Give each column one role."
+            )
+        if self.records_per_unit > 1 and self.records is None:
+            raise DomainError(
+                "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand, of the records that count, will do."
             )
 
     @property

@@ -86,6 +86,9 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             strength = min(max(fit.residual, 0.0) / max(fit.residual_error, 1e-300), 1e6)
             half = math.inf if math.isinf(fit.residual_error) else 0.5 * QUANTILE / max(strength, 1e-300) * deviation
             low = math.sqrt(_least(strength, 0.5 * QUANTILE / WIDEST) / max(strength, 1e-300)) * deviation
+            # As R² and the target's variance have it, that noise shares.
+            beside = (1.0 - fit.r2 - QUANTILE * fit.standard_error) * (fit.variance - QUANTILE * fit.residual_error)
+            low = max(low, math.sqrt(max(beside, 0.0)) * scale)
             text = _range(deviation, half, WIDEST * deviation, ends=(low, math.sqrt(max(most, 0.0)) * scale))
             # R² is of the target's spread, which is larger
             if WIDEST * deviation < half and math.isfinite(most) and QUANTILE * fit.standard_error <= WIDEST:
@@ -110,7 +113,7 @@ def _range(
     if not half <= widest:
         return "not told: noise hides it at this budget"
     digits = max(3 * (highest == 1.0), 1 - math.floor(math.log10(max(half, 1e-3 if highest == 1.0 else 1e-9))), 0)
-    low, high = ends or (max(value - half, 0.0), max(min(value + half, highest), 0.0))
+    low, high = ends or (value - half, min(value + half, highest))
     return f"{min(max(value, low), high):.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 

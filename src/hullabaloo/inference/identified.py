@@ -27,14 +27,14 @@ SURE = ", or among the records of which the model is not sure, which are few"
 CROWDED = ", most of its values lie near its {} bound or beyond it"
 TOGETHER = "noise hides what the column has beside others that it goes with"
 FAINT = "the column is seen to vary, but noise hides its effect"
-LONE = "one or two records at an end of the bounds of "
+LONE, FEW = "one or two records at an end of the bounds of ", "one or two records of "
 ENDLESS = "noise may hide that none of the level's records, or all of them, have an event, or of the baseline that it is compared with, so that there is no end on one side"
 UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES: dict[str | tuple[str, ...], str] = {
     (HIDDEN, LONE): "bounds closer around its values, transform='log1p' for a long tail, and cells that are numbers",
     TOGETHER: "fewer columns that go together",
-    RARE: "fewer and larger levels",
+    (RARE, FEW): "fewer and larger levels",
     SELDOM: "indicators=False where nothing is missing",
 }
 """What tells such a column, beside more budget."""
@@ -67,7 +67,7 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         return [UNKNOWN] * width
     alone, words = _alone(law, back) >= ALONE * own, np.array(_words(encoding), dtype=object)
     unseen = np.where(np.append(share > 0.5, [False] * intercept), words[:, 1], words[:, 0])
-    names = np.array([f"{LONE}{name} could decide it" for name in encoding.facts.columns], dtype=object)
+    names = words[:, 2] + np.array(encoding.facts.columns, dtype=object) + " could decide it"
     why = np.where(lone >= 0, names[lone], np.where(beside, CONSTANT, np.where(alone, FAINT, TOGETHER)))
     told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
     more = dict.fromkeys(encoding.facts.columns, SURE if isinstance(model.loss, Logistic) else "")
@@ -85,17 +85,17 @@ def _alone(law: Debiased, back: Array) -> Array:
     return np.asarray(1.0 / np.maximum((spread**2 / np.maximum(values, max(edge, 1e-300))).sum(axis=1), 1e-300))
 
 
-def _words(encoding: Encoding) -> list[tuple[str, str]]:
-    """What it means that a column does not vary: of 0/1 columns that few records have it, or that nearly all do."""
-    found = [(HIDDEN, HIDDEN)] * encoding.facts.width
+def _words(encoding: Encoding) -> list[tuple[str, str, str]]:
+    """What it means that a column does not vary: of 0/1 columns that few records have it, or that nearly all do; and which records could decide it."""
+    found = [(HIDDEN, HIDDEN, LONE)] * encoding.facts.width
     for one in encoding.layout.numeric if encoding.layout is not None else ():
         if one.indicator >= 0:
-            found[one.indicator] = SELDOM, ALWAYS
+            found[one.indicator] = SELDOM, ALWAYS, FEW
     for block in encoding.layout.onehot if encoding.layout is not None else ():
         for place in block.columns:
-            found[place] = RARE, COMMON
+            found[place] = RARE, COMMON, FEW
         if block.missing >= 0:
-            found[block.missing] = SELDOM, ALWAYS
+            found[block.missing] = SELDOM, ALWAYS, FEW
     return found
 
 

@@ -103,7 +103,7 @@ class PlainScore:
             bare(
                 InvalidParameter(
                     "No score can be computed of this y and sample_weight, and why is not shown, as that may quote a record. "
-                    "Pass as y one number, or one declared class, for each row, and weights that are numbers."
+                    "Pass as y, also where the domain names a column of the table as the target, one number, or one declared class, for each row, and weights that are numbers."
                 )
             )
 

@@ -46,6 +46,8 @@ class Scenario:
         rare: of classes, the share of each that is told from the rest, at most even shares; 0 is about a quarter.
         numbers: of numbers, the share of variance in place of `explained`, where it is not 0.
         alone: whether the model within a set is one extreme point, along the columns that vary most; else it is a mean of three.
+        varied: how many times as large as usual the rows' variance is.
+        left: of numbers, the deviation of what the model leaves over half the range, where it is not 0; the target's own is at most half of it. Else that is as usual.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Scenario:
     rare: float = 0.0
     numbers: float = 0.0
     alone: bool = False
+    varied: float = 1.0
+    left: float = 0.0
 
 
 SCENARIOS = (
@@ -145,7 +149,7 @@ def _features(problem: Problem, scenario: Scenario, rows: int, slopes: int) -> A
         v /= np.linalg.norm(v)
         X -= 2.0 * np.outer(X @ v, v)
     room = math.sqrt(max(problem.norm_l2**2 - problem.intercept, 1e-12))
-    X *= math.sqrt((1.0 - scenario.centre) * scenario.filled) * room
+    X *= math.sqrt(scenario.varied * (1.0 - scenario.centre) * scenario.filled) * room
     middle = np.where(uniforms(slopes, 90 + scenario.number) < 0.5, -1.0, 1.0)
     X += middle * math.sqrt(scenario.centre * scenario.filled / slopes) * room
     np.clip(X, -problem.norm_linf, problem.norm_linf, out=X)
@@ -223,7 +227,8 @@ def _signal_variance(problem: Problem, scenario: Scenario) -> float:
         return odds * math.pi**2 / 3.0
     if code == KernelCode.POISSON:
         return odds
-    return (scenario.numbers or scenario.explained) * TARGET_VARIANCE
+    share, left = scenario.numbers or scenario.explained, scenario.left**2
+    return min(left * share / (1.0 - share), 1.0 - left) if left else share * TARGET_VARIANCE
 
 
 def _levels(signal: Array, scenario: Scenario) -> Array:
@@ -257,7 +262,7 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
         return np.asarray(np.minimum(np.ceil(pdtrik(chance, 5.0 * rate)) / 5.0, 1.0), dtype=np.float64)
     from scipy.special import ndtri
 
-    noise = math.sqrt(max(TARGET_VARIANCE - float(np.var(signal)), 0.0))
+    noise = scenario.left or math.sqrt(max(TARGET_VARIANCE - float(np.var(signal)), 0.0))
     return np.asarray(np.clip(scenario.level + signal + noise * ndtri(chance), -1.0, 1.0), dtype=np.float64)
 
 

@@ -40,21 +40,23 @@ FARTHER = 2.0
 """How many times more or less of the gain than rehearsed a plan may lose: chosen so that nine tenths of the prices of one half of 32 real tables hold (docs/planning.md)."""
 
 
-def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float]) -> tuple[tuple[float, ...], str, str]:
-    """The plan's excess risk over a constant's, of tables with so much signal, and how that is known.
+Prospect = tuple[tuple[float, ...], str, str, dict[str, float]]
 
-    The plan is rehearsed on synthetic tables of a weak and a strong signal, a rare class and even ones, of the class or the mean count that is `known`; what it loses of them is told
+
+def prospect(prepared: PlannedFit, predicted: float, known: Mapping[str, float]) -> Prospect:
+    """The plan's excess risk over a constant's, of tables with so much signal, how that is known, and what these tables take of what is `known`.
+
+    The plan is rehearsed on synthetic tables of a weak and a strong signal, a rare class and even ones, of the class, the mean count or the deviations that are `known`; what it loses of them is told
     `FARTHER` times more and less. Where that would take long, the formula of the risk stands beside the squared loss's gain.
 
     Source: 000, Equation (1); 002, Equation (1).
     """
-    if not (runs := tried_out(prepared, _shape(prepared, known))):
-        return (2.0 * predicted / (TARGET_VARIANCE * EXPLAINED),), "a tenth", "by formula"
+    if not (runs := tried_out(prepared, told := _shape(prepared, known))):
+        return (2.0 * predicted / (TARGET_VARIANCE * EXPLAINED),), "a tenth", "by formula", {}
     if runs[0].scenario == WIDE[0].name:
-        return span(runs, 1.0), "half to four fifths", "rehearsed on fewer columns"
-    classes = prepared.problem.loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL)
-    what = f"a fiftieth to {'a half' if classes else 'nine tenths'}"
-    return span(runs), what, REHEARSED
+        return span(runs, 1.0), "half to four fifths", "rehearsed on fewer columns", {}
+    most = "a half" if prepared.problem.loss.kernel_code in (*TWO_CLASSES, KernelCode.MULTINOMIAL) else "nine tenths"
+    return span(runs), f"a fiftieth to {most}", REHEARSED, told
 
 
 def span(runs: Sequence[Rehearsed], farther: float = FARTHER) -> tuple[float, float]:
@@ -64,14 +66,23 @@ def span(runs: Sequence[Rehearsed], farther: float = FARTHER) -> tuple[float, fl
 
 
 def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]:
-    """What a scenario takes of a target's known deviation: a class's share, or how often the mean count goes into its bound."""
-    (name, *more), code = prepared.encoding.facts.targets, prepared.problem.loss.kernel_code
-    if more or name not in known or code not in (*TWO_CLASSES, KernelCode.POISSON):
-        return {}
+    """What a scenario takes of known deviations: how far numbers vary within their bounds, what is left of a target, a class's share, or how often the mean count goes into its bound.
+
+    Usual of numbers is a third of half the range, mean squares 0.1 and 0.12. A row is as long as one bound for each feature.
+    """
+    encoding, problem, names = prepared.encoding, prepared.problem, prepared.encoding.feature_names_out
+    (name, *others), code = encoding.facts.targets, problem.loss.kernel_code
+    halves = {names[one.column]: one.half for one in (encoding.layout.numeric if encoding.layout else ())}
+    more = sum(9.0 * (known[one] / halves[one]) ** 2 - 1.0 for one in halves if one in known)
+    varied = {"varied": max(1.0 + more / (problem.norm_l2**2 - problem.intercept), 1e-9)} if more else {}
+    if others or name not in known:
+        return varied
     if code == KernelCode.POISSON:
-        return {"rarity": max(prepared.encoding.targets[0].hi * min(1.0 / known[name], 1e9) ** 2, 1.0)}  # type: ignore[union-attr]
+        return varied | {"rarity": max(encoding.targets[0].hi * min(1.0 / known[name], 1e9) ** 2, 1.0)}  # type: ignore[union-attr]
+    if code not in TWO_CLASSES:
+        return varied | {"left": min(known[name] / float(encoding.target_scale[0]), 1.0)}
     variance = min(max(known[name], 1e-9), 0.5) ** 2  # s(1 − s)
-    return {"rare": variance / (0.5 + math.sqrt(0.25 - variance))}
+    return varied | {"rare": variance / (0.5 + math.sqrt(0.25 - variance))}
 
 
 def words(problem: Problem) -> tuple[str, str, str]:
@@ -84,11 +95,12 @@ def words(problem: Problem) -> tuple[str, str, str]:
         table = "tables in which expected counts vary with the features by a seventh or more up or down"
         return table, "the mean", "how low the mean"
     constant = "the quantile of all records" if code == KernelCode.PINBALL else "the mean"
-    return "tables whose features explain {} of a target whose s.d. is a quarter of its range", constant, ""
+    return "tables whose features explain {} of a target{}", constant, ""
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
-NARROWER = "a publicly known share s of the class, or mean m of counts, narrows what is said of the gain: price(known={{{0!r}: …}}), in a shell hullabaloo price --known {0}=…, with √(s(1 − s)), or √m"
+NARROWER = "what is said of the gain is of columns whose s.d. is a sixth of their ranges; publicly known ones, and of what a model leaves of the target, decide it: price(known={{{0!r}: …}}), in a shell --known {0}=…, of a class of share s √(s(1 − s)), of counts of mean m √m"
+QUARTER = " whose s.d. is a quarter of its range"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
@@ -173,7 +185,6 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     private = task.budget.is_private
     expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
     expectation = _expectation(prepared, known)
-    unknown = f"({REHEARSED})" in expectation and words(prepared.problem)[2] and not _shape(prepared, known)
     pair, bent = task.budget.pair if private else None, not isinstance(prepared.problem.loss, Squared | Huber)
     withheld = ((HIDDEN, expected), (APART, (expected or totals) and bent), (LOUD, totals))
     return Price(
@@ -182,7 +193,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         records=prepared.problem.records,
         expectation=expectation,
         reason=plan.reason,
-        notes=_notes(prepared, bool(expected), bool(unknown)),
+        notes=_notes(prepared, bool(expected), f"({REHEARSED})" in expectation),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
@@ -191,12 +202,12 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     )
 
 
-def _notes(prepared: PlannedFit, expected: bool, unknown: bool) -> tuple[str, ...]:
+def _notes(prepared: PlannedFit, expected: bool, rehearsed: bool) -> tuple[str, ...]:
     task, encoding, problem = prepared.task, prepared.encoding, prepared.problem
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
     inner = prepared.solver.solver if isinstance(prepared.solver, WithInference) else prepared.solver
     notes += [FIRST] * isinstance(inner, MomentsFirstSolver)
-    notes += [NARROWER.format(encoding.facts.targets[0])] * (unknown and len(encoding.facts.targets) == 1)
+    notes += [NARROWER.format(encoding.facts.targets[0])] * (rehearsed and len(encoding.facts.targets) == 1)
     notes += [WEIGHED] * (task.domain.weight is not None)
     notes += [DROPS] * task.domain.drops + [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
     if prepared.without and task.inference is not False:
@@ -226,11 +237,11 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
         asked = name_of(prepared.task.solver)
         return f"{f'{asked!r} gives way to the constant: ' * (asked not in ('auto', CONSTANT))}no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
-    lost, shares, how = prospect(prepared, formula, known)
-    where = f"{table.format(shares)} ({how})"
+    lost, shares, how, told = prospect(prepared, formula, known)
+    where = f"{table.format(shares, QUARTER * ('left' not in told))} ({how})"
     mean = math.exp(math.fsum(map(math.log, lost)) / len(lost))
     least, most = (100.0 * max(1.0 - one, 0.0) for one in (max(lost), min(lost)))
-    deciding = SIGNAL + f" and {unknown}" * bool(unknown and how == REHEARSED and not _shape(prepared, known))
+    deciding = SIGNAL + f" and {unknown}" * bool(unknown and how == REHEARSED and not told.keys() - {"varied"})
     spread = f"{least:.0f} to {most:.0f} %, by {deciding}" * (round(least) < round(most))
     if mean < 1.0:
         return f"for {where}, expected to keep about {100 * (1 - mean):.0f} %{f' ({spread})' * bool(spread)} of what the non-private model gains over {constant}"

@@ -15,6 +15,8 @@ And effects of levels are of one kind (random effects, Robinson 1991): with s² 
 *Levels that noise hides, or whose gradients were cut.* Effects of levels are of one kind (random effects, Robinson 1991): about their average, over the records of those that were not cut, they are taken as normal, of a variance s² that is estimated from all (empirical Bayes, Morris 1983): its mean for s anywhere up to `USUAL_LINK`, or to the largest difference from the average of a level that is seen where that is more (categories that nearly separate events), weighted by the
 likelihood of what each level's own estimate says at its noise. A level becomes the mean, weighted by inverse variances, of the average, by s², of its own estimate, and of its coefficient as it was. Of two classes and of rare counts, before all else.
 
+A value that is missing is one more level of its category, and that of a number is alone beside the records that have one, whose effect is 0: so a column that is never missing, of which noise shows more than two deviations once in 44, is told no further from 0 than noise lets it be.
+
 *Own estimate.* Records of a level of share r lie 1/√r or further from the centre where records are round. Steps by gradients cut at c take the rarer outcome of such a level for rarer than it is, of odds up to `(1 − p̂)L/c` times too small. With chances p̂ at the released point, records of length L
 and a derivative u of one event (1 of classes, of counts one over their bound) the score of the level is in the mean, over r, `g = p min(u(1 − p̂), c/L) − (1 − p) min(up̂, c/L)`, p its true chance: linear in p, which so has an estimate of known noise, and with p(1 − p) at the average an effect.
 A small g is no evidence for p̂ where r is not sure: r's error counts at the g that the average effect would make. The end of a walk by whitened gradients releases no score: it is 0 there, but for the noise of the steps, which says the same.
@@ -119,7 +121,7 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
     """The solution's θ of target k, in place; `noise` is that of a share."""
     counts, view, theta = isinstance(problem.loss, Poisson), solution.coordinates, solution.theta[:, k]
     found = solution.scores[k] if solution.scores else _end(problem, plan, solution, k)
-    if found is None or not (counts or isinstance(problem.loss, Logistic)):
+    if found is None or encoding.layout is None or not (counts or isinstance(problem.loss, Logistic)):
         return
     unit = math.exp(-float(encoding.prediction_offset[k]))
     shift = max(problem.offset_bound - math.log(2.0), 0.0) - math.log(unit)  # exposed for half the bound in the mean
@@ -133,8 +135,9 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
     back, cut = np.linalg.inv(found.matrix), found.weight * found.score_noise
     cuts = [(found.matrix, cut / plan.settings["score_noise"])] if solution.scores else []
     cuts += [] if view is None or view.matrix is None else [(view.whole, solution.trace[k]["gradients cut at"])]
-    for block in encoding.layout.onehot if encoding.layout and not (counts and middle >= RARE) else ():
-        columns, others = list(block.columns), len(block.columns) < len(block.all_levels)
+    groups = [(list(block.places), len(block.columns) < len(block.all_levels)) for block in encoding.layout.onehot]
+    groups += [([one.indicator], True) for one in encoding.layout.numeric if one.indicator >= 0]
+    for columns, others in () if counts and middle >= RARE else groups:
         share = np.array([usual[one].share for one in columns])
         X = np.array([usual[one].record for one in columns]).reshape(len(columns), len(theta))
         r, at, rest = np.maximum(share, max(noise, 1e-9)), chances(X @ found.point), X @ theta - theta[columns]

@@ -32,10 +32,7 @@ LOOKS = 4
 NOTHING, TINY = 0.005, 1e-12
 """A kept share below which nothing is said to be kept; a loss below which two ways lose nothing."""
 SUMS, AGAIN, SKETCH = "IncrementalRegression", "PeriodicERM", "SketchedRegression"
-KEEPS = (
-    "Keeps: of what the non-private model gains over a constant, from a weak to a strong signal, "
-    "as price(position=...) of the way tells it; sums do better where features fill their bounds evenly. Nothing: at best a constant."
-)
+KEEPS = "Keeps: of the non-private model's gain over a constant, from a weak to a strong signal; sums less where columns vary less within their bounds, as price(position=..., known=...) says."
 BOUNDS = "Excess risk a record at most, on every stream, at these releases, of the paper's algorithm in a way's place (rate); –: no more is said than that the set is bounded."
 Way = tuple[list[tuple[Forecast, float]], float, float, str, list[StreamBound]]
 """Forecasts at each look with their weights, bytes of the state, visits of a record, settings in words, and what theorems say."""
