@@ -166,6 +166,9 @@ def test_noise_in_the_last_bin_is_no_record_of_unknown_length() -> None:
         seen = shares + noise * rng.normal(size=25)
         found, alone = (tail(seen, GRID, noise, 0.5, 6.0, longest) for longest in (1e6, 0.0))
         assert np.array_equal(found.hump, alone.hump)
+    seen = shares_of(beyond(0.05, 2.0 * GRID[-1]))  # nor are usual ones that reach beyond it
+    assert tail(seen, GRID, noise, 0.5, GRID[-1], 1e6).hump[-1] > 0.0
+    assert not tail(seen, GRID, noise, 0.5, 1.01 * GRID[-1], 1e6).hump.any()
 
 
 def test_a_cluster_takes_of_a_curvature_along_one_direction() -> None:
