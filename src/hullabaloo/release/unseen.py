@@ -135,8 +135,9 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
     back, cut = np.linalg.inv(found.matrix), found.weight * found.score_noise
     cuts = [(found.matrix, cut / plan.settings["score_noise"])] if solution.scores else []
     cuts += [] if view is None or view.matrix is None else [(view.whole, solution.trace[k]["gradients cut at"])]
-    groups = [(list(block.places), len(block.columns) < len(block.all_levels)) for block in encoding.layout.onehot]
-    groups += [([one.indicator], True) for one in encoding.layout.numeric if one.indicator >= 0]
+    layout, told = encoding.layout, not problem.earlier  # of values that are missing
+    groups = [(list(b.places if told else b.columns), len(b.columns) < len(b.all_levels)) for b in layout.onehot]
+    groups += [([one.indicator], True) for one in layout.numeric if told and one.indicator >= 0]
     for columns, others in () if counts and middle >= RARE else groups:
         share = np.array([usual[one].share for one in columns])
         X = np.array([usual[one].record for one in columns]).reshape(len(columns), len(theta))
