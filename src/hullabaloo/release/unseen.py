@@ -135,9 +135,9 @@ def _alike(encoding: Encoding, problem: Problem, plan: Plan, solution: Solution,
     back, cut = np.linalg.inv(found.matrix), found.weight * found.score_noise
     cuts = [(found.matrix, cut / plan.settings["score_noise"])] if solution.scores else []
     cuts += [] if view is None or view.matrix is None else [(view.whole, solution.trace[k]["gradients cut at"])]
-    layout, told = encoding.layout, not problem.earlier  # of values that are missing
-    groups = [(list(b.places if told else b.columns), len(b.columns) < len(b.all_levels)) for b in layout.onehot]
-    groups += [([one.indicator], True) for one in layout.numeric if told and one.indicator >= 0]
+    layout, missing = encoding.layout, not problem.earlier  # missing values are of a kind, too
+    groups = [(list(b.places if missing else b.columns), len(b.columns) < len(b.all_levels)) for b in layout.onehot]
+    groups += [([one.indicator], True) for one in layout.numeric if missing and one.indicator >= 0]
     for columns, others in () if counts and middle >= RARE else groups:
         share = np.array([usual[one].share for one in columns])
         X = np.array([usual[one].record for one in columns]).reshape(len(columns), len(theta))
