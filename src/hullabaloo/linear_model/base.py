@@ -107,9 +107,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             alike: clustered errors), "homoskedastic" (errors alike for all records; of logistic and Poisson models those of the model itself), or "auto":
             "unit" where the domain keeps several records of a unit, else "robust", and from `solver="moments"` "homoskedastic".
         public: a table of the same kind that nobody has to protect (another year, another state, a published sample), as `fit` takes one with the target's
-            column in it, or a pair (X, y). A model of it is where steps start, as far as a few noisy answers confirm it, and noisy answers and moves are drawn
-            towards what it says as far as noise explains the difference; for "adaptive_gradient" and "preconditioned_gradient", of which "auto" then
-            chooses. No guarantee rests on it; the statement names it. It is neither saved nor asked for again.
+            column in it, or a pair (X, y). A model of it is where the steps of "adaptive_gradient" and "preconditioned_gradient" start, as far as a few noisy answers
+            confirm it; nothing else is taken from it, and nothing by other solvers: "auto" may take one of these two in the place of such a solver. No guarantee rests on
+            it; the statement names it. It is neither saved nor asked for again.
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
