@@ -291,7 +291,7 @@ def bare(table: str) -> list[Line]:
 
 
 def over(table: str) -> list[str]:
-    """The loss of "auto" there over that of the private constant, in both relations."""
+    """The loss of "auto" there over that of the constant, in both relations."""
     found = {one["neighbours"]: one["loss"] / one["constant"] for one in bare(table)}
     return [f"{found[relation]:.2f}" for relation in ("replace-one", "add-or-remove")]
 
@@ -371,7 +371,7 @@ PLANNING = (
     ),
     Said(
         "docs/planning.md",
-        "on `concrete` (824 records) it loses {} times what the private constant does under replace-one and {} times under add-or-remove, on `claims`, of which a model explains {} %, {} and {} times.",
+        "on `concrete` (824 records) it loses {} times what the constant does under replace-one and {} times under add-or-remove, on `claims`, of which a model explains {} %, {} and {} times.",
         lambda: [
             *over("concrete"),
             percent(1.0 - bare("claims")[0]["non_private"] / bare("claims")[0]["constant"], 1),
