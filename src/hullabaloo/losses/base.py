@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, arguments
 from hullabaloo.errors import InvalidParameter
 
 Array = NDArray[np.float64]
@@ -77,9 +77,9 @@ class PerRecordLoss(Written, ABC):
         """The number by which compiled kernels know the loss."""
 
     @property
-    @abstractmethod
     def kernel_parameter(self) -> float | Array:
-        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table."""
+        """The one number that a loss is made from (Huber's h, pinball's τ), for the compiled kernels; 0 when there is none; or its table."""
+        return next(iter(arguments(self).values()), 0.0)
 
     @property
     @abstractmethod

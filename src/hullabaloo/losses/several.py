@@ -23,7 +23,6 @@ class MultinomialLogistic(VectorLoss):
 
     kind = "multinomial_logistic"
     kernel_code = KernelCode.MULTINOMIAL
-    kernel_parameter = 0.0
     # [−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981
     intercept_bounds = -8.0, 8.0
 
@@ -68,7 +67,6 @@ class SquaredTargets(VectorLoss):
 
     kind = "squared_targets"
     kernel_code = KernelCode.SQUARED_TARGETS
-    kernel_parameter = 0.0
     intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:

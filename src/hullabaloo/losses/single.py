@@ -19,7 +19,6 @@ class Squared(Loss):
 
     kind = "squared"
     kernel_code = KernelCode.SQUARED
-    kernel_parameter = 0.0
     intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
@@ -62,11 +61,6 @@ class Huber(Loss):
 
     def __post_init__(self) -> None:
         positive(self.h, "Huber's h", SHARPEST)
-
-    @property
-    def kernel_parameter(self) -> float:
-        """Threshold h."""
-        return float(self.h)
 
     def value(self, z: Array, y: Array) -> Array:
         """½s² + h(|r| − s) with s = min(|r|, h), so that a huge residual is never squared."""
@@ -111,11 +105,6 @@ class Pinball(Loss):
         if not (isinstance(self.tau, int | float) and 0.0 < self.tau < 1.0):
             raise InvalidParameter(f"A quantile's level tau must lie strictly between 0 and 1, but it is {self.tau!r}.")
 
-    @property
-    def kernel_parameter(self) -> float:
-        """Level τ."""
-        return float(self.tau)
-
     def value(self, z: Array, y: Array) -> Array:
         """τ(y − z)₊ + (1 − τ)(z − y)₊."""
         above = np.subtract(z, y)
@@ -156,7 +145,6 @@ class Logistic(Loss):
 
     kind = "logistic"
     kernel_code = KernelCode.LOGISTIC
-    kernel_parameter = 0.0
     # [−8, 8]: the best constant is the log-odds of the shares, and e^{−8} is one record in 2 982
     intercept_bounds = -8.0, 8.0
 
@@ -209,11 +197,6 @@ class SmoothedHinge(Loss):
         positive(self.h, "The hinge's h", SHARPEST)
 
     @property
-    def kernel_parameter(self) -> float:
-        """Half-width h."""
-        return float(self.h)
-
-    @property
     def intercept_bounds(self) -> tuple[float, float]:
         """±(1 + h): a constant beyond it loses nothing on its own class and more on the other, so it is never best."""
         return -1.0 - self.h, 1.0 + self.h
@@ -259,7 +242,6 @@ class Poisson(Loss):
 
     kind = "poisson"
     kernel_code = KernelCode.POISSON
-    kernel_parameter = 0.0
     # [−16, 8]: the best constant is `log(mean y / mean e^offset)`
     intercept_bounds = -16.0, 8.0
 
