@@ -185,7 +185,9 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
         lambda: FITTED.linear.predict(table),
         lambda: FITTED.prepared.predict(table),
     ],
-    "PrivateLinearModel.predict_interval": _one(lambda: FITTED.linear, "predict_interval"),
+    "CoefficientInference.predict_interval": _each(
+        lambda table: FITTED.linear.predict_interval(table), lambda table: _released().predict_interval(table)
+    ),
     "PlainScore.score": _scored(lambda: FITTED.linear, lambda: FITTED.logistic, lambda: FITTED.stream),
     "PrivateClassifier.decision_function": _one(lambda: FITTED.logistic, "decision_function"),
     "PrivateClassifier.predict": _one(lambda: FITTED.logistic, "predict"),
@@ -225,7 +227,6 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
     "PrivateStream.predict_interval": _one(lambda: FITTED.stream, "predict_interval"),
     "PrivateStream.predict_one": _one(lambda: FITTED.stream, "predict_one"),
     "StreamModel.predict": _one(_released, "predict"),
-    "StreamModel.predict_interval": _one(_released, "predict_interval"),
     "StreamModel.predict_one": _one(_released, "predict_one"),
     "PeriodicERM.predict_proba_one": _one(lambda: FITTED.periodic, "predict_proba_one"),
     "RiverRegressor.learn_one": _each(lambda table: streaming.RiverRegressor(stream()).learn_one(table, table)),

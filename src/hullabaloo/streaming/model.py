@@ -19,7 +19,6 @@ from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.linear_model.shared import chosen
 from hullabaloo.losses import Squared
@@ -123,10 +122,6 @@ class StreamModel(Saved, CoefficientInference):
             return float(values[0])
         return dict(zip(self.encoding_.facts.targets, map(float, values), strict=True))
 
-    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
-        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2)."""
-        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
-
     @property
     def gradient(self) -> PrivateGradient:
         """g_t, the released gradient of the mean squared loss as a function of the encoded coefficients, and its error α."""
@@ -161,9 +156,6 @@ class StreamModel(Saved, CoefficientInference):
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()
-
-    def _axis(self, target: str) -> str:
-        return target
 
     # ---- files ----------------------------------------------------------------------------------------------------
 
