@@ -75,20 +75,19 @@ class StreamModel(Saved, CoefficientInference):
     ledger = None
 
     @cached_property
-    def _user(self) -> tuple[Array, Array]:
-        return self.encoding_.coefficients_to_user(self.release_.theta)
+    def _user(self) -> tuple[Array, Any]:
+        theta = self.release_.theta
+        return self.encoding_.coefficients_to_user(theta[:, 0] if theta.shape[1] == 1 else theta)
 
     @property
     def coef_(self) -> Array:
         """Coefficients in the user's units, (p,), or (k, p) of several targets; named `feature_names_out_`."""
-        coef = self._user[0]
-        return coef[0] if coef.shape[0] == 1 else coef
+        return self._user[0]
 
     @property
     def intercept_(self) -> Any:
         """The intercept in the user's units, a float or (k,)."""
-        intercept = self._user[1]
-        return float(intercept[0]) if intercept.shape[0] == 1 else intercept
+        return self._user[1]
 
     @property
     def feature_names_out_(self) -> Any:
