@@ -8,7 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,16 +65,13 @@ class PerRecordLoss(Written, ABC):
     """
 
     __slots__ = ()
+    kernel_code: ClassVar[KernelCode]
+    """The number by which compiled kernels know the loss."""
 
     @property
     def name(self) -> str:
         """The word by which users name the loss."""
         return self.kind
-
-    @property
-    @abstractmethod
-    def kernel_code(self) -> KernelCode:
-        """The number by which compiled kernels know the loss."""
 
     @property
     def kernel_parameter(self) -> float | Array:
