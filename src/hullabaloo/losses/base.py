@@ -148,6 +148,21 @@ AnyLoss = Loss | VectorLoss
 # What several losses check or compute alike.
 
 
+class OfSquares(PerRecordLoss):
+    """What half the square of a residual has, be it a number or a vector."""
+
+    __slots__ = ()
+    intercept_bounds = -1.0, 1.0
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """Predictions minus targets, z − y."""
+        return np.subtract(z, y)
+
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
+        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
+
+
 def bound(value: float, what: str) -> float:
     """Give `value` when it is a bound: a number at or above 0 (infinity is allowed, NaN is not)."""
     if not value >= 0.0:
