@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hullabaloo._version import __version__
-from hullabaloo.bounds import PrivateBounds
+from hullabaloo.bounds.record import PrivateBounds
 from hullabaloo.data import UNNAMED, Format
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
