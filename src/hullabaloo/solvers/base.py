@@ -120,14 +120,13 @@ class Problem:
 class PricedQuery(Protocol):
     """One line of a plan: a query, how often it may be asked and the event that one answer is; noise as its class has it."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
+    name: ClassVar[str]
+    tier: ClassVar[int]
+
     @property
     def count(self) -> int: ...  # noqa: D102
     @property
     def event(self) -> Event: ...  # noqa: D102
-    @property
-    def tier(self) -> int: ...  # noqa: D102
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
 
