@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import CentredGradientQuery, CovarianceQuery, Curator, NormHistogramQuery, views
+from hullabaloo.curator import Curator, views
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.kernels import dense_turned
+from hullabaloo.curator.norm_histogram import NormHistogramQuery
+from hullabaloo.curator.shortened_moments import CovarianceQuery
 from hullabaloo.curator.views import AffineView, public_numbers, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
