@@ -185,9 +185,10 @@ DOORS: dict[str, Callable[[Any], list[Callable[[], Any]]]] = {
         lambda: FITTED.linear.predict(table),
         lambda: FITTED.prepared.predict(table),
     ],
-    "CoefficientInference.predict_interval": _each(
-        lambda table: FITTED.linear.predict_interval(table), lambda table: _released().predict_interval(table)
-    ),
+    "CoefficientInference.predict_interval": lambda table: [
+        lambda: FITTED.linear.predict_interval(table),
+        lambda: _released().predict_interval(table),
+    ],
     "PlainScore.score": _scored(lambda: FITTED.linear, lambda: FITTED.logistic, lambda: FITTED.stream),
     "PrivateClassifier.decision_function": _one(lambda: FITTED.logistic, "decision_function"),
     "PrivateClassifier.predict": _one(lambda: FITTED.logistic, "predict"),
