@@ -21,11 +21,11 @@ from hullabaloo.geometry import (
     ElasticNetPenalty,
     L1Penalty,
     NoPenalty,
+    PenaltyWithFreeIntercept,
     SeparableForm,
     SeparablePenalty,
     SquaredL2Penalty,
     separable_form,
-    with_free_intercept,
 )
 from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared, custom_loss
 from hullabaloo.losses.kernels import derivative
@@ -265,7 +265,7 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
     asked: dict[str, Any] = {"order": np.arange(40) % 4, "clips": np.full(4, 0.7), "steps": np.full(4, 1.5)}
     found = []
     for penalty in (L1Penalty(0.02), L1ByHand()):
-        form, room = separable_form(with_free_intercept(penalty), None, 4), Curator(rows, [query])
+        form, room = separable_form(PenaltyWithFreeIntercept(penalty), None, 4), Curator(rows, [query])
         found.append(descend(room, np.full(4, 0.1), form=form, **asked))
         with pytest.raises(NotPaidFor, match="all have been given"):
             room.answer("coordinate_gradient", np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)

@@ -19,12 +19,12 @@ from hullabaloo.geometry import (
     ConcaveCardinality,
     CustomSetFunction,
     NoPenalty,
+    PenaltyWithFreeIntercept,
     SetFunction,
     SubmodularBall,
     SubmodularPenalty,
     SubmodularPolyhedron,
     omega,
-    with_free_intercept,
     with_intercept,
 )
 from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
@@ -157,7 +157,7 @@ def test_an_iterative_prox_is_refused_before_anything_is_read() -> None:
     penalty, ball = SubmodularPenalty(callable_, 0.02), SubmodularBall(callable_, 0.3)
     for changes in (
         {"penalty": penalty},
-        {"penalty": with_free_intercept(penalty)},
+        {"penalty": PenaltyWithFreeIntercept(penalty)},
         {"feasible": ball},
         {"feasible": with_intercept(ball, -2.0, 2.0)},
         {"feasible": SubmodularPolyhedron(callable_, 0.3)},

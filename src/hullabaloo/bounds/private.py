@@ -3,21 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo.bounds.record import PrivateBounds, outer_ranges
 from hullabaloo.data import UNNAMED, Domain, Numeric, names_of, schema
 from hullabaloo.data.declarations import is_number
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.records import ChosenColumns
+from hullabaloo.data.table import Table
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, SchemaError
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release import ReleaseRequest, check_types, one_of, positive, run_question, terms_of
-
-if TYPE_CHECKING:
-    from hullabaloo.data.table import Table
 
 ODDS = 100.0
 """Against these odds one candidate beyond all values may be chosen before one where the quantile is."""
@@ -204,7 +202,7 @@ def chosen_names(domain: Domain, columns: Sequence[str] | None) -> tuple[str, ..
     return found
 
 
-def chosen_columns(domain: Domain, names: tuple[str, ...], source: "Table", y: Any) -> "Table":
+def chosen_columns(domain: Domain, names: tuple[str, ...], source: Table, y: Any) -> Table:
     """The chosen columns, and the unit's, as one table; raises every fault that the declared schema shows. A table in parts as it is: names choose its columns."""
     if source.parted:
         known = schema.target_columns(domain, y)

@@ -162,7 +162,7 @@ class Curator:
             InvalidParameter: a matrix without a row of finite numbers for every column.
             NotPaidFor: nothing was paid for that rows of k columns may be asked.
         """
-        found = views.public_matrix(matrix, self.__width)
+        found = views.public_numbers(matrix, self.__width, "through a matrix", 2)
         paid = [query for query in self.__queries if query.any_matrix and query.facts.width == found.shape[1]]
         if not paid:
             raise NotPaidFor(

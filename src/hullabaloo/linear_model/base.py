@@ -18,7 +18,6 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
 from hullabaloo.ledger import Ledger
@@ -169,10 +168,6 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         """A sentence on what a coefficient is, after the summary's table; "" where it is the plain change of the target."""
         return ""
 
-    def _axis(self, target: str) -> str:
-        """What a coefficient of an encoded target changes, in a few words."""
-        return target
-
     @property
     def selected_(self) -> npt.NDArray[np.object_]:
         """Names of the encoded columns whose coefficient is not 0, for one class or target at least; of `feature_names_out_`.
@@ -266,24 +261,6 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
         sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
-
-    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
-        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2).
-
-        Args:
-            X: rows, as for `predict`.
-            confidence: the level of the intervals.
-            kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
-                record's target (squared losses), by its residual variance, taken as normal.
-
-        Ends are held to a number's declared bounds, as targets are counted: of a prediction beyond a bound it is the interval of `predict(X, clip=True)`. NaN where noise leaves an interval
-        without an end: where a row asks for a level that is not identified (`summary` says which, and why). A number that is not identified takes part by its coefficient as released: intervals
-        hold near its usual values.
-
-        Raises:
-            NotReleased: the release tells no intervals; the message says what would.
-        """
-        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then a plain linear model."""

@@ -8,12 +8,12 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.codec import Written
+from hullabaloo.codec import Written, arguments
 from hullabaloo.errors import InvalidParameter
 
 Array = NDArray[np.float64]
@@ -65,6 +65,8 @@ class PerRecordLoss(Written, ABC):
     """
 
     __slots__ = ()
+    kernel_code: ClassVar[KernelCode]
+    """The number by which compiled kernels know the loss."""
 
     @property
     def name(self) -> str:
@@ -72,14 +74,9 @@ class PerRecordLoss(Written, ABC):
         return self.kind
 
     @property
-    @abstractmethod
-    def kernel_code(self) -> KernelCode:
-        """The number by which compiled kernels know the loss."""
-
-    @property
-    @abstractmethod
     def kernel_parameter(self) -> float | Array:
-        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table."""
+        """The one number that a loss is made from (Huber's h, pinball's τ), for the compiled kernels; 0 when there is none; or its table."""
+        return next(iter(arguments(self).values()), 0.0)
 
     @property
     @abstractmethod
@@ -149,6 +146,21 @@ AnyLoss = Loss | VectorLoss
 
 
 # What several losses check or compute alike.
+
+
+class OfSquares(PerRecordLoss):
+    """What half the square of a residual has, be it a number or a vector."""
+
+    __slots__ = ()
+    intercept_bounds = -1.0, 1.0
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """Predictions minus targets, z − y."""
+        return np.subtract(z, y)
+
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
+        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
 
 
 def bound(value: float, what: str) -> float:

@@ -116,7 +116,11 @@ class QuadraticSolver:
         weight = None if weights is None else weights[0]
         if weights is not None and weights[1].any():
             a = a + np.diag(weights[1])
-        _require_convex(a)
+        size = float(np.abs(a).max(initial=0.0))
+        if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:  # even with the penalty's squares
+            raise InvalidParameter(
+                "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified minimiser; make it positive semidefinite first."
+            )
         if feasible is not None:
             geometry.require(feasible, [geometry.Projectable], "The quadratic solver")
             geometry.require_within(penalty, feasible, len(a) - without_free(penalty)[1], "The quadratic solver")
@@ -203,15 +207,6 @@ def _vectors(cross: npt.ArrayLike, p: int) -> Array:
     if not np.isfinite(b).all():
         raise InvalidParameter("A quadratic was given a NaN or an infinity, so it has no minimiser; check its source.")
     return b
-
-
-def _require_convex(a: Array) -> None:
-    """Refuse a matrix that is indefinite even with the penalty's squares, which count: they are part of the problem."""
-    size = float(np.abs(a).max(initial=0.0))
-    if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:
-        raise InvalidParameter(
-            "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified minimiser; make it positive semidefinite first."
-        )
 
 
 def _solver(problem: _Problem) -> _Solve:
