@@ -95,7 +95,10 @@ def private_bounds(
     def buy(prices: Any, allowance: Any) -> list[Any]:
         nonlocal least
         epsilon = allowance.selection_epsilon(len(names))
-        least = _least_share(prices, epsilon)
+        # The share q of values beyond an end at which exp(ε₀ q n/(2m)) = ODDS; 0 without noise. One that still leaves the data lands beside it: the
+        # base measure of the choice falls with the square of the width, so that all candidates beyond the data together weigh like a few dozen, and
+        # those ten times as far like less than one.
+        least = float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
         if quantiles is None and least > MOST:
             raise BudgetError(_too_little(prices.records, len(names)))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
@@ -237,15 +240,6 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
         records=domain.records,
         quoted_line_breaks=domain.quoted_line_breaks,
     )
-
-
-def _least_share(prices: Any, epsilon: float) -> float:
-    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`; 0 without noise.
-
-    One that still leaves the data lands beside it: the base measure of the choice falls with the square of the width, so that
-    all candidates beyond the data together weigh like a few dozen, and those ten times as far like less than one.
-    """
-    return float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
 
 
 def _too_little(records: int, columns: int) -> str:

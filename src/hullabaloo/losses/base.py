@@ -8,12 +8,12 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.codec import Written, arguments
+from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter
 
 Array = NDArray[np.float64]
@@ -67,16 +67,13 @@ class PerRecordLoss(Written, ABC):
     __slots__ = ()
     kernel_code: ClassVar[KernelCode]
     """The number by which compiled kernels know the loss."""
+    kernel_parameter: ClassVar[Any] = 0.0
+    """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table. No code: it is asked for beside records."""
 
     @property
     def name(self) -> str:
         """The word by which users name the loss."""
         return self.kind
-
-    @property
-    def kernel_parameter(self) -> float | Array:
-        """The one number that a loss is made from (Huber's h, pinball's τ), for the compiled kernels; 0 when there is none; or its table."""
-        return next(iter(arguments(self).values()), 0.0)
 
     @property
     @abstractmethod

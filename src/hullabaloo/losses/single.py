@@ -53,6 +53,11 @@ class Huber(Loss):
     def __post_init__(self) -> None:
         positive(self.h, "Huber's h", SHARPEST)
 
+    @property
+    def kernel_parameter(self) -> float:
+        """Threshold h."""
+        return float(self.h)
+
     def value(self, z: Array, y: Array) -> Array:
         """½s² + h(|r| − s) with s = min(|r|, h), so that a huge residual is never squared."""
         distance = np.abs(np.subtract(z, y))
@@ -95,6 +100,11 @@ class Pinball(Loss):
     def __post_init__(self) -> None:
         if not (isinstance(self.tau, int | float) and 0.0 < self.tau < 1.0):
             raise InvalidParameter(f"A quantile's level tau must lie strictly between 0 and 1, but it is {self.tau!r}.")
+
+    @property
+    def kernel_parameter(self) -> float:
+        """Level τ."""
+        return float(self.tau)
 
     def value(self, z: Array, y: Array) -> Array:
         """τ(y − z)₊ + (1 − τ)(z − y)₊."""
@@ -186,6 +196,11 @@ class SmoothedHinge(Loss):
 
     def __post_init__(self) -> None:
         positive(self.h, "The hinge's h", SHARPEST)
+
+    @property
+    def kernel_parameter(self) -> float:
+        """Half-width h."""
+        return float(self.h)
 
     @property
     def intercept_bounds(self) -> tuple[float, float]:

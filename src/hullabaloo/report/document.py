@@ -19,7 +19,7 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
 from hullabaloo.report.mechanism import asked, methods, queries
-from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows, public_note
+from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows
 from hullabaloo.report.spending import spending
 from hullabaloo.report.words import up
 from hullabaloo.streaming.model import StreamModel
@@ -67,7 +67,7 @@ def document(model: PrivateLinearModel, ledger: Ledger | str | None, others: Seq
         "coefficients_text": "" if numbers is not None else WITHHELD,
         "ledger": money,
         "also": also,
-        "domain": {"rows": domain_rows(model.domain), "notes": [*domain_notes(model.domain), *public_note(statement)]}
+        "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain, statement.public)}
         if model.domain
         else None,
         "check": _commands(statement),

@@ -10,7 +10,7 @@ from typing import Any
 from hullabaloo.data import INTERCEPT, Categorical, Domain, Numeric, transforms
 from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
-from hullabaloo.release.release import DECLARED_PUBLIC, PrivacyStatement
+from hullabaloo.release.release import DECLARED_PUBLIC
 from hullabaloo.report.guarantee import finite
 from hullabaloo.report.words import book, lines
 
@@ -59,8 +59,8 @@ def domain_rows(domain: Domain) -> list[Row]:
     return rows
 
 
-def domain_notes(domain: Domain) -> list[str]:
-    """What was declared about rows as a whole."""
+def domain_notes(domain: Domain, public: str | None) -> list[str]:
+    """What was declared about rows as a whole; and that a table was declared public, where one was."""
     norm, radius = domain.row_norm or ("l2", 0.0)
     facts = {
         "norm": domain.row_norm is not None,
@@ -72,12 +72,7 @@ def domain_notes(domain: Domain) -> list[str]:
         "features": bool(domain.features),
         "indicators": domain.indicators,
     }
-    return lines("domain", facts)
-
-
-def public_note(statement: PrivacyStatement) -> list[str]:
-    """That a table was declared public, where one was."""
-    return [] if statement.public is None else [f"{DECLARED_PUBLIC} ({statement.public})."]
+    return [*lines("domain", facts), *([] if public is None else [f"{DECLARED_PUBLIC} ({public})."])]
 
 
 def spans(domain: Domain) -> dict[str, float]:
