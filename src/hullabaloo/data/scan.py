@@ -25,7 +25,7 @@ KEEP = 2**30
 MOST = 2**24
 """Records of a part at most: its sums stay exact, and a part of a hundred columns within 13 GB."""
 FEWER = 2**14
-"""The same where units are brought together: of 2 000 000 records of 20 columns (`benchmarks/scan.py`) a fit held 664 MB and took 22 processor seconds, 856 and 24 by twice as many, 958 and 26 by four times."""
+"""The same where units are brought together: of 2 000 000 records of 20 columns (`benchmarks/scan.py`) a fit held 660 MB, and 907 by four times as many, in equal processor seconds (26)."""
 
 
 class ScannedTable(Table):
