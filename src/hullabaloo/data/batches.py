@@ -45,7 +45,7 @@ class Batches:
         self._batches = batches
         source = unheard(batches, called=True)
         declared = unheard(lambda: _schema_of(source))
-        if declared is None:
+        if declared is None or (isinstance(source, Iterator) and unheard(batches, called=True) is source):
             raise SchemaError(
                 "A function was to give Arrow record batches whenever it is called, and gave something else. Return a pyarrow.RecordBatchReader, a "
                 "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call. Of pandas, "
@@ -69,7 +69,7 @@ class Batches:
 
 
 def giver_of(source: Any) -> Callable[[], Any] | None:
-    """What gives the batches of a source whenever it is called; None of what is none.
+    """What gives the batches of a source whenever it is called; None of what is none, or gives the same iterator twice.
 
     Raises:
         SchemaError: it can be read once, or PyArrow is not there.
@@ -88,7 +88,8 @@ def giver_of(source: Any) -> Callable[[], Any] | None:
     if isinstance(lazy, nw.LazyFrame) and lazy.implementation.is_polars():
         return partial(_collected, source)
     again = isinstance(source, Iterable) and not isinstance(source, Iterator) and not callable(source)
-    batches = again and unheard(lambda: _arrow(next(iter(source), None)), called=True) is not None
+    # Not as `called`: what its first batch fails by may be a record's doing
+    batches = again and unheard(lambda: iter(source) is not (new := iter(source)) and _arrow(next(new, None)) is not None)
     return (lambda: source) if batches else source if callable(source) else None
 
 
