@@ -175,7 +175,6 @@ def test_which_folders_there_are_is_not_told(tmp_path: Path, table: pa.Table) ->
         (lambda: [np.zeros(2)], "again and again"),
         (lambda: [], "again and again"),
         (lambda: Once(pa.table({"a": [1.0]})), "again and again"),
-        (lambda: Once(pa.table({"a": [1.0]})).__iter__, "a new one at each call"),
     ],
 )
 def test_what_cannot_be_read_again_and_again_is_refused(source: Callable[[], Any], says: str) -> None:

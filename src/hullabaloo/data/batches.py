@@ -45,7 +45,7 @@ class Batches:
         self._batches = batches
         source = unheard(batches, called=True)
         declared = unheard(lambda: _schema_of(source))
-        if declared is None or (isinstance(source, Iterator) and unheard(batches, called=True) is source):
+        if declared is None:
             raise SchemaError(
                 "A function was to give Arrow record batches whenever it is called, and gave something else. Return a pyarrow.RecordBatchReader, a "
                 "dataset's to_batches(), a query of DuckDB, or an iterator of record batches, a new one at each call. Of pandas, "
