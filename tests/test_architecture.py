@@ -65,7 +65,7 @@ ALLOWED = {
     "__main__": {"cli"},
 }
 BOUNDARY = {"curator", "selection", "erm", "queries"}
-OPEN = {"errors", "codec", "foreign", "lazy", "compiled", "tables", "_version"}
+OPEN = {"errors", "codec", "foreign", "forks", "lazy", "compiled", "tables", "_version"}
 # Public keys are configuration: an estimator stores one, and only the curator draws with it.
 KEY_ONLY = {
     "release",

@@ -196,3 +196,13 @@ def test_every_table_is_answered(kind: type, name: str) -> None:
         )
         assert answer.shape == (3,)
         assert np.isfinite(answer).all()
+
+
+@pytest.mark.parametrize(
+    "function", [GroupCover([[0, 1], [1, 2]], [1e-6, 2e6]), GroupCover.tree([-1, 0, 0], [1e-6, 2e6, 1.0])]
+)
+def test_groups_whose_weights_are_too_far_apart_are_refused(function: SetFunction) -> None:
+    """Projections onto their balls lose their digits, which a distance to the minimiser rests on."""
+    for make in (minimizer, perturbed):
+        with pytest.raises(CapabilityError, match="weights over 1e12 apart"):
+            make(facts(3, norm_l2=1.0), Neighbours.REPLACE_ONE, 20, feasible=SubmodularBall(function, 1.0))

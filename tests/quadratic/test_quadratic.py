@@ -455,3 +455,14 @@ def test_a_thousand_columns(condition):
         assert solved.status in (Status.EXACT, Status.CONVERGED)
     for strength in (1e-1, 1e-3, 1e-6, 1e-9):
         assert minimise_quadratic(gram, cross, penalty=L1Penalty(strength)).status is Status.CONVERGED
+
+
+def test_many_columns_whose_matrix_vanishes_where_its_largest_eigenvalue_is_looked_for() -> None:
+    """ARPACK refuses to start where A takes the starting vector to 0."""
+    p = 301
+    start = np.cos(np.arange(p))
+    gram = np.zeros((p, p))
+    gram[:2, :2] = np.outer([start[1], -start[0]], [start[1], -start[0]])
+    for a in (gram, np.zeros((p, p))):
+        found = minimise_quadratic(a, a @ np.arange(p), feasible=Box(-1.0, 1.0))
+        assert found.residual <= 1e-12

@@ -282,12 +282,10 @@ def _largest_eigenvalue(a: Array) -> float:
     if len(a) <= 300:
         return float(np.linalg.eigvalsh(a)[-1]) * (1.0 + 1e-9) if len(a) else 0.0
     bound = min(float(np.linalg.norm(a)), float(np.abs(a).sum(axis=0).max()))
-    if bound == 0.0:
-        return 0.0
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+    from scipy.sparse.linalg import ArpackError, eigsh
 
     try:
         estimate = eigsh(a, k=1, tol=1e-3, v0=np.cos(np.arange(len(a))), maxiter=50, return_eigenvectors=False)
-    except ArpackNoConvergence:
+    except ArpackError:  # no convergence, or a start at which A vanishes
         return bound
     return min(bound, 1.02 * float(estimate[0]))
