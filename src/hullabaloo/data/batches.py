@@ -87,10 +87,11 @@ def giver_of(source: Any) -> Callable[[], Any] | None:
     lazy: Any = nw.from_native(source, pass_through=True) if not callable(source) else None
     if isinstance(lazy, nw.LazyFrame) and lazy.implementation.is_polars():
         return partial(_collected, source)
-    again = isinstance(source, Iterable) and not isinstance(source, Iterator) and not callable(source)
+    if callable(source) or not isinstance(source, Iterable):
+        return source if callable(source) else None
     # Not as `called`: what its first batch fails by may be a record's doing
-    batches = again and unheard(lambda: iter(source) is not (new := iter(source)) and _arrow(next(new, None)) is not None)
-    return (lambda: source) if batches else source if callable(source) else None
+    again = unheard(lambda: iter(source) is not (new := iter(source)) and _arrow(next(new, None)) is not None)
+    return (lambda: source) if again else None
 
 
 def _collected(lazy: Any) -> Iterator[Any]:
