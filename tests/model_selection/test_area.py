@@ -212,6 +212,8 @@ def test_a_known_share_of_the_rarer_class_narrows_the_price(share: float) -> Non
     assert (
         known.low == known.high == pytest.approx({0.5: found.low, 0.2: found.likely, 0.05: found.high}[share], rel=1e-6)
     )
+    tables = {"budget": ONE, "metrics": ["roc_auc", "calibration"]}
+    assert [note.split()[2] for note in price_evaluation(fitted(), 20_000, **tables).notes] == ["of", "tables"]
     with pytest.raises(InvalidParameter, match=r"below 0\.5"):
         price_evaluation(fitted(), 20_000, known=0.6, **about)
 

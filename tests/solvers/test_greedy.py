@@ -20,6 +20,7 @@ from hullabaloo.geometry import (
     Box,
     ElasticNetPenalty,
     GroupBall,
+    GroupPenalty,
     L1Ball,
     L1Penalty,
     L2Ball,
@@ -343,6 +344,8 @@ def test_what_cannot_be_done_is_refused_with_a_remedy() -> None:
             solver.plan(asked, prices(asked), Allowance(Budget(1.0, 0.0)))
     with pytest.raises(CapabilityError, match="not both"):
         SELECT.plan(replace(asked, constraint=L1Ball(1.0), penalty=L1Penalty(0.1)), prices(asked), private)
+    with pytest.raises(CapabilityError, match="does not know"):
+        SELECT.plan(replace(asked, penalty=GroupPenalty(((0, 1), (2, 3, 4, 5)), 0.1)), prices(asked), private)
     with pytest.raises(CapabilityError, match="depend on the others"):
         DESCEND.plan(replace(asked, constraint=L1Ball(1.0)), prices(asked), private)
     only = replace(asked, dimension=1)

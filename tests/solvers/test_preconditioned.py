@@ -222,6 +222,11 @@ def test_quiet_tables_get_a_second_phase_more_room_and_more_travel() -> None:
     assert quiet.late_reach > loud.reach
     assert quiet.around > loud.around == 1.0
     assert quiet.floor(1.0, 4) < loud.floor(1.0, 4)
+    assert quiet.travel(0.5, 0.7, late=True) == quiet.late_reach / quiet.smoothness
+    flat = replace(quiet, ridge=0.1)
+    for late, reach, noise in ((False, flat.reach, flat.noise), (True, flat.late_reach, flat.result_noise)):
+        over = 0.1 * math.sqrt(flat.smoothness) * 0.5 * noise * 0.7
+        assert flat.travel(0.5, 0.7, late=late) == pytest.approx(reach / over)  # each phase by its own noise
 
 
 class Overheard:
