@@ -206,14 +206,15 @@ json.dump(outcomes, open(".outcomes.json", "w"))
 
 
 def write_tables() -> None:
-    """Fill the measured tables of every page from the recorded results."""
+    """Fill the measured tables of every page from the recorded results, and the numbers of sentences that are of a record."""
     sys.path.insert(0, str(ROOT / "docs"))
-    tables = importlib.import_module("tables")
+    tables, said = importlib.import_module("tables"), importlib.import_module("said")
     for page in pages():
         text = page.read_text(encoding="utf-8")
         filled = MEASURED.sub(lambda found: found[1] + tables.measured(found["name"]) + found[3], text)
         if filled != text:
             page.write_text(filled, encoding="utf-8")
+    said.fill(ROOT)
 
 
 def run(page: Path) -> None:

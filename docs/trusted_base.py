@@ -55,6 +55,7 @@ GROUPS = (
         "curator",
         "curator exact gradient gradient_kernels kernels known moments shortened_moments query norm_histogram centred_gradient centred_gradient_kernels views",
     ),
+    Group(1, "Processes", "A forked child is told from its parent, whatever its number is.", ".", "forks"),
     Group(
         1,
         "Prices",

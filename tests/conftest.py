@@ -55,6 +55,14 @@ def pytest_pycollect_makeitem(name: str, obj: object) -> list[pytest.Item] | Non
     return [] if any(mark.name == "slow" for mark in marks) else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
+    """Cases of the long tests are left out of the fast ones before they are made, too: they are nearly as many as those that run."""
+    yield
+    if sampling.FAST:
+        sampling.thin(metafunc)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sampling.few(items)

@@ -4,6 +4,7 @@ import math
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -72,12 +73,36 @@ def spread(cases: list[dict[str, int]], keep: int, first: Iterable[int] = ()) ->
     return kept
 
 
+def thin(metafunc: pytest.Metafunc) -> None:
+    """Leave out the cases that `few` or a mark of their own makes slow; where that is all of them one stays, which is deselected."""
+    test, calls = metafunc.definition, metafunc._calls
+    if not calls or test.get_closest_marker("slow"):
+        return
+    fast = [call for call in calls if not any(mark.name == "slow" for mark in call.marks)]
+    if marker := test.get_closest_marker("few"):
+        kept = kept_of([(f"{test.nodeid}[{call.id}]", call.params) for call in fast], marker.args[0])
+        fast = [call for place, call in enumerate(fast) if place in kept]
+    metafunc._calls = fast or calls[:1]
+
+
+@cache
+def _named() -> frozenset[str]:
+    """The first test that catches each planted bug."""
+    return frozenset(bug.caught_by[0] for bug in BUGS)
+
+
+def kept_of(cases: list[tuple[str, dict[str, Any]]], keep: int) -> set[int]:
+    """The places of the cases of one test, ids and parameters, that are kept."""
+    # By values: pytest numbers the cases of a test, whatever they share, in `callspec.indices`.
+    indices = [{name: id(value) for name, value in given.items()} for _, given in cases]
+    return spread(indices, keep, [place for place, (name, _) in enumerate(cases) if name in _named()])
+
+
 def few(items: list[pytest.Item]) -> None:
     """Mark the cases of tests with `@pytest.mark.few(n)` slow, but for n of them, `spread` over the values of each parameter and their pairs.
 
     A case that catches a planted bug, first of all tests that are named for it, is among them.
     """
-    named = {bug.caught_by[0] for bug in BUGS}
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
@@ -85,10 +110,8 @@ def few(items: list[pytest.Item]) -> None:
     for of_one in cases.values():
         marker = of_one[0].get_closest_marker("few")
         assert marker is not None
-        # By values: pytest numbers the cases of a test, whatever they share, in `callspec.indices`.
-        values = [item.callspec.params if hasattr(item, "callspec") else {} for item in of_one]
-        indices = [{name: id(value) for name, value in given.items()} for given in values]
-        kept = spread(indices, marker.args[0], [place for place, item in enumerate(of_one) if item.nodeid in named])
+        values = [(item.nodeid, item.callspec.params if hasattr(item, "callspec") else {}) for item in of_one]
+        kept = kept_of(values, marker.args[0])
         for place, item in enumerate(of_one):
             if place not in kept:
                 item.add_marker(pytest.mark.slow)

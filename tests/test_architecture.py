@@ -65,7 +65,7 @@ ALLOWED = {
     "__main__": {"cli"},
 }
 BOUNDARY = {"curator", "selection", "erm", "queries"}
-OPEN = {"errors", "codec", "foreign", "lazy", "compiled", "tables", "_version"}
+OPEN = {"errors", "codec", "foreign", "forks", "lazy", "compiled", "tables", "_version"}
 # Public keys are configuration: an estimator stores one, and only the curator draws with it.
 KEY_ONLY = {
     "release",
@@ -201,7 +201,7 @@ PARTS = {
     "linear_model.classification.LogisticClassifier", "linear_model.regression.LeastSquares", "linear_model.shared.NumberTargets",
     "linear_model.shared.PlainScore", "linear_model.own.NotLoaded", "model_selection.metrics._Within", "noise.continual.base.Half",
     "noise.continual.history._History", "noise.continual.hybrid._ByEpochs", "privacy.answers._Kept", "release.estimator.Estimator", "release.planned.Task",
-    "release.request.ReleaseRequest", "report.displays.Display", "solvers.frank_wolfe.frank_wolfe_rule.Terms", "tables.Printed",
+    "release.request.ReleaseRequest", "report.displays.Display", "solvers.frank_wolfe.frank_wolfe_rule.Terms", "tables.Printed", "tables.PrintedRows",
 }  # fmt: skip
 
 

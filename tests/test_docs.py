@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ def _load(name: str) -> ModuleType:
 
 execute = _load("execute")
 tables = _load("tables")
+said = _load("said")
 PAGES = {page.relative_to(ROOT).as_posix(): page for page in execute.pages()}
 
 
@@ -94,6 +96,23 @@ def test_the_measured_tables_are_those_of_the_recorded_results() -> None:
             assert found[0] == wanted, (
                 f"a table of {name} is not the recorded one; run: python docs/execute.py --tables"
             )
+
+
+@pytest.mark.parametrize("one", said.SAID, ids=lambda one: f"{one.page}: {one.sentence[:60]}")
+def test_numbers_in_sentences_are_those_of_the_recorded_results(one: Any) -> None:
+    """Tables followed a new record, sentences beside them did not: intervals were said to hold in 97 to 99 % where 91 % did, and a loss was told of another table than the recorded one."""
+    text = (ROOT / one.page).read_text(encoding="utf-8")
+    assert one.filled(text) == text, (
+        f"{one.page} has other numbers than the record; run: python docs/execute.py --tables"
+    )
+    assert one.holds(), f"{one.page} says in words what the record does not: {one.sentence}"
+
+
+def test_a_sentence_is_found_across_lines_and_filled() -> None:
+    one = said.Said("page", "kept {} of {} (a half)", lambda: ["7", 10])
+    assert one.filled("so 1 kept 3\n  of 4 (a half), 5") == "so 1 kept 7\n  of 10 (a half), 5"
+    with pytest.raises(LookupError, match="does not say"):
+        one.filled("kept 3 of 4")
 
 
 def test_a_table_is_made_of_any_results() -> None:

@@ -19,7 +19,7 @@ import hullabaloo as hb
 from hullabaloo import geometry, losses
 from hullabaloo.curator import known
 from hullabaloo.foreign import foreign, name_of, parts
-from hullabaloo.geometry import HasProximalForm, L1Ball, with_free_intercept, with_intercept
+from hullabaloo.geometry import HasProximalForm, L1Ball, PenaltyWithFreeIntercept, with_intercept
 from hullabaloo.losses.base import PerRecordLoss
 from hullabaloo.planning.named import SOLVERS
 from hullabaloo.privacy import Neighbours
@@ -161,7 +161,7 @@ def test_what_is_foreign_is_told_by_itself_and_wherever_it_is_held(name: str) ->
         partial(foreign, one),
         hidden(one),
         with_intercept(hidden(one), -1.0, 1.0),
-        with_free_intercept(hidden(one)),
+        PenaltyWithFreeIntercept(hidden(one)),
         OfFeatures(one, ("a",)),
         StreamModel.__new__(StreamModel),
     ):

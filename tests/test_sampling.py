@@ -1,6 +1,7 @@
 """Thinned grids: the cases that the fast tests keep meet every value of every parameter, and its pairs as far as they go."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -41,14 +42,43 @@ def test_cases_that_the_next_test_thins(a: int, b: str) -> None:
     assert (a < 5, b in "uv") == (True, True)
 
 
-def test_values_are_told_apart_whatever_numbers_pytest_gives_them(request: pytest.FixtureRequest) -> None:
+def test_values_are_told_apart_whatever_numbers_pytest_gives_them(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It came to number the cases of a test in the place of their values, so that each case was of values that no other had."""
-    made = [one for one in request.node.parent.collect() if one.originalname == "test_cases_that_the_next_test_thins"]
+    monkeypatch.setattr(sampling, "FAST", False)
+    made, kept = _cases(request), []
     assert len(made) == 10
     sampling.few(made)
-    kept = [one.callspec.params for one in made if not one.get_closest_marker("slow")]
-    assert len(kept) == 5
-    assert [{case[name] for case in kept} for name in "ab"] == [{0, 1, 2, 3, 4}, {"u", "v"}]
+    kept.append([one.callspec.params for one in made if not one.get_closest_marker("slow")])
+    monkeypatch.setattr(sampling, "FAST", True)
+    kept.append([one.callspec.params for one in _cases(request)])
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 5
+    assert [{case[name] for case in kept[0]} for name in "ab"] == [{0, 1, 2, 3, 4}, {"u", "v"}]
+
+
+def _cases(request: pytest.FixtureRequest) -> list[Any]:
+    return [one for one in request.node.parent.collect() if one.originalname == "test_cases_that_the_next_test_thins"]
+
+
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("also", [pytest.param(0, marks=pytest.mark.slow), 1])
+def test_cases_of_which_some_are_slow(
+    number: int, also: int, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """In the fast tests those alone are made that run; all of a test's being slow, one is made, which is not run."""
+    for fast, made in ((True, [[0, 1], [2, 1]]), (False, [[a, b] for b in (0, 1) for a in (0, 1, 2)])):
+        monkeypatch.setattr(sampling, "FAST", fast)
+        found = [one for one in request.node.parent.collect() if one.originalname == request.node.originalname]
+        assert sorted([one.callspec.params["number"], one.callspec.params["also"]] for one in found) == sorted(made)
+        alone = [one for one in request.node.parent.collect() if one.originalname == "test_of_which_every_case_is_slow"]
+        assert [bool(one.get_closest_marker("slow")) for one in alone] == ([True] if fast else [True, True])
+
+
+@pytest.mark.parametrize("number", [pytest.param(one, marks=pytest.mark.slow) for one in (0, 1)])
+def test_of_which_every_case_is_slow(number: int) -> None:
+    assert number in (0, 1)
 
 
 def test_rooms_by_formula_are_none_whose_subject_is_the_planner() -> None:

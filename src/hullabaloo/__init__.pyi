@@ -3,7 +3,8 @@
 from hullabaloo._version import __version__
 from hullabaloo import model_selection, report, streaming, theory
 from hullabaloo.audit import audit
-from hullabaloo.bounds import PrivateBounds, private_bounds
+from hullabaloo.bounds.private import private_bounds
+from hullabaloo.bounds.record import PrivateBounds
 from hullabaloo.data import Categorical, Domain, Numeric
 from hullabaloo.data.scan import scan
 from hullabaloo.geometry import (

@@ -45,6 +45,7 @@ class PricedQueries:
 
         Raises:
             InvalidParameter: there is no such query, or it is made of something else.
+            CapabilityError: it needs all records at hand, and the table is read in parts.
         """
         kind = QUERIES.get(name)
         own = [name for name, _ in FIELDS[kind][4:]] if kind is not None else []
@@ -53,7 +54,11 @@ class PricedQueries:
                 f"The query {name!r} was asked for with {sorted(about)}, but there are {', '.join(sorted(QUERIES))}; it takes "
                 f"{', '.join(own) or 'nothing'} and count. Name one of them, with what it is made of."
             )
-        self._check_parts(kind)
+        if self.parted and not kind.in_parts:
+            raise CapabilityError(
+                f"The query {kind.name!r} needs all records at hand, and the table is read in parts. Nothing was charged. Use a method that adds up over "
+                "records, such as solver='moments', 'adaptive_gradient' or 'preconditioned_gradient', or pass a table in memory."
+            )
         held = {key: tuple(value) if type(value) is list else value for key, value in about.items()}
         return kind(self.facts, self.neighbours, self.records, count, **held)
 
@@ -61,13 +66,6 @@ class PricedQueries:
     def in_memory(self) -> Self:
         """What can be bought of synthetic tables, which are never read in parts."""
         return replace(self, parted=False)
-
-    def _check_parts(self, kind: type[Query]) -> None:
-        if self.parted and not kind.in_parts:
-            raise CapabilityError(
-                f"The query {kind.name!r} needs all records at hand, and the table is read in parts. Nothing was charged. Use a method that adds up over "
-                "records, such as solver='moments', 'adaptive_gradient' or 'preconditioned_gradient', or pass a table in memory."
-            )
 
     def own(self, query: object) -> Query | None:
         """The query as it is made here: of its class, this table's bounds, plain numbers, and copies of the shapes and losses that it was made of.

@@ -49,12 +49,6 @@ def wrapped(texts: Iterable[str]) -> list[str]:
     return [textwrap.fill(text, 100, break_on_hyphens=False) for text in texts]
 
 
-def dataframe(rows: Sequence[Any]) -> Any:
-    """A pandas dataframe with a row for each record, a column for each of its slots."""
-    pd = library("pandas", "pandas", "A dataframe (str(...) shows the same table)")
-    return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in rows])
-
-
 def probability(p: float) -> str:
     """A p-value as tables print it."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
@@ -70,3 +64,15 @@ class Printed:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+class PrintedRows(Printed):
+    """The same of records in a table, a row each."""
+
+    __slots__ = ()
+    rows: tuple[Any, ...]
+
+    def to_dataframe(self) -> Any:
+        """The rows as a pandas dataframe, a column for each slot of a record."""
+        pd = library("pandas", "pandas", "A dataframe (str(...) shows the same table)")
+        return pd.DataFrame([{name: getattr(row, name) for name in type(row).__slots__} for row in self.rows])

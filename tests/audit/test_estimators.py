@@ -10,8 +10,9 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.audit.canary import Canary, Record, made
-from hullabaloo.curator import CentredGradientQuery, GradientQuery, MomentsQuery, coordinate_gradient
+from hullabaloo.curator import GradientQuery, MomentsQuery, coordinate_gradient
 from hullabaloo.curator import query as room
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.coordinate_gradient import CoordinateGradientQuery
 from hullabaloo.erm.minimisation import Family
 from hullabaloo.errors import CapabilityError

@@ -50,6 +50,13 @@ def test_every_description_is_of_a_parameter() -> None:
                 assert set(options.described(getattr(thing, "__wrapped__", thing))[1]) <= names
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_speaks_of_tables_in_parts_where_it_reads_them(name: str) -> None:
+    """The help of `search`, `domain template` and `domain check` offered JSON Lines files and addresses "in parts", and had no such option."""
+    told = any("in parts" in (one.help or "") for one in COMMANDS[name].params)
+    assert told == any(one.name == "in_parts" for one in COMMANDS[name].params)
+
+
 def test_every_parameter_of_an_estimator_is_an_option_of_fit() -> None:
     known = {options.parameter(name) for name in ModelOptions._fields} - {"estimator"}
     of_estimators = {

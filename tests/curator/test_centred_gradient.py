@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import CentredGradientQuery, Curator, MeansQuery, NormHistogramQuery
+from hullabaloo.curator import Curator
+from hullabaloo.curator.centred_gradient import CentredGradientQuery, MeansQuery
 from hullabaloo.curator.centred_gradient_kernels import add_counts
+from hullabaloo.curator.norm_histogram import NormHistogramQuery
 from hullabaloo.curator.views import AffineView
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor

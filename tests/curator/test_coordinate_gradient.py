@@ -21,15 +21,15 @@ from hullabaloo.geometry import (
     ElasticNetPenalty,
     L1Penalty,
     NoPenalty,
+    PenaltyWithFreeIntercept,
     SeparableForm,
     SeparablePenalty,
     SquaredL2Penalty,
     separable_form,
-    with_free_intercept,
 )
 from hullabaloo.losses import Huber, Logistic, Loss, Pinball, Poisson, SmoothedHinge, Squared, custom_loss
 from hullabaloo.losses.kernels import derivative
-from hullabaloo.noise import TestKey, gaussian, inflated
+from hullabaloo.noise import ReleaseKey, TestKey, gaussian, inflated
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.solvers.coordinate.updates import descend
@@ -265,7 +265,7 @@ def test_a_penalty_known_by_its_prox_gives_the_same_answers(sparse: bool) -> Non
     asked: dict[str, Any] = {"order": np.arange(40) % 4, "clips": np.full(4, 0.7), "steps": np.full(4, 1.5)}
     found = []
     for penalty in (L1Penalty(0.02), L1ByHand()):
-        form, room = separable_form(with_free_intercept(penalty), None, 4), Curator(rows, [query])
+        form, room = separable_form(PenaltyWithFreeIntercept(penalty), None, 4), Curator(rows, [query])
         found.append(descend(room, np.full(4, 0.1), form=form, **asked))
         with pytest.raises(NotPaidFor, match="all have been given"):
             room.answer("coordinate_gradient", np.zeros(4), form=separable_form(NoPenalty(), None, 4), **asked)
@@ -398,3 +398,32 @@ def test_contributions_are_rounded_to_the_nearest_cell_ties_to_even() -> None:
         one = np.array([each])
         assert kernels.rounded(one, np.ones(1), np.zeros(0), 1.0, 2.0**37) == np.rint(each)
     assert kernels.rounded(x, np.ones(x.size), np.zeros(0), 1.0, 2.0**37) == np.rint(x).sum()
+
+
+def test_under_one_release_key_any_other_question_has_noise_of_its_own() -> None:
+    """From the second update on sums follow from the form, too: the same noise under two forms would show their difference as it is."""
+    about = facts(3)
+    rows = random_rows(np.random.default_rng(0), 50, about)
+    query = CoordinateGradientQuery(about, Neighbours.REPLACE_ONE, 50, 4, 0.5, Squared())
+    ones, order = np.ones(3), np.array([0, 1, 0, 2])
+    form = SeparableForm(0.1 * ones, ones, -ones, ones)
+    asked = Updates(0.2 * ones, order, ones, ones, form)
+    forms = [
+        replace(form, **{name: getattr(form, name) + 2.0**-40}) for name in ("kinks", "curvatures", "lower", "upper")
+    ]
+    others = [
+        replace(asked, theta=0.3 * ones),
+        replace(asked, order=order[::-1]),
+        replace(asked, clips=2.0 * ones),
+        replace(asked, steps=2.0 * ones),
+        *(replace(asked, form=other) for other in forms),
+    ]
+    key = ReleaseKey.fresh()
+
+    def released(question: Updates, about: CoordinateGradientQuery = query) -> np.ndarray:
+        return Predictions(rows).descend(about, question, key).partials
+
+    first = released(asked)
+    assert np.array_equal(released(asked), first)
+    for other in (*map(released, others), released(asked, replace(query, loss=Huber(0.7)))):
+        assert not np.isclose(other, first, rtol=1e-6, atol=0.0).any()

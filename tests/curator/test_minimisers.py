@@ -262,7 +262,10 @@ def test_every_table_is_answered_in_the_same_shape(name: str, loss: Any, clip: f
 
 @pytest.mark.few(7)
 @pytest.mark.parametrize(("feasible", "penalty"), [SHAPES[k] for k in (0, 1, 3, 4)], ids=["free", "lasso", "l1", "l2"])
-@pytest.mark.parametrize("error", [np.linalg.LinAlgError, ValueError, FloatingPointError, InvalidParameter])
+@pytest.mark.parametrize(
+    "error",
+    [np.linalg.LinAlgError, ValueError, FloatingPointError, InvalidParameter, RuntimeError, IndexError, MemoryError],
+)
 def test_plain_steps_alone_reach_the_distance(
     error: type[Exception], feasible: Any, penalty: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import MomentsQuery, SecondMomentsQuery
+from hullabaloo.curator import MomentsQuery
 from hullabaloo.curator.moments import symmetric
+from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.privacy import Neighbours
 from tests.curator.neighbours import facts, pairs, random_rows

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import CentredGradientQuery, CovarianceQuery, Curator, NormHistogramQuery, views
+from hullabaloo.curator import Curator, views
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.curator.kernels import dense_turned
-from hullabaloo.curator.views import AffineView, public_matrix, turned_rows
+from hullabaloo.curator.norm_histogram import NormHistogramQuery
+from hullabaloo.curator.shortened_moments import CovarianceQuery
+from hullabaloo.curator.views import AffineView, public_numbers, turned_rows
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.losses import Logistic, Squared
@@ -58,7 +61,8 @@ def test_no_neighbour_moves_an_answer_by_more_than_the_sensitivity_whatever_the_
     for (left, right), matrix in zip(pairs(rng, relation, about, rounds=120), matrices(rng, about.width), strict=False):
         theta, clip_norm = rng.normal(0.0, 10.0 ** rng.integers(-3, 200), about.width), 10.0 ** rng.uniform(-9.0, 3.0)
         edges = np.sort(10.0 ** rng.uniform(-3.0, 3.0, 5))
-        seen = [turned_rows(rows, public_matrix(matrix, about.width)) for rows in (left, right)]
+        through = public_numbers(matrix, about.width, "through a matrix", 2)
+        seen = [turned_rows(rows, through) for rows in (left, right)]
         one, other = (steps.exact(rows, theta, view, float(clip_norm)) for rows in seen)
         moved = max(moved, float(np.linalg.norm(one - other)))
         point = None if rng.random() < 0.5 else theta
@@ -268,7 +272,7 @@ def test_answers_of_a_view_come_out_of_the_same_payment() -> None:
 )
 def test_a_matrix_must_fit(matrix: np.ndarray) -> None:
     with pytest.raises(InvalidParameter, match="one row of finite numbers"):
-        public_matrix(matrix, 4)
+        public_numbers(matrix, 4, "through a matrix", 2)
 
 
 @pytest.mark.parametrize(("centre", "clip_norm"), [(np.zeros(3), 1.0), (np.full(4, np.nan), 1.0), (np.zeros(4), 0.0)])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hullabaloo.curator import Curator, LaplaceSecondMomentsQuery, SecondMomentsQuery
+from hullabaloo.curator import Curator, LaplaceSecondMomentsQuery
+from hullabaloo.curator.second_moments import SecondMomentsQuery
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
 from hullabaloo.noise import TestKey, inflated_l1, laplace

@@ -19,12 +19,12 @@ from hullabaloo.geometry import (
     ConcaveCardinality,
     CustomSetFunction,
     NoPenalty,
+    PenaltyWithFreeIntercept,
     SetFunction,
     SubmodularBall,
     SubmodularPenalty,
     SubmodularPolyhedron,
     omega,
-    with_free_intercept,
     with_intercept,
 )
 from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
@@ -157,7 +157,7 @@ def test_an_iterative_prox_is_refused_before_anything_is_read() -> None:
     penalty, ball = SubmodularPenalty(callable_, 0.02), SubmodularBall(callable_, 0.3)
     for changes in (
         {"penalty": penalty},
-        {"penalty": with_free_intercept(penalty)},
+        {"penalty": PenaltyWithFreeIntercept(penalty)},
         {"feasible": ball},
         {"feasible": with_intercept(ball, -2.0, 2.0)},
         {"feasible": SubmodularPolyhedron(callable_, 0.3)},
@@ -196,3 +196,13 @@ def test_every_table_is_answered(kind: type, name: str) -> None:
         )
         assert answer.shape == (3,)
         assert np.isfinite(answer).all()
+
+
+@pytest.mark.parametrize(
+    "function", [GroupCover([[0, 1], [1, 2]], [1e-6, 2e6]), GroupCover.tree([-1, 0, 0], [1e-6, 2e6, 1.0])]
+)
+def test_groups_whose_weights_are_too_far_apart_are_refused(function: SetFunction) -> None:
+    """Projections onto their balls lose their digits, which a distance to the minimiser rests on."""
+    for make in (minimizer, perturbed):
+        with pytest.raises(CapabilityError, match="weights over 1e12 apart"):
+            make(facts(3, norm_l2=1.0), Neighbours.REPLACE_ONE, 20, feasible=SubmodularBall(function, 1.0))

@@ -19,7 +19,7 @@ from hullabaloo.curation.sketch import Sketch
 from hullabaloo.curator import Curator
 from hullabaloo.data import Domain, Encoding
 from hullabaloo.data.source import Rows
-from hullabaloo.geometry import L1Ball, NoPenalty, SquaredL2Penalty, separable_form, with_free_intercept
+from hullabaloo.geometry import L1Ball, NoPenalty, PenaltyWithFreeIntercept, SquaredL2Penalty, separable_form
 from hullabaloo.losses import Logistic, MultinomialLogistic, Squared
 from hullabaloo.losses.readings import Reading, Reads
 from hullabaloo.losses.scores import Moments, SquaredError
@@ -48,7 +48,7 @@ def ask(encoding: Encoding, rows: Rows) -> None:
     prices = PricedQueries(encoding.facts, Neighbours.REPLACE_ONE, N)
     p, k = encoding.facts.width, len(encoding.facts.targets)
     theta = np.linspace(-1.0, 1.0, p)
-    bowl = with_free_intercept(SquaredL2Penalty(0.1))
+    bowl = PenaltyWithFreeIntercept(SquaredL2Penalty(0.1))
     common: dict[str, Any] = {"feasible": None, "penalty": NoPenalty(), "mu": 0.5, "clip": 1.0, "ridge": 0.1}
     reading = Reading(Reads.NUMBERS, (-1.0,), (1.0,), ("y",), (4.0,))
     if k > 1:

@@ -1,6 +1,8 @@
 """Whatever gives Arrow batches anew, and files wherever they lie, give the bits of the table in memory."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -40,6 +42,16 @@ def theta(source: Any) -> bytes:
     return bytes(model.fit(source).release_.theta.tobytes())
 
 
+class Anew:
+    """Batches for whoever iterates over it."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self.table.to_batches(max_chunksize=400))
+
+
 def lines(table: pa.Table) -> str:
     return "".join(json.dumps(row) + "\n" for row in table.to_pylist())
 
@@ -66,6 +78,7 @@ def sources(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[s
             else:
                 file.write(lines(table).encode())
     address = f"memory://{place.name}"
+    store.put(str(place / "hive"), f"/{place.name}/hive", recursive=True)
     base = duckdb.connect()
     lazy = pl.scan_parquet(whole)
     names = ["a", "g", "y", "year"]
@@ -79,10 +92,13 @@ def sources(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         "pandas": table.to_pandas,
         "arrow table": lambda: table,
         "arrow dataset": lambda: dataset.dataset(whole),
+        "arrow batches, a list": lambda: table.to_batches(max_chunksize=250),
+        "arrow batches, anything that has them anew": lambda: Anew(table),
         "hive": lambda: place / "hive",
         "json": lambda: hb.scan(place / "t.jsonl", columns=names, batch_rows=77),
         "remote parquet": lambda: f"{address}/t.parquet",
         "remote csv": lambda: f"{address}/t.csv",
+        "remote hive": lambda: f"{address}/hive/",
         "remote json": lambda: hb.scan(f"{address}/t.jsonl", columns=names),
     }
 
@@ -136,6 +152,9 @@ def test_which_folders_there_are_is_not_told(tmp_path: Path, table: pa.Table) ->
         (lambda: "memory://nowhere/t.parquet", "nothing at the address"),
         (lambda: "nosuchscheme://user:SECRET@host/t.parquet", "nothing at the address"),
         (lambda: "nowhere.jsonl", "declares no columns"),
+        (lambda: iter(pa.table({"a": [1.0]}).to_batches()), "again and again"),
+        (lambda: [np.zeros(2)], "again and again"),
+        (lambda: [], "again and again"),
     ],
 )
 def test_what_cannot_be_read_again_and_again_is_refused(source: Callable[[], Any], says: str) -> None:
@@ -143,6 +162,36 @@ def test_what_cannot_be_read_again_and_again_is_refused(source: Callable[[], Any
         hb.scan(source())
     assert "SECRET" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+GROWN = """
+import sys
+import duckdb, polars as pl
+import hullabaloo as hb
+n, how, place = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+query = duckdb.sql(f"select sin(range) as a, cos(range) as b, sin(2 * range) as c, cos(3 * range) as y from range({n})")
+if how == "polars":
+    query.write_parquet(place, row_group_size=50_000)
+    query = pl.scan_parquet(place).with_columns(b=pl.col("b") ** 2)
+domain = hb.Domain({"a": (-1, 1), "b": (-1, 1), "c": (-1, 1)}, target={"y": (-1, 1)}, records=n)
+terms = {"solver": "moments", "budget": hb.Budget(1.0, 1e-9), "neighbours": "add-or-remove"}
+hb.LinearRegression(domain=domain, **terms).fit(hb.scan(query, keep_bytes=0))
+print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what a process held at most is asked of Linux")
+@pytest.mark.parametrize("how", ["duckdb", "polars"])
+def test_memory_does_not_grow_with_what_a_query_gives(how: str, tmp_path: Path) -> None:
+    """Ten million further records of four columns are 320 MB."""
+    held = []
+    for n in (2_000_000, 12_000_000):
+        words = [sys.executable, "-c", GROWN, str(n), how, str(tmp_path / "t.parquet")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert not done.returncode, done.stderr
+        held.append(int(done.stdout.split()[-1]) / 1e3)
+    assert held[1] - held[0] < 100, held
 
 
 def test_what_a_query_says_when_it_fails_is_never_heard(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from hullabaloo.geometry import (
     NoPenalty,
     NuclearBall,
     NuclearPenalty,
+    PenaltyWithFreeIntercept,
     Polytope,
     Projectable,
     Simplex,
@@ -33,7 +34,6 @@ from hullabaloo.geometry import (
     require,
     set_from_dict,
     set_from_text,
-    with_free_intercept,
     with_intercept,
 )
 from hullabaloo.geometry.numerics import increasing_root
@@ -54,7 +54,7 @@ def test_a_mismatch_is_one_sentence_with_the_remedy():
     with pytest.raises(CapabilityError, match="use L1Ball or Polytope or Simplex"):
         require(Box(0.0, 1.0), [HasVertices, Projectable])
     with pytest.raises(CapabilityError, match="use ElasticNetPenalty or L1Penalty"):
-        require(with_free_intercept(L1Penalty(1.0)), [HasElasticForm])
+        require(PenaltyWithFreeIntercept(L1Penalty(1.0)), [HasElasticForm])
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_free_intercept_is_left_alone():
     assert set_from_dict(json.loads(json.dumps(body.to_dict()))) == body
     with pytest.raises(InvalidParameter, match="unbounded"):
         body.vertex(np.ones(3))
-    penalty = with_free_intercept(L1Penalty(1.0))
+    penalty = PenaltyWithFreeIntercept(L1Penalty(1.0))
     assert penalty.value(np.array([1.0, -2.0, 50.0])) == 3.0
     assert np.array_equal(penalty.prox(np.array([1.5, -0.2, 50.0]), 1.0), [0.5, 0.0, 50.0])
 
@@ -184,7 +184,7 @@ def test_several_intercepts():
     assert np.array_equal(body.project(np.array([3.0, 0.0, -4.0, 0.5])), [1.0, 0.0, 0.0, 0.5])
     assert not isinstance(with_intercept(L1Ball(1.0), 0.0, 1.0, 17), HasVertices)  # 2^17 corners are not a list
     assert np.array_equal(
-        with_free_intercept(L1Penalty(1.0), 2).prox(np.array([1.5, 9.0, -9.0]), 1.0), [0.5, 9.0, -9.0]
+        PenaltyWithFreeIntercept(L1Penalty(1.0), 2).prox(np.array([1.5, 9.0, -9.0]), 1.0), [0.5, 9.0, -9.0]
     )
     saved = {"kind": "with-intercept", "body": {"kind": "l1-ball", "radius": 1.0}, "lower": None, "upper": None}
     assert set_from_dict(saved) == with_intercept(L1Ball(1.0))  # as written before there were several

@@ -53,7 +53,7 @@ def test_the_constant_is_one_and_attained_at_equal_sizes(kind, count, radius):
 def test_scale_factors_of_the_published_family(count):
     """Tests: 002, Equation (15)."""
     mirror = GroupBall([[j] for j in range(min(count, 100))], 2.0).mirror_map(min(count, 100))
-    mirror = type(mirror)(mirror.parts, 2.0, mirror.p, count, mirror.width, 1.0)
+    mirror = type(mirror)(mirror.parts, 2.0, mirror.p, count, mirror.unit_width, 1.0)
     log = math.log(count) if count > 1 else 0.0
     if count <= 7:
         assert (mirror.power, mirror.xi) == (2.0, pytest.approx(1.0 / count))  # as published for one and two blocks

@@ -18,11 +18,11 @@ from hullabaloo.geometry import (
     L1Penalty,
     NoPenalty,
     Penalty,
+    PenaltyWithFreeIntercept,
     SeparableForm,
     SeparablePenalty,
     SquaredL2Penalty,
     separable_form,
-    with_free_intercept,
     with_intercept,
 )
 
@@ -85,13 +85,13 @@ def test_kernels_take_the_same_step(penalty: Penalty) -> None:
 
 @pytest.mark.parametrize("penalty", [L1Penalty(0.3), HuberLike()], ids=["l1", "own"])
 def test_an_intercept_is_left_alone_but_for_its_own_bounds(penalty: Penalty) -> None:
-    form = separable_form(with_free_intercept(penalty), with_intercept(Box(-1.0, 1.0), -8.0, 8.0), 5)
+    form = separable_form(PenaltyWithFreeIntercept(penalty), with_intercept(Box(-1.0, 1.0), -8.0, 8.0), 5)
     assert list(form.upper) == [1.0, 1.0, 1.0, 1.0, 8.0]
     far = form.prox(np.full(5, 20.0), 0.1)
     assert list(far) == [1.0, 1.0, 1.0, 1.0, 8.0]
     near = form.prox(np.full(5, 0.02), 0.1)
     assert near[4] == 0.02 == form.prox_at(4, 0.02, 0.1)
-    only = separable_form(with_free_intercept(penalty), with_intercept(Box(-1.0, 1.0), -8.0, 8.0), 1)
+    only = separable_form(PenaltyWithFreeIntercept(penalty), with_intercept(Box(-1.0, 1.0), -8.0, 8.0), 1)
     assert (only.lower[0], only.upper[0], only.kinks[0]) == (-8.0, 8.0, 0.0)
 
 

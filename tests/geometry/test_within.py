@@ -18,6 +18,7 @@ from hullabaloo.geometry import (
     L2Ball,
     LpBall,
     NuclearPenalty,
+    PenaltyWithFreeIntercept,
     Polytope,
     Simplex,
     SquaredL2Penalty,
@@ -25,7 +26,6 @@ from hullabaloo.geometry import (
     SubmodularPenalty,
     prox_within,
     require_within,
-    with_free_intercept,
     with_intercept,
 )
 from hullabaloo.geometry.within import Kinks
@@ -48,7 +48,7 @@ PAIRS += [(L2Ball(0.7), SubmodularPenalty(Intervals(), 0.2)), (Box(0.1, 0.6), Ki
 def test_it_is_the_prox_of_the_sum(body: Any, penalty: Any, intercept: bool) -> None:
     rng = np.random.default_rng(0)
     if intercept:
-        body, penalty = with_intercept(body, -0.1, 0.4), with_free_intercept(penalty)
+        body, penalty = with_intercept(body, -0.1, 0.4), PenaltyWithFreeIntercept(penalty)
     require_within(penalty, body, 4, "A test")
     for scale in (0.2, 1.0, 5.0):
         v, step = scale * rng.normal(size=4 + intercept), float(rng.uniform(0.2, 2.0))
@@ -77,4 +77,4 @@ def test_it_is_the_prox_of_the_sum(body: Any, penalty: Any, intercept: bool) -> 
 )
 def test_what_is_not_known_is_refused_in_a_sentence(body: Any, penalty: Any) -> None:
     with pytest.raises(CapabilityError, match=r"A test was asked for the set .* together"):
-        require_within(with_free_intercept(penalty), with_intercept(body, -1.0, 1.0), 4, "A test")
+        require_within(PenaltyWithFreeIntercept(penalty), with_intercept(body, -1.0, 1.0), 4, "A test")

@@ -125,8 +125,11 @@ def test_no_call_writes_over_a_ledger_a_state_or_a_key(writer: str, files: dict[
 def _writing() -> Iterator[tuple[str, str]]:
     """Of every file of the sources: methods that take a path of the caller's, and calls that write."""
     names = {"write_text", "write_bytes", "to_csv", "to_parquet", "savefig", "ParquetWriter", "tofile", "touch"}
+    may = re.compile("|".join([r"path: str \| Path", r"\.replace\(", r"\.open\(", *names]))
     for file in sorted(SOURCE.rglob("*.py")):
         text, where = file.read_text(), str(file.relative_to(SOURCE))
+        if not may.search(text):  # most files, which are not parsed
+            continue
         for one in ast.walk(ast.parse(text)):
             if isinstance(one, ast.ClassDef):
                 for method in (each for each in one.body if isinstance(each, ast.FunctionDef)):

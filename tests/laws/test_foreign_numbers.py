@@ -153,6 +153,20 @@ def test_a_forked_child_is_not_answered(name: str) -> None:
     asked.answer(name, **given)
 
 
+def test_a_forked_child_with_the_number_of_its_parent_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a namespace of its own, or after its parent's end."""
+    asked, here, known = curator("gradient", count=1), os.getpid(), os.getpid
+
+    def ask() -> None:
+        if known() != here:  # pragma: no cover - the child
+            with monkeypatch.context() as patched:
+                patched.setattr(os, "getpid", lambda: here)
+                asked.answer("gradient", np.zeros(5))
+
+    assert heard_of_children(ask) == b"r"
+    asked.answer("gradient", np.zeros(5))
+
+
 def test_a_question_that_forks_while_it_is_made_is_answered_once() -> None:
     asked, here, found = curator("gradient", count=1), os.getpid(), []
     point = Again(np.zeros(5), lambda: os.getpid() == here and os.fork())

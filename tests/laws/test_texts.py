@@ -67,8 +67,8 @@ def test_what_a_redis_stream_holds_is_not_heard(monkeypatch: pytest.MonkeyPatch)
     marks = Marks()
     entry = [b"1-1", [marks.head.encode(), marks.body.encode(), b"age", marks.body.encode(), b"stay", b"\xff"]]
     monkeypatch.setattr(RedisSource, "_check", lambda _: None)
-    replies = iter([[entry] * 3, [], []])
-    monkeypatch.setattr(RedisSource, "_more", lambda _: next(replies))
+    replies = iter([[[b"events", [entry] * 3]], None, None])
+    monkeypatch.setattr(RedisSource, "_ask", lambda *_, **__: next(replies))
     source = RedisSource("redis://127.0.0.1:1/0", "events", ["age", "ward", "stay"])
     stream = text_doors.stream()
 

@@ -39,7 +39,6 @@ from hullabaloo.geometry import (
     SubmodularPolyhedron,
     VerticesWithIntercept,
     WithIntercept,
-    with_free_intercept,
     with_intercept,
 )
 from tests.laws.public import public
@@ -132,7 +131,10 @@ PENALTY_SAMPLES: dict[type[Penalty], Callable[[int], list[Penalty]]] = {
     GroupPenalty: lambda p: [GroupPenalty(partition(p), 0.4), GroupPenalty([range(p)], 0.0)],
     NuclearPenalty: lambda p: [NuclearPenalty(0.6, _across(p)), NuclearPenalty(0.0, p), NuclearPenalty(1.5, 1)],
     SubmodularPenalty: lambda p: [SubmodularPenalty(function, 0.4) for function in set_functions(p)],
-    PenaltyWithFreeIntercept: lambda p: [with_free_intercept(L1Penalty(0.7)), with_free_intercept(NoPenalty(), p)],
+    PenaltyWithFreeIntercept: lambda p: [
+        PenaltyWithFreeIntercept(L1Penalty(0.7)),
+        PenaltyWithFreeIntercept(NoPenalty(), p),
+    ],
 }
 
 

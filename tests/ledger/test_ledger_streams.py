@@ -10,6 +10,7 @@ from hullabaloo.errors import (
     BudgetExhausted,
     InvalidParameter,
     LedgerError,
+    RelationRefused,
     StreamMoved,
     TestKeyRefused,
     UnknownDataset,
@@ -48,6 +49,19 @@ def test_a_stream_is_charged_once_however_often_it_begins(opened: Ledger) -> Non
     assert row.to_dict()["token"] == "s1"
     assert begin(opened, "s2").number == 3
     assert [one.stream for one in opened.streams("clinic")] == ["s1", "s2"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"neighbours": "add-or-remove"}, {"unit": "patient", "records_per_unit": 3}], ids=str
+)
+@pytest.mark.parametrize("stream", ["s1", "s2"], ids=["opened before", "new"])
+def test_other_terms_than_the_datasets_are_refused_whether_the_stream_is_there_or_not(
+    opened: Ledger, stream: str, other: dict[str, object]
+) -> None:
+    """Of a stream that was there its charge was given back, which is for another promise."""
+    with pytest.raises(RelationRefused, match="do not add up"):
+        begin(opened, stream, **other)
+    assert len(opened.charges("clinic")) == 2
 
 
 @pytest.mark.parametrize(

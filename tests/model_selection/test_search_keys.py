@@ -7,6 +7,7 @@ from one secret, which is only right if the same noise never meets other records
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -316,3 +317,14 @@ def test_a_search_that_is_killed_and_finds_another_record_draws_other_noise(tmp_
     assert same[: len(first)] == first
     assert set(first).isdisjoint(changed)
     assert set(same).isdisjoint(changed)
+
+
+def test_every_part_of_the_records_is_in_the_key() -> None:
+    """Whose record is whose, too: a field that is left out lets other records have the same draws."""
+    two = np.ones((2, 1))
+    whole = Rows(np.ones((2, 3)), two, np.ones(2), np.ones(2), np.array([0, 1]))
+    parts = [one.name for one in fields(Rows) if one.init]
+    first = SearchRandomness(ReleaseKey.reopened(SECRET)).about([whole]).secret()
+    for name in parts:
+        other = replace(whole, **{name: getattr(whole, name) + 1})
+        assert SearchRandomness(ReleaseKey.reopened(SECRET)).about([other]).secret() != first, name

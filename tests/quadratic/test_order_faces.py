@@ -11,11 +11,11 @@ from hullabaloo.geometry import (
     ConcaveCardinality,
     CustomSetFunction,
     L1Penalty,
+    PenaltyWithFreeIntercept,
     SubmodularBall,
     SubmodularPenalty,
     dual_omega,
     omega,
-    with_free_intercept,
     with_intercept,
 )
 from hullabaloo.geometry.submodular.group_cover import GroupCover, Intervals
@@ -79,7 +79,7 @@ def test_free_coordinates_are_solved_for(columns: int) -> None:
     gram, cross = quadratic(9, 100.0)
     function = FUNCTIONS["groups"](9 - columns)
     top = dual_omega(function, cross[:-columns]).value
-    penalty = with_free_intercept(SubmodularPenalty(function, 0.2 * top), columns)
+    penalty = PenaltyWithFreeIntercept(SubmodularPenalty(function, 0.2 * top), columns)
     q = cross - gram @ (theta := minimise_quadratic(gram, cross, penalty=penalty).theta)
     assert q[-columns:] == pytest.approx(np.zeros(columns), abs=1e-11)
     assert dual_omega(function, q[:-columns]).value <= 0.2 * top * (1.0 + 1e-9)
@@ -92,7 +92,7 @@ def test_free_coordinates_are_solved_for(columns: int) -> None:
 
 def test_the_norm_of_the_cardinality_is_solved_as_the_l1_norm() -> None:
     gram, cross = quadratic(9, 10.0)
-    for wrap in (lambda penalty: penalty, with_free_intercept):
+    for wrap in (lambda penalty: penalty, PenaltyWithFreeIntercept):
         found = [minimise_quadratic(gram, cross, penalty=wrap(one)).theta for one in (SubmodularPenalty(Cardinality(), 0.02), L1Penalty(0.02))]  # fmt: skip
         assert np.array_equal(*found)
 

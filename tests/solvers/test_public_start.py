@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hullabaloo.curator import CentredGradientQuery, Curator, NormHistogramQuery
+from hullabaloo.curator import Curator
+from hullabaloo.curator.centred_gradient import CentredGradientQuery
+from hullabaloo.curator.norm_histogram import NormHistogramQuery
 from hullabaloo.curator.views import turned_rows
 from hullabaloo.data.source import Rows
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared

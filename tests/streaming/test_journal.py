@@ -30,7 +30,7 @@ from hullabaloo.errors import (
 )
 from hullabaloo.ledger import Charge, Ledger
 from hullabaloo.privacy import Budget, GaussianEvent
-from hullabaloo.release import NO_COPY_IS_NOTICED
+from hullabaloo.release.release import NO_COPY_IS_NOTICED
 
 FULL, PART = Budget(1.0, 1e-6), Budget(0.4, 1e-7)
 PUBLIC = {"horizon": 1000, "every": 10, "columns": ["a", "b"]}

@@ -580,14 +580,18 @@ def test_a_pickle_holds_no_record() -> None:
     assert b"somebody" not in pickle.dumps(stream)
 
 
-def test_a_forked_child_neither_learns_nor_reads() -> None:
-    stream = learned(toy(), 25)
+@pytest.mark.parametrize("same_number", [False, True])
+def test_a_forked_child_neither_learns_nor_reads(same_number: bool) -> None:
+    """Nor one that has its parent's number, as in a namespace of its own or after its parent's end."""
+    stream, here = learned(toy(), 25), os.getpid()
     assert stream.released_at_ == 20
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
         try:
             signal.alarm(60)  # a call that waits for ever ends the child, and the test fails
+            if same_number:
+                os.getpid = lambda: here
             assert stream._intake is not None
             other = threading.Thread(target=stream._intake._lock.acquire)  # as it is while another thread learns
             other.start()

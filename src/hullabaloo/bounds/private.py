@@ -3,21 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo.bounds.record import PrivateBounds, outer_ranges
 from hullabaloo.data import UNNAMED, Domain, Numeric, names_of, schema
 from hullabaloo.data.declarations import is_number
 from hullabaloo.data.grid import Grid, GridKind
 from hullabaloo.data.records import ChosenColumns
+from hullabaloo.data.table import Table
 from hullabaloo.errors import BudgetError, DomainError, InvalidParameter, SchemaError
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Neighbours
 from hullabaloo.release import ReleaseRequest, check_types, one_of, positive, run_question, terms_of
-
-if TYPE_CHECKING:
-    from hullabaloo.data.table import Table
 
 ODDS = 100.0
 """Against these odds one candidate beyond all values may be chosen before one where the quantile is."""
@@ -97,7 +95,10 @@ def private_bounds(
     def buy(prices: Any, allowance: Any) -> list[Any]:
         nonlocal least
         epsilon = allowance.selection_epsilon(len(names))
-        least = _least_share(prices, epsilon)
+        # The share q of values beyond an end at which exp(ε₀ q n/(2m)) = ODDS; 0 without noise. One that still leaves the data lands beside it: the
+        # base measure of the choice falls with the square of the width, so that all candidates beyond the data together weigh like a few dozen, and
+        # those ten times as far like less than one.
+        least = float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
         if quantiles is None and least > MOST:
             raise BudgetError(_too_little(prices.records, len(names)))
         cut = tuple(max(share, least) for share in asked) if quantiles is None else asked
@@ -204,7 +205,7 @@ def chosen_names(domain: Domain, columns: Sequence[str] | None) -> tuple[str, ..
     return found
 
 
-def chosen_columns(domain: Domain, names: tuple[str, ...], source: "Table", y: Any) -> "Table":
+def chosen_columns(domain: Domain, names: tuple[str, ...], source: Table, y: Any) -> Table:
     """The chosen columns, and the unit's, as one table; raises every fault that the declared schema shows. A table in parts as it is: names choose its columns."""
     if source.parted:
         known = schema.target_columns(domain, y)
@@ -239,15 +240,6 @@ def _question(domain: Domain, names: tuple[str, ...]) -> Domain:
         records=domain.records,
         quoted_line_breaks=domain.quoted_line_breaks,
     )
-
-
-def _least_share(prices: Any, epsilon: float) -> float:
-    """The share q of values beyond an end at which `exp(ε₀ q n/(2m)) = ODDS`; 0 without noise.
-
-    One that still leaves the data lands beside it: the base measure of the choice falls with the square of the width, so that
-    all candidates beyond the data together weigh like a few dozen, and those ten times as far like less than one.
-    """
-    return float(2.0 * prices.facts.records_per_unit / epsilon * math.log(ODDS) / prices.records)
 
 
 def _too_little(records: int, columns: int) -> str:

@@ -37,7 +37,7 @@ class Shared:
     """What several commands ask.
 
     Args:
-        source TABLE: A Parquet or CSV file, or a folder of Parquet files; in parts also a JSON Lines file, or an address, such as s3://bucket/visits/.
+        source TABLE: A Parquet or CSV file, or a folder of Parquet files.
         model MODEL: A model saved by `hullabaloo fit` or `hullabaloo stream`.
         domain FILE: The declared domain, TOML or JSON (see `domain template`).
         target COLUMN: The column to predict; not needed where the domain names it.
@@ -97,6 +97,9 @@ class LedgerOptions(NamedTuple):
 
 class PartsOptions(NamedTuple):
     """Where a table that is larger than memory is read; read by `build.table`.
+
+    Args:
+        source TABLE: A Parquet or CSV file, or a folder of Parquet files; in parts also a JSON Lines file, or an address, such as s3://bucket/visits/.
 
     Reading options:
         in_parts: Read the table in parts, anew for each question: for files larger than memory.

@@ -127,15 +127,12 @@ def _run(output: Output, stream: Any, address: str, target: str | None, files: o
         stream.partial_fit(source.empty(), target)  # checks, charges, restores; takes nothing
         before = stream.position_
         if not output.as_json:
-            print(_opening(stream._schedule, before, stream.budget.describe()), flush=True)
+            where = f"Going on after record {before:,}" if before else "Beginning"
+            spent = f"Spent on all of them together, once: {stream.budget.describe()}."
+            print(f"{where}; releases: {_releases(stream._schedule)}. {spent}", flush=True)
         say = stream_loop.as_json if output.as_json else stream_loop.line
         stream_loop.feed(stream, source, target, models, files, stop, say)
         _end(output, stream, before, stop.is_set(), state)
-
-
-def _opening(schedule: "Schedule", position: int, budget: str) -> str:
-    where = f"Going on after record {position:,}" if position else "Beginning"
-    return f"{where}; releases: {_releases(schedule)}. Spent on all of them together, once: {budget}."
 
 
 def _end(output: Output, stream: Any, before: int, stopped: bool, state: Path | None) -> None:
@@ -161,7 +158,9 @@ def _price(output: Output, stream: Any, columns: int | None, known: Mapping[str,
     build.width(stream.domain, columns)
     encoding, process = stream._planned(columns)
     schedule = process.schedule
-    places = _looked_at(schedule)
+    last = schedule.steps if schedule.horizon is not None else max(1, FAR // schedule.position(1))
+    # The first release, one between, and the last
+    places = [schedule.position(step) for step in dict.fromkeys((1, max(1, round(math.sqrt(last))), last))]
     prices = [stream._price_at(position, known, encoding, process) for position in places]
     names = dict.fromkeys(error.name for one in prices for error in one.errors)
     told = [{error.name: error.range for error in one.errors} for one in prices]
@@ -179,12 +178,6 @@ def _releases(schedule: "Schedule") -> str:
     if schedule.horizon is None:
         return f"one after every {schedule.every:,} records without an end"
     return f"{schedule.steps:,} up to record {schedule.horizon:,}, the first after record {schedule.position(1):,}"
-
-
-def _looked_at(schedule: "Schedule") -> list[int]:
-    """The first release, the last, and one between them."""
-    last = schedule.steps if schedule.horizon is not None else max(1, FAR // schedule.position(1))
-    return [schedule.position(step) for step in dict.fromkeys((1, max(1, round(math.sqrt(last))), last))]
 
 
 def format_of(source: str, given: str | None) -> str:

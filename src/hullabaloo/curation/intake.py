@@ -5,7 +5,6 @@ step is shown only while nothing is unsaved (`_ready`), and `_save` clears that 
 is kept in memory after a failed commit is the process itself, whose noise was drawn once, so a retry shows the same step.
 """
 
-import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -22,6 +21,7 @@ from hullabaloo.data.sources.base import Mark
 from hullabaloo.data.table import sealed
 from hullabaloo.durable.sealed import Snapshot
 from hullabaloo.errors import InvalidParameter, NotReleased, StreamMoved
+from hullabaloo.forks import this_process
 from hullabaloo.release import Release, found
 
 BUFFER = 1024
@@ -64,7 +64,7 @@ class StreamBuffer:
             process.restore(snapshot)
         self._schedule = process.schedule
         self._lock = threading.RLock()
-        self._pid = os.getpid()
+        self._owner = this_process()
         self._records: list[tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]] = []
         self._names = encoding.feature_names_in
         self._roles = (None if encoding.domain.weight is None else encoding.domain.weight[0], encoding.domain.unit)
@@ -137,7 +137,7 @@ class StreamBuffer:
 
     def close(self) -> None:
         """Save and take no more; a second time, or in another process, nothing. When saving fails and may not later, it stays open."""
-        if self._pid != os.getpid():
+        if self._owner != this_process():
             return
         with self._lock:
             if self.closed:
@@ -177,7 +177,7 @@ class StreamBuffer:
 
     def _held(self) -> AbstractContextManager[Any]:
         """The lock; not in a fork, where it may be held for ever by a thread that is not there."""
-        if self._pid != os.getpid():
+        if self._owner != this_process():
             raise NotReleased(_FOREIGN)
         return self._lock
 

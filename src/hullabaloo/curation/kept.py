@@ -25,6 +25,7 @@ class Best:
     release: Release
 
 
+@dataclass(eq=False, repr=False)
 class Kept:
     """The key of a search, its charge and its end; with a state file, a ledger, both or neither. `begin` once, `end` once, `close`.
 
@@ -41,16 +42,13 @@ class Kept:
     The end does not hold the secret: from it nobody can tell the number of runs, or who was held out.
     """
 
-    def __init__(
-        self, plan: SearchPlan, key: Key, file: StateFile | None, state: State | None, charge: Charge | None
-    ) -> None:
-        self._plan = plan
-        self._file = file
-        self._state = state
-        self.key = key
-        self.charge = charge
-        self.ended = False
-        self.best: Best | None = None
+    _plan: SearchPlan
+    key: Key
+    _file: StateFile | None
+    _state: State | None
+    charge: Charge | None
+    ended: bool = False
+    best: Best | None = None
 
     @classmethod
     def begin(cls, plan: SearchPlan, path: Any, key_file: str | os.PathLike[str] | None) -> Self:
@@ -71,12 +69,10 @@ class Kept:
             found, fresh = found_or_begun(file, plan.fingerprint, plan.public, dataset, _snapshot(drawn))
             secret, end = _held(file, found, plan)
             charge = None if terms.ledger is None else _paid(file, found, plan, fresh=fresh, ended=end[0])
-            kept = cls(plan, terms.key or secret, file, found, charge)
-            kept.ended, kept.best = end
+            return cls(plan, terms.key or secret, file, found, charge, *end)
         except BaseException:
             file.close()
             raise
-        return kept
 
     def end(self, best: Best | None) -> None:
         """Keep the end, None that of a run that failed, and confirm it in the ledger. Only when this returns may it be shown.

@@ -229,15 +229,11 @@ class MomentsProcess(Process):
         task, moments = self.task, self.query.moments
         facts = {
             "format": FORMAT,
-            "what": task.what,
-            "domain": task.domain.to_dict(),
+            **task.facts,
             "fit_intercept": task.fit_intercept,
-            "budget": task.budget.to_dict(),
-            "neighbours": str(task.neighbours),
             "schedule": task.schedule.to_dict(),
             "window": task.window_steps,
             "decay": task.decay,
-            "test_key": task.key is not None,
             "columns": list(moments.facts.columns),
             "strategy": self.query.strategy.to_dict(),
             # without noise the bound of weights tells their unit; 0 where none are declared

@@ -109,18 +109,14 @@ class PrefixProcess(Process):
         task, problem = self.task, self.refits.fits[0].problem
         facts = {
             "format": FORMAT,
-            "what": task.what,
-            "domain": task.domain.to_dict(),
+            **task.facts,
             "columns": list(self.refits.fits[0].encoding.facts.columns),
-            "budget": task.budget.to_dict(),
-            "neighbours": str(task.neighbours),
             "calibration": str(task.calibration),
             "loss": task.loss.to_dict(),
             "solver": solver_to_dict(task.solver),
             "constraint": None if problem.constraint is None else problem.constraint.to_dict(),
             "penalty": task.penalty.to_dict(),
             "schedule": self.schedule.to_dict(),
-            "test_key": task.key is not None,
             **bought,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()

@@ -89,14 +89,10 @@ class SearchPlan:
         names = [re.sub(r" at 0x[0-9a-f]+", "", repr(dict(one.params))) for one in self.candidates]
         return {
             "format": FORMAT,
-            "what": self.terms.what,
-            "budget": self.terms.budget.to_dict(),
+            **self.terms.facts,
             "event": self.event.to_dict(),
-            "neighbours": str(self.terms.neighbours),
-            "domain": self.terms.domain.to_dict(),
             "records": self.records,
             "holdout": self.holdout,
-            "test_key": self.terms.key is not None,
             "candidates": names,
             "metric": self.candidates[0].metric,
             "plans": [

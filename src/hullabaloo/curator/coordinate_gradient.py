@@ -163,8 +163,9 @@ class Predictions:
         count, theta = updates.order.size, updates.theta.copy()
         code, numbers_of_loss = kernel_of(query.loss)
         z = self._at(theta, code in RESIDUAL_CODES)
-        hidden = (z, updates.theta, updates.order, updates.clips, updates.steps)  # what the sums follow from
-        noise, grid = _drawn(query, count, bound_to(key, *hidden))
+        whole = tuple(np.array(getattr(updates.form, one)) for one in ("kinks", "curvatures", "lower", "upper"))
+        asked = (updates.theta, updates.order, updates.clips, updates.steps, *whole)
+        noise, grid = _drawn(query, count, bound_to(key, z, code, numbers_of_loss, *asked))  # what the sums follow from
         none, rows = np.zeros(0), self._rows
         y = none if self._residual else np.ascontiguousarray(rows.Y[:, 0])
         weight = none if rows.weight is None else np.ascontiguousarray(rows.weight)
@@ -172,8 +173,7 @@ class Predictions:
         table = (*self._columns, z, y, weight, loss, 2.0**-query.exponent if query.sigma else 0.0)
         run: Any = dense_descent if self._dense else sparse_descent
 
-        form, mean, since, partials = updates.form, np.zeros(theta.size), np.zeros(theta.size), np.zeros(count)
-        whole = tuple(np.array(part) for part in (form.kinks, form.curvatures, form.lower, form.upper))
+        mean, since, partials = np.zeros(theta.size), np.zeros(theta.size), np.zeros(count)
         settings = (updates.clips, updates.steps, whole, noise, grid, float(query.records))
         run(*table, updates.order.astype(np.int64), *settings, (theta, mean, since, partials))
         self._point = theta.copy()

@@ -5,7 +5,6 @@ number is nobody's business either: whether it raises, warns or calls a function
 """
 
 import operator
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from hullabaloo.curator.query import Query
 from hullabaloo.data import PartedRows, Rows
 from hullabaloo.data.table import sealed
 from hullabaloo.errors import NotPaidFor
+from hullabaloo.forks import this_process
 from hullabaloo.noise import Key, ReleaseKey
 
 
@@ -40,7 +40,7 @@ class Curator:
         self.__queries: Sequence[Query] = tuple(query.afresh() for query in queries)
         self.__answered: Counter[tuple[str, int]] = Counter()
         self.__kept: dict[Any, Any] = {}
-        self.__lock, self.__owner = RLock(), os.getpid()
+        self.__lock, self.__owner = RLock(), this_process()
 
     def __part(
         self, view: Callable[[Rows], Rows], width: int, queries: Sequence[Query], key: Key | None, kept: dict[Any, Any]
@@ -104,12 +104,12 @@ class Curator:
                 if left > 0:
                     break
         # Asked when what is left is counted: a question's conversion may fork, too.
-        if found is not None and os.getpid() == self.__owner and (not self.__alone or found.one_target):
+        if found is not None and this_process() == self.__owner and (not self.__alone or found.one_target):
             return found, left
         about = [(query.name, query.facts.width) for query in self.__queries]
         listed = [repr(own) if width == self.__width else f"{own!r} about {width} columns" for own, width in about]
         raise NotPaidFor(
-            f"An answer to {name!r} about {self.__width} columns{' and one target alone' * self.__alone}{' in a forked child' * (os.getpid() != self.__owner)} was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
+            f"An answer to {name!r} about {self.__width} columns{' and one target alone' * self.__alone}{' in a forked child' * (this_process() != self.__owner)} was asked, but the plan paid for {', '.join(listed) or 'nothing'}. Plan and charge for it first."
         )
 
     @sealed
@@ -162,7 +162,7 @@ class Curator:
             InvalidParameter: a matrix without a row of finite numbers for every column.
             NotPaidFor: nothing was paid for that rows of k columns may be asked.
         """
-        found = views.public_matrix(matrix, self.__width)
+        found = views.public_numbers(matrix, self.__width, "through a matrix", 2)
         paid = [query for query in self.__queries if query.any_matrix and query.facts.width == found.shape[1]]
         if not paid:
             raise NotPaidFor(

@@ -130,10 +130,15 @@ class Query(ABC):
     def answered(self, rows: Any, question: tuple[Any, ...], key: Key | None, kept: dict[Any, Any]) -> Any:
         """The private answer, under the key of one answer; `kept` is work that answers about these rows share. PRIVATE but for the answer."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def event(self) -> Event:
         """What one answer costs."""
+        return self.noisy_event if self.is_private else NotPrivateEvent()
+
+    @property
+    @abstractmethod
+    def noisy_event(self) -> Event:
+        """What one answer with noise costs."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -204,11 +209,9 @@ class Noisy(Noised):
         """Noise of each coordinate: the smallest with `(Δ + g√d)/σ ≤ μ`, g the lattice pitch; 0 when μ = ∞."""
         return gaussian_scale(self.sensitivity, self.mu, self.length, self.bound) if self.is_private else 0.0
 
-    @cached_property
-    def event(self) -> Event:
-        """What one answer costs."""
-        if not self.is_private:
-            return NotPrivateEvent()
+    @property
+    def noisy_event(self) -> Event:
+        """A Gaussian release at the sensitivity that includes lattice rounding."""
         return gaussian_event(self.sensitivity, self.sigma, self.length, self.bound)
 
     def noisy(self, exact: Array, key: Key | None) -> Array:  # noqa: D102
@@ -233,11 +236,9 @@ class PureNoisy(Noised):
         """√2 b."""
         return math.sqrt(2.0) * self.scale
 
-    @cached_property
-    def event(self) -> Event:
-        """What one answer costs: a Laplace release at the sensitivity that includes lattice rounding."""
-        if not self.is_private:
-            return NotPrivateEvent()
+    @property
+    def noisy_event(self) -> Event:
+        """A Laplace release at the sensitivity that includes lattice rounding."""
         moved = inflated_l1(self.sensitivity, self.scale, self.length, self.bound)
         return LaplaceEvent(noise_multiplier=math.nextafter(self.scale / moved, 0.0), samples=self.length)
 

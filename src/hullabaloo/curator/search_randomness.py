@@ -23,8 +23,9 @@ class SearchRandomness:
     draw is a function of the key of its name, derived by (records, what and which run, query, width and number of the answer, the
     exact number that is hidden and its scale). Within a search no two names are equal whatever the numbers are (`Curator`), so their
     keys are independent (`ReleaseKey`): (1). The same words give the same key: (2). Records are the first word of all: (3). Where the records are
-    the same and the arithmetic is not (another machine's BLAS), the last word differs as soon as an exact number does: from there
-    on the noise is independent, and never is one noise added to two numbers.
+    the same and the arithmetic is not (another machine's BLAS), the last word differs as soon as an exact number does (of coordinate
+    updates that are asked for together, as soon as what they begin with does): from there on the noise is independent, and never is one
+    noise added to two numbers.
 
     So whoever sees what several searches from one secret release sees, of equal tables, one release, and of tables that differ, as many
     independent ones; and whether two tables were equal. With a ledger one alone is released (`Kept`).
@@ -69,4 +70,4 @@ def _content(rows: Rows) -> Iterable[npt.NDArray[Any] | str | None]:
         yield X
     else:
         yield from (str(X.shape), X.data, X.indices, X.indptr)
-    yield from (rows.Y, rows.weight, rows.offset)
+    yield from (rows.Y, rows.weight, rows.offset, rows.unit)

@@ -4,7 +4,6 @@ Which records came in which batch, and in which order inside a step, changes no 
 """
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from hullabaloo.curator.query import UNIT_ROUNDOFF, gaussian_event
 from hullabaloo.curator.stream_kernels import step_sums
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.errors import InvalidParameter, NotPaidFor
+from hullabaloo.forks import this_process
 from hullabaloo.noise import TestKey, gaussian_scale
 from hullabaloo.noise.continual.base import Array, Integers, Strategy, labelled, of_part
 from hullabaloo.noise.continual.choose import strategy_named
@@ -263,7 +263,7 @@ class StreamCurator:
 
     def __init__(self, query: StreamSumQuery, *, key: TestKey | None = None) -> None:
         self.__query, self.__position = query, 0
-        self.__owner, self.__whole = os.getpid(), True
+        self.__owner, self.__whole = this_process(), True
         self.__taken = {bytes(32): query.share or 0}  # how many records of each unit count already; of nobody none will
         self.__sums, self.__sigma = StepSums(query.moments, query.step_bound), query.sigma
         self.__mechanism = ContinualSum(
@@ -360,7 +360,7 @@ class StreamCurator:
             raise ValueError("a state of another position")
 
     def __check(self) -> None:
-        if os.getpid() != self.__owner:
+        if this_process() != self.__owner:
             raise NotPaidFor(
                 "This stream was opened by another process, of which this one is a forked child. Both going on would release the "
                 "same records twice, under noise that was paid for once. Learn in the process that opened the stream, or save "

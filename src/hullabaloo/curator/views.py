@@ -119,11 +119,6 @@ def public_numbers(value: npt.ArrayLike, columns: int, what: str, dimensions: in
     return found
 
 
-def public_matrix(matrix: npt.ArrayLike, columns: int) -> Array:
-    """W, (p, k)."""
-    return public_numbers(matrix, columns, "through a matrix", 2)
-
-
 def centred_rows(rows: Rows, centre: Array) -> Rows:
     """Every row x as x − m, (n, p) dense, with its targets, weight and offset; PRIVATE.
 

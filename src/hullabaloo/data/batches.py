@@ -1,7 +1,7 @@
 """Arrow record batches from whatever gives them anew: functions, queries, datasets, dataframes that wait or are at hand."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -87,7 +87,9 @@ def giver_of(source: Any) -> Callable[[], Any] | None:
     lazy: Any = nw.from_native(source, pass_through=True) if not callable(source) else None
     if isinstance(lazy, nw.LazyFrame) and lazy.implementation.is_polars():
         return partial(_collected, source)
-    return source if callable(source) else None
+    again = isinstance(source, Iterable) and not isinstance(source, Iterator) and not callable(source)
+    batches = again and unheard(lambda: _arrow(next(iter(source), None)), called=True) is not None
+    return (lambda: source) if batches else source if callable(source) else None
 
 
 def _collected(lazy: Any) -> Iterator[Any]:

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hullabaloo import geometry
 from hullabaloo.curator.query import UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data.source import RowFacts, Rows
 from hullabaloo.erm.objective import Objective, ScalarObjective, VectorObjective
-from hullabaloo.erm.optimise import Reach
+from hullabaloo.erm.optimise import COARSE, PROJECTION, Reach
 from hullabaloo.erm.shape import shape_of
 from hullabaloo.errors import CapabilityError
+from hullabaloo.foreign import parts
 from hullabaloo.geometry import ConvexSet, Penalty, Projectable, require, require_within
 from hullabaloo.geometry.intercept import without_free
 from hullabaloo.losses import AnyLoss, Loss, Pinball, VectorLoss
@@ -105,7 +107,9 @@ class Family:
         squares = float(shape_of(None, self.penalty, self.records, self.ridge, self.coordinates)[1].max())
         radius = self.radius(linear, rows)
         slope = rows * self.lipschitz + linear + squares * radius
-        return Reach(self.ridge, rows * self.smoothness + squares, radius, slope)
+        kinds = {type(one) for one in parts(self.feasible, self.penalty)}
+        spectral = not kinds.isdisjoint({geometry.NuclearBall, geometry.NuclearPenalty})
+        return Reach(self.ridge, rows * self.smoothness + squares, radius, slope, PROJECTION * COARSE**spectral)
 
     def objective(self, rows: Rows, linear: Array) -> Objective:
         """The objective of one table; PRIVATE."""
@@ -163,10 +167,12 @@ def refuse_unfit(family: Family, what: str) -> None:
             f"{what} needs a loss with a Lipschitz derivative, which the pinball loss has not. Use solver='gradient' or 'mirror_descent' for quantiles."
         )
     refuse_both(family.feasible, family.penalty, family.coordinates, what)
-    if family.doubled and family.reach(0.0, family.most).curvature * family.coordinates > UNLIKE * family.ridge:
+    bent = family.doubled and family.reach(0.0, family.most).curvature * family.coordinates > UNLIKE * family.ridge
+    covers = (one for one in parts(family.feasible) if isinstance(one, geometry.GroupCover | geometry.TreeCover))
+    if bent or any(np.ptp(np.log10(np.array(one.weights))) > 12.0 for one in covers):  # off by a tenth from 18 on
         raise CapabilityError(
-            f"{what} was asked of an objective that may bend {UNLIKE / family.coordinates:.0e} times as much along one coefficient as along another: it would "
-            "not end. Nothing was charged. Give a penalty and weights of the order of 1."
+            f"{what} was asked of an objective that may bend {UNLIKE / family.coordinates:.0e} times as much along one coefficient as along another, or of groups with weights over 1e12 apart: it would "
+            "not end, or not be near enough. Nothing was charged. Give a penalty and weights of the order of 1."
         )
 
 

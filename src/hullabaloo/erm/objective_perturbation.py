@@ -138,8 +138,8 @@ class ObjectivePerturbationQuery(Minimised):
         held = min(self.bound, moved * self.output_multiplier * _COARSEST)
         return max(gaussian_scale(moved, 1.0 / self.output_multiplier, self.facts.width, held), self.bound / _COARSEST)
 
-    @cached_property
-    def event(self) -> Event:
+    @property
+    def noisy_event(self) -> Event:
         """Objective perturbation, then one Gaussian release."""
         p = self.facts.width
         perturbed = ObjectivePerturbationEvent(

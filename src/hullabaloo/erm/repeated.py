@@ -25,7 +25,6 @@ from hullabaloo.erm.objective import blocks, doubled_sum, product
 from hullabaloo.erm.optimise import Doubled, minimise, settled
 from hullabaloo.erm.quantile_program import quantile_optimum
 from hullabaloo.erm.shape import shape_of
-from hullabaloo.errors import HullabalooError
 from hullabaloo.geometry.numerics import euclidean_norm
 from hullabaloo.losses import Huber, Pinball, Squared
 from hullabaloo.quadratic.linear_system import Cholesky, Spectrum, factorise
@@ -72,7 +71,7 @@ class WarmStarted:
         with np.errstate(all="ignore"):  # a warning would depend on the data
             try:
                 found = self._again(slope)
-            except (HullabalooError, ArithmeticError, ValueError, np.linalg.LinAlgError):  # the slow way
+            except Exception:  # the slow way: whatever it is would depend on the data
                 found = None
         if found is None:
             found = self._afresh(slope)

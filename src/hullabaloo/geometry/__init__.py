@@ -7,9 +7,7 @@ from hullabaloo.geometry.base import (
 )
 from hullabaloo.geometry.box import Box, Simplex
 from hullabaloo.geometry.elastic_ball import ElasticBall
-from hullabaloo.geometry.intercept import (
-    PenaltyWithFreeIntercept, VerticesWithIntercept, WithIntercept, with_free_intercept, with_intercept,
-)
+from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, VerticesWithIntercept, WithIntercept, with_intercept
 from hullabaloo.geometry.mirror import euclidean_map
 from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall, product_bound
 from hullabaloo.geometry.penalty import (
@@ -42,6 +40,6 @@ __all__ = [
     "VerticesWithIntercept", "Width", "WithIntercept", "dual_omega", "euclidean_map",
     "greedy_vertex", "measured_width", "omega", "penalty_from_dict", "penalty_from_text", "product_bound",
     "prox_within", "require", "require_within", "separable_form", "set_from_dict", "set_from_text",
-    "set_function_from_dict", "set_function_from_text", "with_free_intercept", "with_intercept",
+    "set_function_from_dict", "set_function_from_text", "with_intercept",
 ]
 # fmt: on

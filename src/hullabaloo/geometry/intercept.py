@@ -31,11 +31,6 @@ def with_intercept(
     return WithIntercept(body, lower, upper, columns)
 
 
-def with_free_intercept(penalty: Penalty, columns: int = 1) -> "PenaltyWithFreeIntercept":
-    """The penalty of all coordinates but the last `columns`."""
-    return PenaltyWithFreeIntercept(penalty, columns)
-
-
 @dataclass(frozen=True, slots=True)
 class WithIntercept(Written, ConvexSet, Projectable):
     """C × [lower, upper]^columns: `body` C on the first p − columns coordinates, an interval on each of the last.

@@ -1,7 +1,7 @@
 """Potentials for mirror descent: Euclidean, negative entropy, and what potentials share."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -14,14 +14,23 @@ from hullabaloo.geometry.width import Width, by_quadrature, closed_form, expecte
 
 
 class OfCoordinates(HasComposite):
-    """A map whose state is θ itself."""
+    """A map whose state is θ itself; where a map says nothing else, it starts at zero and ∇Ψ is homogeneous of degree 1."""
 
     __slots__ = ()
+    p: int
 
     @final
     def point(self, state: Vector) -> Vector:
         """The state itself."""
         return state
+
+    def start(self) -> Vector:
+        """Zero."""
+        return np.zeros(self.p)
+
+    def eased(self, state: Vector, factor: float) -> Vector:
+        """state/factor."""
+        return state / factor
 
 
 def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
@@ -38,20 +47,15 @@ def euclidean_map(body: ConvexSet, p: int) -> "EuclideanMap":
 class EuclideanMap(OfCoordinates):
     """Ψ(θ) = ½‖θ‖² on any set that can be projected onto: mirror descent is then projected gradient descent.
 
-    `spread` is max − min of Ψ over the set.
+    `range` is half the difference of the largest and the smallest ‖θ‖² over the set.
 
     Source: 002, Equation (13).
     """
 
     body: Projectable
     p: int
-    spread: float
+    range: float = field()
     unit_radius = 1.0
-
-    @property
-    def range(self) -> float:
-        """Half the difference of the largest and the smallest ‖θ‖² over the set."""
-        return self.spread
 
     @property
     def unit_width(self) -> Width:
@@ -73,10 +77,6 @@ class EuclideanMap(OfCoordinates):
     def step(self, state: Vector, g: Vector) -> Vector:
         """The projection of state − g."""
         return self.body.project(state - g)
-
-    def eased(self, state: Vector, factor: float) -> Vector:
-        """state/factor."""
-        return state / factor
 
 
 class OfWeights(HasComposite):

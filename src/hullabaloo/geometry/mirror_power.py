@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -19,7 +19,6 @@ class _OfPower(OfCoordinates):
     """Half the square of an l_q norm, 1 < q ≤ 2, over q − 1: 1-strongly convex in l_q (Ball, Carlen, Lieb 1994)."""
 
     __slots__ = ()
-    p: int
     # 1, as ‖·‖₂ ≤ ‖·‖_q for q ≤ 2
     unit_radius = 1.0
 
@@ -42,18 +41,9 @@ class _OfPower(OfCoordinates):
         """A bound of ‖x‖_k by interpolation."""
         return power_bound(self.dual_exponent, self.p, norm_l1, norm_l2, norm_linf)
 
-    def start(self) -> Vector:
-        """Zero."""
-        return np.zeros(self.p)
-
     def value(self, state: Vector) -> float:
         """‖θ‖_q²/(2(q−1))."""
         return 0.5 * power_norm(state, self.exponent) ** 2 / (self.exponent - 1.0)
-
-    @final
-    def eased(self, state: Vector, factor: float) -> Vector:
-        """state/factor: ∇Ψ is homogeneous of degree 1."""
-        return state / factor
 
     @final
     def _slope(self, theta: Vector) -> Vector:
@@ -134,14 +124,9 @@ class LpMap(_OfPower):
     only shortens ∇Ψ*(ζ).
     """
 
-    q: float
+    exponent: float = field()
     radius: float
     p: int
-
-    @property
-    def exponent(self) -> float:
-        """The q of the norm, and of the ball."""
-        return self.q
 
     @property
     def dual_exponent(self) -> float:
@@ -199,7 +184,7 @@ class SizesMap(OfCoordinates):
         radius: r.
         p: the number of coordinates.
         count: m, the largest number of sizes above zero.
-        width: Gaussian width of {Σ a_j ≤ 1}.
+        unit_width: Gaussian width of {Σ a_j ≤ 1}, E of the largest size of a standard normal vector.
         spread: a bound of (dual norm of x)/‖x‖_∞ for vectors, √(length of the longest block); infinity where none is.
 
     Source: 002, Equation (15).
@@ -209,7 +194,7 @@ class SizesMap(OfCoordinates):
     radius: float
     p: int
     count: int
-    width: Width
+    unit_width: Width = field()
     spread: float
     # 1, as ‖θ‖₂ is the l2 norm of the sizes
     unit_radius = 1.0
@@ -229,18 +214,9 @@ class SizesMap(OfCoordinates):
         """radius²/(Mξ), at a single size: about e·radius²·ln m."""
         return self.radius**2 / (self.power * self.xi)
 
-    @property
-    def unit_width(self) -> Width:
-        """E of the largest size of a standard normal vector."""
-        return self.width
-
     def dual_bound(self, norm_l1: float, norm_l2: float, norm_linf: float) -> float:
         """No size exceeds ‖x‖₂ ≤ (‖x‖₁‖x‖_∞)^{1/2}, nor √(length)·‖x‖_∞ for blocks; ‖x ⊗ v‖ = ‖x‖₂‖v‖₂ for matrices."""
         return min(norm_l2, math.sqrt(norm_l1) * math.sqrt(norm_linf), self.spread * norm_linf)
-
-    def start(self) -> Vector:
-        """Zero."""
-        return np.zeros(self.p)
 
     def value(self, state: Vector) -> float:
         """range · Σ (a_j/radius)^M."""

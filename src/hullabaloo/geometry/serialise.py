@@ -12,7 +12,7 @@ from hullabaloo.geometry import penalty
 from hullabaloo.geometry.base import ConvexSet, HasFaces, HasGauge, HasMirrorMap, HasVertices, Projectable
 from hullabaloo.geometry.box import Box, Simplex
 from hullabaloo.geometry.elastic_ball import ElasticBall
-from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_free_intercept, with_intercept
+from hullabaloo.geometry.intercept import PenaltyWithFreeIntercept, WithIntercept, with_intercept
 from hullabaloo.geometry.norm_balls import L1Ball, L2Ball, LpBall
 from hullabaloo.geometry.polytope import Polytope
 from hullabaloo.geometry.size_balls import GroupBall, NuclearBall
@@ -166,7 +166,7 @@ def set_from_dict(data: Mapping[str, Any]) -> ConvexSet:
 def penalty_from_dict(data: Mapping[str, Any]) -> penalty.Penalty:
     """The penalty that `to_dict` described; `InvalidParameter` when the description is not one of a penalty."""
     if data.get("kind") == PenaltyWithFreeIntercept.kind:
-        return with_free_intercept(penalty_from_dict(data["penalty"]), int(data.get("columns", 1)))
+        return PenaltyWithFreeIntercept(penalty_from_dict(data["penalty"]), int(data.get("columns", 1)))
     return made(PENALTIES, data, "penalty", function=set_function_from_dict)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hullabaloo.codec import settle
 from hullabaloo.geometry.base import HasMirrorMap, MirrorMap, NormBall
 from hullabaloo.geometry.checks import Vector, dimension_number
 from hullabaloo.geometry.mirror import EuclideanMap
@@ -40,8 +41,7 @@ class GroupBall(NormBall, HasMirrorMap):
     def __post_init__(self) -> None:
         NormBall.__post_init__(self)
         blocks = Blocks(self.groups)
-        object.__setattr__(self, "blocks", blocks)
-        object.__setattr__(self, "groups", blocks.groups)
+        settle(self, blocks=blocks, groups=blocks.groups)
 
     @property
     def dimension(self) -> int | None:
@@ -123,8 +123,8 @@ class NuclearBall(NormBall, HasMirrorMap):
 
     def __post_init__(self) -> None:
         NormBall.__post_init__(self)
-        object.__setattr__(self, "values", SingularValues(self.columns))
-        object.__setattr__(self, "columns", self.values.columns)
+        values = SingularValues(self.columns)
+        settle(self, values=values, columns=values.columns)
 
     def support(self, g: Vector) -> float:
         """radius · σ_max(G)."""

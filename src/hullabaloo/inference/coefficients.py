@@ -1,21 +1,26 @@
-"""What every released model tells of its coefficients, as methods: one place for estimators and for models of streams."""
+"""What every released model tells of its coefficients and predictions, as methods: one place for estimators and for models of streams."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from hullabaloo.inference.fitted import FittedModel
+from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.hypotheses import Hypothesis
+from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.summary import Summary, contrast, summarise
 from hullabaloo.inference.wald import WaldTests, column_tests, linear_test
 
 
 class CoefficientInference(ABC):
-    """Summaries, contrasts and tests of a released model: post-processing, so they cost nothing and may be asked any number of times."""
+    """Summaries, contrasts, tests and intervals of a released model: post-processing, so they cost nothing and may be asked any number of times."""
 
     @abstractmethod
     def _fitted(self) -> FittedModel:
         """What inference is told of this model."""
+
+    def _axis(self, target: str) -> str:
+        """What a coefficient of an encoded target changes, in a few words."""
+        return target
 
     def summary(self, *, confidence: float = 0.95, exponentiate: bool = False, adjust: str | None = None) -> Summary:
         """The coefficients that predict beside unpenalised estimates with standard errors (sampling and privacy noise), z, p and intervals.
@@ -70,3 +75,21 @@ class CoefficientInference(ABC):
             NotReleased: the release tells no errors; the message says why.
         """
         return column_tests(self._fitted(), adjust)
+
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
+        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2).
+
+        Args:
+            X: rows, as for `predict`.
+            confidence: the level of the intervals.
+            kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
+                record's target (squared losses), by its residual variance, taken as normal.
+
+        Ends are held to a number's declared bounds, as targets are counted: of a prediction beyond a bound it is the interval of `predict(X, clip=True)`. NaN where noise leaves an interval
+        without an end: where a row asks for a level that is not identified (`summary` says which, and why). A number that is not identified takes part by its coefficient as released: intervals
+        hold near its usual values.
+
+        Raises:
+            NotReleased: the release tells no intervals; the message says what would.
+        """
+        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)

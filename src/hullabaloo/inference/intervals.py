@@ -204,7 +204,7 @@ def _reason(model: FittedModel) -> str:
 
 
 def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str) -> Array:
-    """See `PrivateLinearModel.predict_interval`."""
+    """See `CoefficientInference.predict_interval`."""
     level, asked = check_confidence(confidence), one_of("kind", kind, ("mean", "observation"))
     known = told_of(model, "Intervals of predictions were")
     if asked == "observation" and any(np.isnan(told.residual_variance) for told in known.told):

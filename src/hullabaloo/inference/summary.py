@@ -24,7 +24,7 @@ from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import found
 from hullabaloo.solvers.score.with_inference import STEPPED
-from hullabaloo.tables import Printed, dataframe, html_paragraphs, html_table, probability, text_table, wrapped
+from hullabaloo.tables import PrintedRows, html_paragraphs, html_table, probability, text_table, wrapped
 
 WIDEST, LONGEST = 100, 200
 """Characters of a line of the block above the table, and rows that are printed."""
@@ -79,7 +79,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Summary(Printed):
+class Summary(PrintedRows):
     """The table, and the statement that belongs to it; prints as text, shows as HTML in a notebook.
 
     Intervals are those of unpenalised estimates (`inference/debiased.py`): `estimate ± z √(sampling² + privacy²)` where noise is small, wider and not
@@ -99,10 +99,6 @@ class Summary(Printed):
     header: tuple[tuple[str, str], ...] = ()
     exponentiated: bool = False
     adjust: str | None = None
-
-    def to_dataframe(self) -> Any:
-        """The rows as a pandas dataframe, a row per coefficient."""
-        return dataframe(self.rows)
 
     def tidy(self) -> Any:
         """The same dataframe under the names of R's broom: term, estimate, std_error, statistic, p_value, conf_low, conf_high, and what else is known."""

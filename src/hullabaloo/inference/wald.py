@@ -23,7 +23,7 @@ from hullabaloo.inference.hypotheses import Hypothesis, linear_hypotheses, writt
 from hullabaloo.inference.intervals import Inference, TargetInference, freedom, quantile, tell, told_of
 from hullabaloo.inference.significance import adjusted, z_against
 from hullabaloo.release.planned import quiet
-from hullabaloo.tables import Printed, dataframe, probability, text_table, wrapped
+from hullabaloo.tables import PrintedRows, probability, text_table, wrapped
 
 LEVEL = 0.95
 """What is tested has to have ends at this level: the summary's own."""
@@ -50,16 +50,12 @@ class WaldTest:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WaldTests(Printed):
+class WaldTests(PrintedRows):
     """Tests, a row each; prints as text, shows as HTML in a notebook. Post-processing of the release."""
 
     rows: tuple[WaldTest, ...]
     adjust: str | None
     note: str
-
-    def to_dataframe(self) -> Any:
-        """The rows as a pandas dataframe."""
-        return dataframe(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON-ready values; what cannot be told is None."""

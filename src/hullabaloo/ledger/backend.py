@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Self
@@ -31,24 +31,22 @@ class Backend(ABC):
     def engine(self, address: Address, *, may_create: bool) -> Engine:
         """Make an engine that keeps no connection open between transactions."""
 
-    @abstractmethod
     def guard(self, address: Address) -> AbstractContextManager[None]:
         """Enter around every use of a connection: what must not overlap with a fork waits here, and what breaks promises is refused."""
+        return nullcontext()
 
-    @abstractmethod
     def identity(self, address: Address) -> tuple[int, int] | None:
         """What stands at the address now: of a file, its device and number; None where there is none, or no file to replace."""
+        return None
 
     @abstractmethod
     def start(self, connection: Connection, *, write: bool) -> None:
         """Begin the transaction and make its commit durable."""
 
-    @abstractmethod
-    def lock_schema(self, connection: Connection) -> None:
+    def lock_schema(self, connection: Connection) -> None:  # noqa: B027 - a writer that is alone anyhow locks nothing
         """Keep every other process from charging or creating until this transaction ends."""
 
-    @abstractmethod
-    def lock_creation(self, connection: Connection) -> None:
+    def lock_creation(self, connection: Connection) -> None:  # noqa: B027 - the same
         """Let one process at a time create the tables."""
 
     @abstractmethod

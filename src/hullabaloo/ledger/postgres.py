@@ -14,8 +14,6 @@ shut down. Keep-alives and `tcp_user_timeout` find a peer that has gone. Options
 
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
@@ -54,14 +52,6 @@ class Postgres(Backend):
         event.listen(engine, "before_cursor_execute", lambda *_: backend.deadline().waiting())
         event.listen(engine, "after_cursor_execute", lambda *_: backend.deadline().answered())
         return engine
-
-    @contextmanager
-    def guard(self, address: Address) -> Iterator[None]:
-        """Nothing to wait for: connections live inside one transaction."""
-        yield
-
-    def identity(self, address: Address) -> None:
-        """A server keeps its own files."""
 
     def start(self, connection: Connection, *, write: bool) -> None:
         """Begin (psycopg does so with the first statement), durable and with bounded patience."""

@@ -81,15 +81,9 @@ class SQLite(Backend):
         return None if found is None else (found.st_dev, found.st_ino)
 
     def start(self, connection: Connection, *, write: bool) -> None:
-        """Begin; a writer takes the write lock now."""
+        """Begin; a writer takes the write lock now, and no other process writes until it ends."""
         connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    def lock_schema(self, connection: Connection) -> None:
-        """The write lock is already this process's alone."""
-
-    def lock_creation(self, connection: Connection) -> None:
-        """The write lock is already this process's alone."""
 
     def is_contention(self, error: DBAPIError) -> bool:
         """SQLITE_BUSY (5) and SQLITE_LOCKED (6), with their extended codes."""

@@ -103,7 +103,7 @@ class Session:
         detail = _json(request, "detail", dict(request.detail or {}))
         account = self.read_account(request.dataset, lock=True)
         dataset = account.dataset
-        _require_same_terms(dataset, request)
+        require_same_terms(dataset, request)
         cost = pricing.price(dataset, account.totals, request.event, request.budget)
         made = Charge(
             dataset=dataset.name,
@@ -137,7 +137,7 @@ class Session:
         """Decide and write nothing."""
         require_recordable(request)
         account = self.read_account(request.dataset)
-        _require_same_terms(account.dataset, request)
+        require_same_terms(account.dataset, request)
         return pricing.quote(account.dataset, account.totals, request.event, request.budget)
 
     def remaining(self, name: str) -> Remaining:
@@ -269,7 +269,8 @@ def pages(run: Run, dataset: Any, last: int) -> Iterator[Sequence[RowMapping]]:
         seen = page[-1]["number"]
 
 
-def _require_same_terms(dataset: Dataset, request: Request) -> None:
+def require_same_terms(dataset: Dataset, request: Request) -> None:
+    """Refuse a charge for another relation or another unit than the dataset's."""
     if request.neighbours is not dataset.neighbours:
         raise RelationRefused(
             f"The charge is for neighbours {request.neighbours.value!r}, but dataset {dataset.name!r} was created for "

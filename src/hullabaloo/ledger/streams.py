@@ -19,6 +19,7 @@ def begin(session: store.Session, request: Request, stream: str) -> Charge:
     database, dataset = session.dataset_row(request.dataset, lock=True)
     row = _row(session, dataset["name"], stream)
     if row is not None:
+        store.require_same_terms(session.read_dataset(dataset["name"]), request)
         return _same(session, request, store.trusted(session.address, rows.to_stream, row), database)
     stream = names.recordable("stream", stream)
     if not fullmatch("[0-9a-f]{32}", stream):  # those that the library draws are like no other

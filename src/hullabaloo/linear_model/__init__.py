@@ -2,10 +2,9 @@
 
 # fmt: off
 # isort: off
-from hullabaloo.inference.summary import Summary
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.classification import LinearSVC, LogisticRegression
-from hullabaloo.linear_model.comparison import Comparison, compare
+from hullabaloo.linear_model.comparison import compare
 from hullabaloo.linear_model.pipeline import PrivatePipeline, private_pipeline
 from hullabaloo.linear_model.predicted import predict
 from hullabaloo.linear_model.regression import (
@@ -14,14 +13,13 @@ from hullabaloo.linear_model.regression import (
 )
 from hullabaloo.linear_model.saved import KINDS, load
 from hullabaloo.linear_model.structured_sparse import StructuredSparseClassifier, StructuredSparseRegression
-from hullabaloo.release.price import Price
 from hullabaloo.structure.features import FeatureGrid, FeatureTree
 from hullabaloo.structure.structure import shape_of
 
 __all__ = [
-    "ESTIMATORS", "Comparison", "ElasticNet", "FeatureGrid", "FeatureTree", "GroupLasso", "HuberRegressor", "Lasso", "LinearRegression",
-    "LinearSVC", "LogisticRegression", "MultiTaskRegression", "PoissonRegressor", "Price", "PrivateLinearModel", "PrivatePipeline",
-    "QuantileRegressor", "Ridge", "StructuredSparseClassifier", "StructuredSparseRegression", "Summary", "compare", "load", "predict",
+    "ESTIMATORS", "ElasticNet", "FeatureGrid", "FeatureTree", "GroupLasso", "HuberRegressor", "Lasso", "LinearRegression",
+    "LinearSVC", "LogisticRegression", "MultiTaskRegression", "PoissonRegressor", "PrivateLinearModel", "PrivatePipeline",
+    "QuantileRegressor", "Ridge", "StructuredSparseClassifier", "StructuredSparseRegression", "compare", "load", "predict",
     "private_pipeline", "shape_of",
 ]
 # fmt: on

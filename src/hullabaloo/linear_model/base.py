@@ -18,7 +18,6 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import ConvexSet, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.inference.selection_rule import SelectionRule, in_words, is_l1, selected, telling_solver
 from hullabaloo.ledger import Ledger
@@ -107,9 +106,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             alike: clustered errors), "homoskedastic" (errors alike for all records; of logistic and Poisson models those of the model itself), or "auto":
             "unit" where the domain keeps several records of a unit, else "robust", and from `solver="moments"` "homoskedastic".
         public: a table of the same kind that nobody has to protect (another year, another state, a published sample), as `fit` takes one with the target's
-            column in it, or a pair (X, y). A model of it is where steps start, as far as a few noisy answers confirm it, and noisy answers and moves are drawn
-            towards what it says as far as noise explains the difference; for "adaptive_gradient" and "preconditioned_gradient", of which "auto" then
-            chooses. No guarantee rests on it; the statement names it. It is neither saved nor asked for again.
+            column in it, or a pair (X, y). A model of it is where the steps of "adaptive_gradient" and "preconditioned_gradient" start, as far as a few noisy answers
+            confirm it; nothing else is taken from it, and nothing by other solvers: "auto" may take one of these two in the place of such a solver. No guarantee rests on
+            it; the statement names it. It is neither saved nor asked for again.
         calibration: "exact" (the least noise that the budget allows), or "paper" (the noise that the solver's paper prints;
             the statement says what it really guarantees).
         test_key: a `TestKey`, or its 32 bytes: deterministic noise for tests; the release is marked *not private*.
@@ -168,10 +167,6 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
     def _meaning(self) -> str:
         """A sentence on what a coefficient is, after the summary's table; "" where it is the plain change of the target."""
         return ""
-
-    def _axis(self, target: str) -> str:
-        """What a coefficient of an encoded target changes, in a few words."""
-        return target
 
     @property
     def selected_(self) -> npt.NDArray[np.object_]:
@@ -266,24 +261,6 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         release = refit(replace(self._fitted(), constraint=held, penalty=pulled), features)
         sibling._finish(release, self.encoding_, hasattr(self, "feature_names_in_"))
         return sibling
-
-    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
-        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2).
-
-        Args:
-            X: rows, as for `predict`.
-            confidence: the level of the intervals.
-            kind: "mean", for the expected target, of classifiers the probability of each target's class; or "observation", for one more
-                record's target (squared losses), by its residual variance, taken as normal.
-
-        Ends are held to a number's declared bounds, as targets are counted: of a prediction beyond a bound it is the interval of `predict(X, clip=True)`. NaN where noise leaves an interval
-        without an end: where a row asks for a level that is not identified (`summary` says which, and why). A number that is not identified takes part by its coefficient as released: intervals
-        hold near its usual values.
-
-        Raises:
-            NotReleased: the release tells no intervals; the message says what would.
-        """
-        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn pipeline that predicts the same: the domain's encoding, then a plain linear model."""

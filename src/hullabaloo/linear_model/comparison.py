@@ -3,14 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.refit import kept_columns, released_moments
 from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.release.parameters import found as given
 from hullabaloo.solvers import explained
-from hullabaloo.tables import Printed, dataframe, text_table
+from hullabaloo.tables import PrintedRows, text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +24,11 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Printed):
+class Comparison(PrintedRows):
     """The table of `hb.compare`; post-processing of the releases, at no further cost."""
 
     rows: tuple[Compared, ...]
     note: str = "Computed from the released noisy moments: no record was read and nothing more was spent."
-
-    def to_dataframe(self) -> Any:
-        """The rows as a pandas dataframe."""
-        return dataframe(self.rows)
 
     def __str__(self) -> str:
         body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]

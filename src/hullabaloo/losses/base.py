@@ -8,7 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,21 +65,15 @@ class PerRecordLoss(Written, ABC):
     """
 
     __slots__ = ()
+    kernel_code: ClassVar[KernelCode]
+    """The number by which compiled kernels know the loss."""
+    kernel_parameter: ClassVar[Any] = 0.0
+    """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table. No code: it is asked for beside records."""
 
     @property
     def name(self) -> str:
         """The word by which users name the loss."""
         return self.kind
-
-    @property
-    @abstractmethod
-    def kernel_code(self) -> KernelCode:
-        """The number by which compiled kernels know the loss."""
-
-    @property
-    @abstractmethod
-    def kernel_parameter(self) -> float | Array:
-        """The loss's one parameter for the compiled kernels (Huber's h, pinball's τ); 0 when it has none; or its table."""
 
     @property
     @abstractmethod
@@ -149,6 +143,21 @@ AnyLoss = Loss | VectorLoss
 
 
 # What several losses check or compute alike.
+
+
+class OfSquares(PerRecordLoss):
+    """What half the square of a residual has, be it a number or a vector."""
+
+    __slots__ = ()
+    intercept_bounds = -1.0, 1.0
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """Predictions minus targets, z − y."""
+        return np.subtract(z, y)
+
+    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
+        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
+        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
 
 
 def bound(value: float, what: str) -> float:

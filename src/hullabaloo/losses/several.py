@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hullabaloo.losses.base import Array, KernelCode, LossConstants, VectorLoss
+from hullabaloo.losses.base import Array, KernelCode, LossConstants, OfSquares, VectorLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,6 @@ class MultinomialLogistic(VectorLoss):
 
     kind = "multinomial_logistic"
     kernel_code = KernelCode.MULTINOMIAL
-    kernel_parameter = 0.0
     # [−8, 8]: the best constants are `log share_j` less their mean, and e^{−8} of the mean share is one in 2 981
     intercept_bounds = -8.0, 8.0
 
@@ -58,7 +57,7 @@ def _softmax(z: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class SquaredTargets(VectorLoss):
+class SquaredTargets(OfSquares, VectorLoss):
     """φ(z, y) = ½‖z − y‖₂²: ‖∇φ‖₂ ≤ Z + Y for ‖z‖₂ ≤ Z, ‖y‖₂ ≤ Y, ∇²φ = I, Γ = 4Z².
 
     >>> import numpy as np
@@ -68,22 +67,12 @@ class SquaredTargets(VectorLoss):
 
     kind = "squared_targets"
     kernel_code = KernelCode.SQUARED_TARGETS
-    kernel_parameter = 0.0
-    intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """½‖z − y‖₂²."""
         return 0.5 * np.sum(np.square(np.subtract(z, y)), axis=-1)  # type: ignore[no-any-return]
 
-    def derivative(self, z: Array, y: Array) -> Array:
-        """Predictions minus targets."""
-        return np.subtract(z, y)
-
     def second_derivative(self, z: Array, y: Array) -> Array:
         """The identity."""
         shape = np.broadcast_shapes(np.shape(z), np.shape(y))
         return np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1])).copy()
-
-    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
-        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
-        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)

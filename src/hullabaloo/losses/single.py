@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, exponential, positive
+from hullabaloo.losses.base import SHARPEST, Array, KernelCode, Loss, LossConstants, OfSquares, exponential, positive
 
 
 @dataclass(frozen=True, slots=True)
-class Squared(Loss):
+class Squared(OfSquares, Loss):
     """φ(z, y) = ½(z − y)²: |φ'| ≤ Z + Y, φ'' = 1, Γ = 4Z².
 
     >>> float(Squared().value(3.0, 1.0))
@@ -19,25 +19,15 @@ class Squared(Loss):
 
     kind = "squared"
     kernel_code = KernelCode.SQUARED
-    kernel_parameter = 0.0
-    intercept_bounds = -1.0, 1.0
 
     def value(self, z: Array, y: Array) -> Array:
         """½(z − y)²."""
         residual = np.subtract(z, y)
         return 0.5 * residual * residual
 
-    def derivative(self, z: Array, y: Array) -> Array:
-        """Prediction minus target, z − y."""
-        return np.subtract(z, y)
-
     def second_derivative(self, z: Array, y: Array) -> Array:
         """1."""
         return np.ones(np.broadcast_shapes(np.shape(z), np.shape(y)))
-
-    def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
-        """Lipschitz Z + Y, smooth and strongly convex with constant 1."""
-        return LossConstants(lipschitz=size + targets, smoothness=1.0, strong_convexity=1.0)
 
 
 # Huber's loss: squared near the target, linear beyond h.
@@ -156,7 +146,6 @@ class Logistic(Loss):
 
     kind = "logistic"
     kernel_code = KernelCode.LOGISTIC
-    kernel_parameter = 0.0
     # [−8, 8]: the best constant is the log-odds of the shares, and e^{−8} is one record in 2 982
     intercept_bounds = -8.0, 8.0
 
@@ -259,7 +248,6 @@ class Poisson(Loss):
 
     kind = "poisson"
     kernel_code = KernelCode.POISSON
-    kernel_parameter = 0.0
     # [−16, 8]: the best constant is `log(mean y / mean e^offset)`
     intercept_bounds = -16.0, 8.0
 

@@ -41,7 +41,8 @@ class TabulatedLoss(Loss):
     start: float
     step: float
     slopes: tuple[float, ...] = field(repr=False)
-    kernel_parameter: Array = field(init=False, repr=False, compare=False)  # start, step and slopes
+    # start, step and slopes
+    kernel_parameter: Array = field(init=False, repr=False, compare=False)  # type: ignore[misc]  # of others a constant
     ARGUMENT: ClassVar[str]
 
     def __post_init__(self) -> None:

@@ -292,9 +292,8 @@ def price_evaluation(
     for table in chosen.tables:
         found[table.name] = (max(found.get(table.name, (0.0,))[0], table.foreseen(noise)),) * 3
     errors = {name: ExpectedError(name, "", *one) for name, one in found.items()}
-    notes = [NARROWER] * any(one.low < one.high for one in errors.values()) + [IN_BIN.format(bins)] * bool(
-        chosen.tables
-    )
+    notes = [NARROWER] * any(one.low < one.high for one in errors.values())
+    notes += [IN_BIN.format(bins)] * bool(chosen.tables)
     return EvaluationPrice(**spent(budget, asked.event), records=n, errors=errors, notes=tuple(notes))
 
 

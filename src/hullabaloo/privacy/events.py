@@ -35,17 +35,17 @@ class Event(Written, ABC):
         """Give the probability mass outside the exact law that the other methods describe, ``samples · 2^-130``."""
         return self.samples * TAIL_MASS
 
-    @abstractmethod
     def gdp_mu(self) -> float | None:
-        """Give a μ for which the exact law is μ-GDP, rounded up; None when none is known."""
+        """Give a μ for which the exact law is μ-GDP, rounded up; None when none is known that is worth its price."""
+        return None
 
     @abstractmethod
     def renyi(self, alpha: float) -> float:
         """Give an upper bound of the Rényi divergence of order α > 1 of the exact law, both ways."""
 
-    @abstractmethod
     def zcdp_rho(self) -> float | None:
         """Give a ρ for which the exact law is ρ-zCDP (``renyi(α) ≤ ρα`` for all α > 1); None when none is known."""
+        return None
 
     def pure_epsilon(self) -> float:
         """Give an ε for which the exact law is (ε, 0)-DP; ∞ when there is none."""

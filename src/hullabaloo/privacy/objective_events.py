@@ -273,6 +273,8 @@ def log_group_factor(epsilon: Array, records: int) -> Array:
 class ObjectivePerturbationEvent(Event):
     """One minimiser of a noisily perturbed objective, θ̂ = argmin Σ losses + ψ + (λ/2)‖θ‖² + ⟨b, θ⟩ over C.
 
+    Neither μ nor ρ is given: at small orders the Rényi curve is far above a line through 0.
+
     Attributes:
         noise_multiplier: σ/L, the standard deviation of b over the bound of one record's gradient norm. No factor for the relation.
         curvature: κ = β/λ, the bound of one record's curvature over the strong convexity.
@@ -296,16 +298,10 @@ class ObjectivePerturbationEvent(Event):
         object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
         object.__setattr__(self, "records", group_size(self.records))
 
-    def gdp_mu(self) -> None:
-        """Give None: no Gaussian-DP parameter that is worth its price is known."""
-
     def renyi(self, alpha: float) -> float:
         """Give a bound from the integral of the profile, `ObjectiveCurve.divergence`."""
         order = checked_order(alpha)
         return objective_curve(self.noise_multiplier, self.curvature, self.neighbours, self.records).divergence(order)
-
-    def zcdp_rho(self) -> None:
-        """Give None: at small orders the curve is far above a line through 0."""
 
     def exact(self, epsilon: float) -> float:
         """Give the profile of the exact law; for K records ``Σ_{i<K} e^{iε/K} δ(ε/K)`` (Dwork & Roth 2014, Thm 2.2)."""

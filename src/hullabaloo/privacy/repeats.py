@@ -97,26 +97,19 @@ class Repeats:
 @lru_cache(maxsize=256)
 def _parameter(expected: float, eta: float | None) -> float:
     if eta is None:
-        rate = bisect(2.0 * expected, 0.0, lambda x: _poisson_mean(x) <= expected)
+        rate = bisect(2.0 * expected, 0.0, lambda x: x / -math.expm1(-x) <= expected)  # E K without 0
         return max(0.0, math.floor(rate * _GRID - 1.0) / _GRID)
     shortage = bisect(1.0, 0.0, lambda x: _mean(x, eta) <= expected)
     return min(1.0, math.ceil((1.0 - shortage) * _GRID + 1.0) / _GRID)
 
 
 def _mean(shortage: float, eta: float) -> float:
-    """E K of the truncated negative binomial law, of 1 − γ."""
+    """E K of the truncated negative binomial law, of 1 − γ below 1."""
     gamma = 1.0 - shortage
     if gamma == 1.0:
         return 1.0
-    if gamma == 0.0:
-        return math.inf
     log = math.log1p(-shortage)
     return shortage / gamma / -log if eta == 0.0 else eta * shortage / gamma / -math.expm1(eta * log)
-
-
-def _poisson_mean(rate: float) -> float:
-    """E K of the Poisson law without 0."""
-    return 1.0 if rate == 0.0 else rate / -math.expm1(-rate)
 
 
 def _expected(value: object) -> float:

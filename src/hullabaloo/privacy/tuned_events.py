@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hullabaloo.privacy._rounding import float_at_least, padded
-from hullabaloo.privacy.events import TAIL_MASS, Event, group_size, set_count, set_positive
+from hullabaloo.privacy._rounding import padded
+from hullabaloo.privacy.events import TAIL_MASS, Event, grown, set_count, set_positive
 from hullabaloo.privacy.gaussian_dp import gdp_delta
 from hullabaloo.privacy.renyi import checked_order, renyi_delta
 from hullabaloo.privacy.repeats import Repeats
@@ -122,6 +121,8 @@ class TunedEvent(Event):
     of outputs that does not depend on the records. A mechanism that draws one of several candidates at random, and releases which, is
     μ-GDP where each candidate is: so tuning costs the same however many candidates there are.
 
+    No μ is given: the choice has heavier losses than any Gaussian that is worth its price.
+
     **Guarantee.** `TunedBound` for the exact laws; a third Rényi bound is the mixture over K of K-fold composition,
     ``D_α ≤ log E e^{(α−1) K αμ²/2}/(α − 1)`` (joint convexity of ``e^{(α−1)D_α}``), best at small orders. A run with lattice draws is within
     ``samples · 2^-130`` of the exact law; run by run coupled to exact ones and K independent of them, all K agree
@@ -157,9 +158,6 @@ class TunedEvent(Event):
         """Give ``expected · samples · 2^-130``."""
         return padded(self.expected * self.samples * TAIL_MASS, 4.0)
 
-    def gdp_mu(self) -> None:
-        """Give None: the choice has heavier losses than any Gaussian that is worth its price."""
-
     def renyi(self, alpha: float) -> float:
         """Give the best of the Rényi bounds; divergences grow with the order, so that of a larger one is a bound, too."""
         order = max(checked_order(alpha), 1.0 + 2.0**-10)
@@ -179,8 +177,7 @@ class TunedEvent(Event):
 
     def group(self, k: int) -> "TunedEvent":
         """Give the event between tables k records apart: the runs are kμ-GDP (Dong, Roth & Su 2022, Thm 2.14), K is as before."""
-        mu = float_at_least(Fraction(self.mu) * group_size(k))
-        return TunedEvent(mu, self.expected, self.shape, self.samples)
+        return TunedEvent(grown(self.mu, k), self.expected, self.shape, self.samples)
 
     def _bound(self) -> TunedBound:
         return tuned_bound(self.mu, self.repeats)

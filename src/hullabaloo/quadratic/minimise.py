@@ -116,7 +116,11 @@ class QuadraticSolver:
         weight = None if weights is None else weights[0]
         if weights is not None and weights[1].any():
             a = a + np.diag(weights[1])
-        _require_convex(a)
+        size = float(np.abs(a).max(initial=0.0))
+        if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:  # even with the penalty's squares
+            raise InvalidParameter(
+                "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified minimiser; make it positive semidefinite first."
+            )
         if feasible is not None:
             geometry.require(feasible, [geometry.Projectable], "The quadratic solver")
             geometry.require_within(penalty, feasible, len(a) - without_free(penalty)[1], "The quadratic solver")
@@ -205,15 +209,6 @@ def _vectors(cross: npt.ArrayLike, p: int) -> Array:
     return b
 
 
-def _require_convex(a: Array) -> None:
-    """Refuse a matrix that is indefinite even with the penalty's squares, which count: they are part of the problem."""
-    size = float(np.abs(a).max(initial=0.0))
-    if size > 0.0 and cholesky(a + 1e-8 * size * np.eye(len(a)), 0.0) is None:
-        raise InvalidParameter(
-            "The matrix of a quadratic has a negative eigenvalue, so the problem is not convex and has no certified minimiser; make it positive semidefinite first."
-        )
-
-
 def _solver(problem: _Problem) -> _Solve:
     """What solves one column: everything that depends on A alone is done here, once."""
     a, feasible, weight = problem.gram, problem.feasible, problem.weight
@@ -287,12 +282,10 @@ def _largest_eigenvalue(a: Array) -> float:
     if len(a) <= 300:
         return float(np.linalg.eigvalsh(a)[-1]) * (1.0 + 1e-9) if len(a) else 0.0
     bound = min(float(np.linalg.norm(a)), float(np.abs(a).sum(axis=0).max()))
-    if bound == 0.0:
-        return 0.0
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+    from scipy.sparse.linalg import ArpackError, eigsh
 
     try:
         estimate = eigsh(a, k=1, tol=1e-3, v0=np.cos(np.arange(len(a))), maxiter=50, return_eigenvectors=False)
-    except ArpackNoConvergence:
+    except ArpackError:  # no convergence, or a start at which A vanishes
         return bound
     return min(bound, 1.02 * float(estimate[0]))

@@ -253,7 +253,9 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     budget = _first(lambda scale: _risk(prepared, problem.records, scale) < enough, most)
     remedies = []
     if records is not None:
-        remedies.append(f"about {_round(problem.records * records):,} records")
+        wanted = problem.records * records
+        unit = 10 ** max(0, math.floor(math.log10(wanted)) - 1)
+        remedies.append(f"about {int(math.ceil(wanted / unit) * unit):,} records")
     if budget is not None and epsilon is not None:
         remedies.append(f"about epsilon = {epsilon * budget:.2g}")
     hope = " or ".join(remedies) if remedies else "far more records"
@@ -280,8 +282,3 @@ def _first(enough: Any, most: float = FARTHEST) -> float | None:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _round(number: float) -> int:
-    digits = max(0, math.floor(math.log10(number)) - 1)
-    return int(math.ceil(number / 10**digits) * 10**digits)

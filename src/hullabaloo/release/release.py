@@ -22,7 +22,7 @@ from hullabaloo.solvers.base import Array, Solution
 
 NOT_RECORDED = "not recorded: repeated fits add up and nothing counts them"
 NO_COPY_IS_NOTICED = "Without a ledger nobody can tell a stream's state file from an older copy of it: going on from a copy would release old records a second time, and nothing counts that"
-IN_PARTS = "The table was read in parts: a record is a row of what the file or the query gave, and joins, limits or de-duplication before that are not covered"
+IN_PARTS = "The table was read in parts: a record is a row of what the file or the query gave, and joins, windows, limits or de-duplication before that are not covered; that every question met the same records was checked, unless there was but one, where it cannot be"
 GENERAL = ("The guarantee is computational", "It rests on tier", "Not covered")
 DECLARED_PUBLIC = "A second table helped, which the user declared public and nobody checked to be: its records are not protected, and nothing that is promised of the others rests on it"
 AS_PARSED = (

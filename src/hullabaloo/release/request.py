@@ -54,6 +54,17 @@ class ReleaseRequest:
             )
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """JSON-ready facts by which two releases are told apart, whatever is asked."""
+        return {
+            "what": self.what,
+            "domain": self.domain.to_dict(),
+            "budget": self.budget.to_dict(),
+            "neighbours": str(self.neighbours),
+            "test_key": self.key is not None,
+        }
+
+    @property
     def _asked(self) -> str:
         """Who asks, in a sentence: an estimator's name alone is a fit of it."""
         return f"a fit of {self.what}" if self.what[:1].isupper() else self.what.replace("_", " ")

@@ -90,7 +90,7 @@ def _drawn(layout: Layout, problem: Problem, plan: Plan, solution: Solution, k: 
     lengths = np.maximum(np.linalg.norm(end.matrix, axis=1), view.typical * plain)
     left = erf(cut / (math.sqrt(2.0) * usual * lengths))
     far = walk.get("boldness", 1.0) * path.travel(view.typical, cut)
-    far = (far + path.late_travel(view.typical, cut, path.smoothness)) * walk["farther"]
+    far = (far + path.travel(view.typical, cut, late=True)) * walk["farther"]
     wide = np.linalg.norm(np.linalg.inv(end.matrix), axis=0)
     loud, ridge = end.score_noise * wide / left, wide**2 / left / far
     for found in solution.scores[k : k + 1]:

@@ -7,20 +7,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo.data import path_of, write_whole
 from hullabaloo.errors import HullabalooError, MissingLibrary
+from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.model_selection.evaluation import inside
 from hullabaloo.privacy import epsilon_of, event_from_dict
 from hullabaloo.report import entries, guarantee
 from hullabaloo.report.document import FORMAT, document
+from hullabaloo.report.entries import Entry
 from hullabaloo.report.words import percent, up
-
-if TYPE_CHECKING:
-    from hullabaloo.ledger import Ledger
-    from hullabaloo.linear_model.base import PrivateLinearModel
-    from hullabaloo.report.entries import Entry
 
 _TOLERANCE = 1e-9  # relative: another machine's special functions may differ in the last digits
 
@@ -90,7 +88,7 @@ class Card:
         return f'<iframe srcdoc="{inside}" sandbox="" style="width:100%;height:40rem;border:1px solid #888"></iframe>'
 
 
-def card(model: "PrivateLinearModel", *, entries: "Sequence[Entry]" = (), ledger: "Ledger | str | None" = None) -> Card:
+def card(model: PrivateLinearModel, *, entries: Sequence[Entry] = (), ledger: Ledger | str | None = None) -> Card:
     """The privacy card of a fitted model: what it guarantees, to whom, on what assumptions, and how to check it.
 
     Args:

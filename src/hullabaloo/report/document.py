@@ -3,14 +3,15 @@
 import math
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo._version import __version__
-from hullabaloo.bounds import PrivateBounds
+from hullabaloo.bounds.record import PrivateBounds
 from hullabaloo.data import UNNAMED, Format
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.geometry import NoPenalty, SubmodularBall, SubmodularPenalty
 from hullabaloo.ledger import Ledger
+from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.linear_model.shared import chosen
 from hullabaloo.linear_model.structured_sparse import StructuredSparse
 from hullabaloo.privacy import ACCOUNTING_VERSION
@@ -18,22 +19,17 @@ from hullabaloo.release import PrivacyStatement
 from hullabaloo.release.parameters import found as named
 from hullabaloo.report import entries, guarantee, words
 from hullabaloo.report.mechanism import asked, methods, queries
-from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows, public_note
+from hullabaloo.report.released import WITHHELD, coefficients, domain_notes, domain_rows
 from hullabaloo.report.spending import spending
 from hullabaloo.report.words import up
 from hullabaloo.streaming.model import StreamModel
 from hullabaloo.structure.structure_files import function_in_words
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
-
 FORMAT = Format("hullabaloo privacy card", "privacy card of Hullabaloo", "card.to_json(path)")
 Document = dict[str, Any]
 
 
-def document(
-    model: "PrivateLinearModel", ledger: Ledger | str | None, others: Sequence[entries.Entry] = ()
-) -> Document:
+def document(model: PrivateLinearModel, ledger: Ledger | str | None, others: Sequence[entries.Entry] = ()) -> Document:
     """Every section of a card."""
     if not hasattr(model, "release_"):
         raise InvalidParameter(
@@ -71,7 +67,7 @@ def document(
         "coefficients_text": "" if numbers is not None else WITHHELD,
         "ledger": money,
         "also": also,
-        "domain": {"rows": domain_rows(model.domain), "notes": [*domain_notes(model.domain), *public_note(statement)]}
+        "domain": {"rows": domain_rows(model.domain), "notes": domain_notes(model.domain, statement.public)}
         if model.domain
         else None,
         "check": _commands(statement),
@@ -91,7 +87,7 @@ def _commands(statement: PrivacyStatement) -> list[dict[str, str]]:
     return [{"shows": one.pop("shows").format_map(facts), "type": one.pop("text"), **one} for one in said]
 
 
-def _about(model: "PrivateLinearModel") -> Document:
+def _about(model: PrivateLinearModel) -> Document:
     release, encoding = model.release_, model.encoding_
     constraint, penalty = chosen(model, encoding)
     settings = release.plan.get("settings", {})
@@ -119,13 +115,13 @@ def _estimator(model: Any) -> str:
     return model.estimator if isinstance(model, StreamModel) else type(model).__name__
 
 
-def _regularisation(model: "PrivateLinearModel", constraint: Any, penalty: Any) -> str:
+def _regularisation(model: PrivateLinearModel, constraint: Any, penalty: Any) -> str:
     both = [(constraint, "constraint")] if constraint is not None else []
     both += [] if isinstance(penalty, NoPenalty) else [(penalty, "penalty")]
     return " and ".join(_shape_in_words(model, *one) for one in both) or "no constraint or penalty declared"
 
 
-def _shape_in_words(model: "PrivateLinearModel", chosen: Any, kind: str) -> str:
+def _shape_in_words(model: PrivateLinearModel, chosen: Any, kind: str) -> str:
     # Of a callable, perhaps, which has no form as plain data.
     if isinstance(chosen, SubmodularBall | SubmodularPenalty):
         size = f"radius {chosen.radius:g}" if isinstance(chosen, SubmodularBall) else f"strength {chosen.strength:g}"

@@ -31,7 +31,7 @@ def entry_from_json(path: str | Path) -> Any:
     Raises:
         InvalidParameter: the file is none.
     """
-    from hullabaloo.bounds import PrivateBounds
+    from hullabaloo.bounds.record import PrivateBounds
     from hullabaloo.model_selection.evaluation import Evaluation
 
     bounds = kind_of(path) == PrivateBounds.FORMAT.name

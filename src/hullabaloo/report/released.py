@@ -5,16 +5,14 @@ One without privacy has none of its numbers on a card.
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo.data import INTERCEPT, Categorical, Domain, Numeric, transforms
-from hullabaloo.release.release import DECLARED_PUBLIC, PrivacyStatement
+from hullabaloo.inference.summary import Summary
+from hullabaloo.linear_model.base import PrivateLinearModel
+from hullabaloo.release.release import DECLARED_PUBLIC
 from hullabaloo.report.guarantee import finite
 from hullabaloo.report.words import book, lines
-
-if TYPE_CHECKING:
-    from hullabaloo.inference.summary import Summary
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
 Row = dict[str, Any]
 WITHHELD = (
@@ -22,7 +20,7 @@ WITHHELD = (
 )
 
 
-def coefficients(model: "PrivateLinearModel") -> dict[str, Any] | None:
+def coefficients(model: PrivateLinearModel) -> dict[str, Any] | None:
     """The coefficients of a private release with the known noise in them; None for a release that is not private.
 
     Everything here is computed from private answers and from public facts.
@@ -33,7 +31,7 @@ def coefficients(model: "PrivateLinearModel") -> dict[str, Any] | None:
     return {"confidence": summary.confidence, "note": summary.note, "rows": rows_of(model, summary)}
 
 
-def rows_of(model: "PrivateLinearModel", summary: "Summary") -> list[Row]:
+def rows_of(model: PrivateLinearModel, summary: Summary) -> list[Row]:
     """A summary's rows as JSON values, with how far each column can go."""
     lengths = {} if model.domain is None else spans(model.domain)
     found = []
@@ -61,8 +59,8 @@ def domain_rows(domain: Domain) -> list[Row]:
     return rows
 
 
-def domain_notes(domain: Domain) -> list[str]:
-    """What was declared about rows as a whole."""
+def domain_notes(domain: Domain, public: str | None) -> list[str]:
+    """What was declared about rows as a whole; and that a table was declared public, where one was."""
     norm, radius = domain.row_norm or ("l2", 0.0)
     facts = {
         "norm": domain.row_norm is not None,
@@ -74,12 +72,7 @@ def domain_notes(domain: Domain) -> list[str]:
         "features": bool(domain.features),
         "indicators": domain.indicators,
     }
-    return lines("domain", facts)
-
-
-def public_note(statement: PrivacyStatement) -> list[str]:
-    """That a table was declared public, where one was."""
-    return [] if statement.public is None else [f"{DECLARED_PUBLIC} ({statement.public})."]
+    return [*lines("domain", facts), *([] if public is None else [f"{DECLARED_PUBLIC} ({public})."])]
 
 
 def spans(domain: Domain) -> dict[str, float]:

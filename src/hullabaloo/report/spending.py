@@ -1,20 +1,18 @@
 """What the ledger says: the dataset's terms, the charges so far, what is left. Read-only."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hullabaloo.errors import InvalidParameter, LedgerError
 from hullabaloo.ledger import Charge, Ledger, Remaining
+from hullabaloo.linear_model.base import PrivateLinearModel
 from hullabaloo.privacy import compose, event_from_dict
 from hullabaloo.release import PrivacyStatement
 from hullabaloo.report.guarantee import cost, finite
 from hullabaloo.report.words import book, budget_text, down, facts_of, shown
 
-if TYPE_CHECKING:
-    from hullabaloo.linear_model.base import PrivateLinearModel
 
-
-def spending(model: "PrivateLinearModel", ledger: Ledger | str | None) -> dict[str, Any]:
+def spending(model: PrivateLinearModel, ledger: Ledger | str | None) -> dict[str, Any]:
     """The ledger section of a card; a ledger passed by the caller must hold the model's charge."""
     statement = model.statement_
     if statement.ledger is None or statement.dataset is None or statement.charge is None:

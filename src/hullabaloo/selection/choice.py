@@ -18,7 +18,7 @@ from hullabaloo.data.source import Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.noise import Contest, Key, cells, exponential_mechanism, permute_and_flip
-from hullabaloo.privacy import Event, NotPrivateEvent, PermuteAndFlipEvent, SelectionEvent
+from hullabaloo.privacy import Event, PermuteAndFlipEvent, SelectionEvent
 from hullabaloo.selection.sparse_scores import SparseScores
 
 Columns = slice | np.ndarray
@@ -116,11 +116,9 @@ class Choice(Query):
         share = self.facts.max_weight * self.clip * self.reach
         return max(CAPACITY * self.records * self.facts.records_per_unit * share, self.sensitivity)
 
-    @cached_property
-    def event(self) -> Event:
+    @property
+    def noisy_event(self) -> Event:
         """What one selection costs; refused, when it is quoted, where no lattice holds such scores."""
-        if math.isinf(self.epsilon):
-            return NotPrivateEvent()
         cells(self.sensitivity, self.bound)
         return PermuteAndFlipEvent(self.epsilon) if self.once else SelectionEvent(self.epsilon)
 

@@ -14,7 +14,7 @@ from hullabaloo.curator.query import CAPACITY, UNIT_ROUNDOFF, Array, Query
 from hullabaloo.data import Grid, PartedRows, Rows
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.noise import Key, exponential_mechanism
-from hullabaloo.privacy import Event, Neighbours, NotPrivateEvent, SelectionEvent
+from hullabaloo.privacy import Event, Neighbours, SelectionEvent
 from hullabaloo.selection.quantile_kernels import pair_scores
 
 _PARTS = 1 << 20
@@ -114,10 +114,10 @@ class QuantilesQuery(Query):
         """Public bound to which scores are clipped."""
         return CAPACITY * self.records * self.facts.records_per_unit - self.tilt * math.log(FLOOR)
 
-    @cached_property
-    def event(self) -> Event:
+    @property
+    def noisy_event(self) -> Event:
         """What the choice for one column costs."""
-        return NotPrivateEvent() if math.isinf(self.epsilon) else SelectionEvent(self.epsilon)
+        return SelectionEvent(self.epsilon)
 
     @property
     def pairs(self) -> int:

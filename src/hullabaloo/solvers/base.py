@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hullabaloo.codec import arguments
-from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, with_free_intercept, with_intercept
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty, PenaltyWithFreeIntercept, with_intercept
 from hullabaloo.losses import AnyLoss
 from hullabaloo.privacy import Allowance, Event, Neighbours, NoisyMoments, NoisyScore, compose_answers
 from hullabaloo.solvers.public import PublicTable
@@ -114,20 +114,19 @@ class Problem:
     @property
     def regulariser(self) -> Penalty:
         """ψ with the intercept: never penalised."""
-        return with_free_intercept(self.penalty) if self.intercept else self.penalty
+        return PenaltyWithFreeIntercept(self.penalty) if self.intercept else self.penalty
 
 
 class PricedQuery(Protocol):
     """One line of a plan: a query, how often it may be asked and the event that one answer is; noise as its class has it."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
+    name: ClassVar[str]
+    tier: ClassVar[int]
+
     @property
     def count(self) -> int: ...  # noqa: D102
     @property
     def event(self) -> Event: ...  # noqa: D102
-    @property
-    def tier(self) -> int: ...  # noqa: D102
     def to_dict(self) -> dict[str, Any]: ...  # noqa: D102
 
 

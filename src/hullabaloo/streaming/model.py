@@ -19,7 +19,6 @@ from hullabaloo.errors import NotReleased
 from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import Array, FittedModel
-from hullabaloo.inference.intervals import predict_interval
 from hullabaloo.inference.refit import refit
 from hullabaloo.linear_model.shared import chosen
 from hullabaloo.losses import Squared
@@ -76,20 +75,19 @@ class StreamModel(Saved, CoefficientInference):
     ledger = None
 
     @cached_property
-    def _user(self) -> tuple[Array, Array]:
-        return self.encoding_.coefficients_to_user(self.release_.theta)
+    def _user(self) -> tuple[Array, Any]:
+        theta = self.release_.theta
+        return self.encoding_.coefficients_to_user(theta[:, 0] if theta.shape[1] == 1 else theta)
 
     @property
     def coef_(self) -> Array:
         """Coefficients in the user's units, (p,), or (k, p) of several targets; named `feature_names_out_`."""
-        coef = self._user[0]
-        return coef[0] if coef.shape[0] == 1 else coef
+        return self._user[0]
 
     @property
     def intercept_(self) -> Any:
         """The intercept in the user's units, a float or (k,)."""
-        intercept = self._user[1]
-        return float(intercept[0]) if intercept.shape[0] == 1 else intercept
+        return self._user[1]
 
     @property
     def feature_names_out_(self) -> Any:
@@ -122,10 +120,6 @@ class StreamModel(Saved, CoefficientInference):
         if values.size == 1:
             return float(values[0])
         return dict(zip(self.encoding_.facts.targets, map(float, values), strict=True))
-
-    def predict_interval(self, X: Any, *, confidence: float = 0.95, kind: str = "mean") -> Array:
-        """Lower and upper ends of each row's mean response, or of a further observation; (n, 2), of several targets (n, k, 2)."""
-        return predict_interval(self._fitted(), X, confidence=confidence, kind=kind)
 
     @property
     def gradient(self) -> PrivateGradient:
@@ -161,9 +155,6 @@ class StreamModel(Saved, CoefficientInference):
 
     def _default(self, encoding: Encoding) -> tuple[ConvexSet | None, Penalty]:
         return None, NoPenalty()
-
-    def _axis(self, target: str) -> str:
-        return target
 
     # ---- files ----------------------------------------------------------------------------------------------------
 

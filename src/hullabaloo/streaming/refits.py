@@ -157,7 +157,9 @@ def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:
             raise InvalidParameter(
                 "rule='strongly_convex' needs a penalty with a squared l2 part, and this estimator has none. Pass penalty=hb.SquaredL2Penalty(0.01), for example, or take rule='convex'."
             )
-        radius = math.sqrt(2.0 * float(problem.max_weight) * _height(problem) / bend)
+        ends = np.array([[-1.0], [1.0]]) * np.ones((1, problem.targets))
+        height = float(np.max(np.sum(problem.loss.value(np.zeros_like(ends), ends), axis=-1)))  # of the prediction 0
+        radius = math.sqrt(2.0 * float(problem.max_weight) * height / bend)
         lipschitz = _lipschitz(problem, problem.norm_l2 * radius)
         tau = math.sqrt(size * lipschitz) / (math.sqrt(bend * radius) * epsilon)
     else:
@@ -171,12 +173,6 @@ def spacing(rule: str, task: Task, encoding: Encoding, horizon: int) -> int:
         width = body.gaussian_width(size).high
         tau = math.sqrt(horizon * width / epsilon) * (curvature / (_lipschitz(problem, reach) * radius)) ** 0.25
     return int(max(1, min(horizon, math.ceil(tau))))
-
-
-def _height(problem: Problem) -> float:
-    """The largest loss of the prediction 0."""
-    ends = np.array([[-1.0], [1.0]]) * np.ones((1, problem.targets))
-    return float(np.max(np.sum(problem.loss.value(np.zeros_like(ends), ends), axis=-1)))
 
 
 def _lipschitz(problem: Problem, reach: float) -> float:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import hullabaloo as hb
-from hullabaloo.data import open_table
+from hullabaloo.data import open_table, scan
 from hullabaloo.data.engines import cluster, turns
 from hullabaloo.data.engines import units as module
 from hullabaloo.data.engines.base import Reading
@@ -204,6 +204,18 @@ def test_memory_grows_neither_with_records_nor_with_the_largest_unit(
         assert counted == n // 10 + min(share, 9 * n // 10)
         assert largest < 300 + share
     assert peaks[1] - peaks[0] < 3_000 * 72 / 4, peaks  # a quarter of what the further records take
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("share", [None, 2])
+def test_few_records_are_brought_together_at_once(
+    share: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many a part may have otherwise."""
+    monkeypatch.setattr(scan, "FEWER", 170)
+    about = domain(share) if share else hb.Domain({"a": (-1, 1)}, target={"y": (-1, 1)}, records=N)
+    engine = hb.scan(table, cache=tmp_path, batch_rows=500).engine(Reading(about.encoding()))
+    assert max(part.n_rows for part in engine._tables()) == (170 if share else 500)
 
 
 def far(whole: pa.Table, about: hb.Domain, ends: Any, order: Any, buckets: int) -> list[tuple[Any, ...]]:

@@ -30,8 +30,8 @@ EMPTY = 9
 """Bytes of a piece without rows."""
 CELLS = 16
 """Cells of a sparse row in a line of words."""
-_BUCKETS = 512
-_SPILL = 1 << 16
+_BUCKETS = 2048
+_SPILL = 1 << 14
 """Bytes of a bucket that are held in memory before they are sealed,"""
 _LIMIT = 1 << 24
 """of rows that are brought together at once, unless one unit's share is larger,"""

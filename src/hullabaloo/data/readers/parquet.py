@@ -47,7 +47,7 @@ class ParquetFile:
         found, keys = Counter(self.schema.names), dict(self.keys)
         columns = {name: dataset.field(name) for name in names if found[name] == 1 and name not in keys}
         held = dataset.ParquetFragmentScanOptions(pre_buffer=self.fragment.filesystem.type_name != "local")
-        size = {"fragment_scan_options": held, "batch_readahead": 4} | ({} if most is None else {"batch_size": most})
+        size = {"fragment_scan_options": held, "batch_readahead": 2} | ({} if most is None else {"batch_size": most})
         with _reading():
             if not any(group.num_rows for group in part.row_groups):
                 return  # Arrow fails on no records where a name is there twice

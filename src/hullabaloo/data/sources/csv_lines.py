@@ -63,7 +63,11 @@ class CsvSource(LineSource):
                 sleep(PAUSE)
             names = self._format.names(found[0] if found else b"")
             if self._columns is not None and not set(names) & set(self._columns):
-                raise SchemaError(_no_header(self._columns))
+                wanted = ", ".join(map(repr, sorted(self._columns)[:20]))
+                raise SchemaError(  # of which nothing is said but that: the line may be a record
+                    f"The first line of the CSV file names none of the columns that are to be read ({wanted}), so it may be a record, and is not shown. Write a line of "
+                    "column names before the records, with the separator between them that the records have (a comma, in a .tsv file a tab). Nothing was read or spent."
+                )
             self._names = names
             self._kept = [i for i, name in enumerate(names) if self._columns is None or name in self._columns]
             self._first = self._lines.offset
@@ -122,12 +126,3 @@ class CsvSource(LineSource):
     def _made(self, columns: Sequence[Sequence[str]], names: Sequence[str], count: int) -> RecordTable:
         broken = self._format.quoted_line_breaks
         return RecordTable(columns, names, count, from_text=True, quoted_line_breaks=broken)
-
-
-def _no_header(wanted: Collection[str]) -> str:
-    """What to say of a first line that names no column asked for. Nothing is said of what it holds: it may be a record."""
-    return (
-        f"The first line of the CSV file names none of the columns that are to be read ({', '.join(map(repr, sorted(wanted)[:20]))}), so it may "
-        "be a record, and is not shown. Write a line of column names before the records, with the separator between them that the records have "
-        "(a comma, in a .tsv file a tab). Nothing was read or spent."
-    )

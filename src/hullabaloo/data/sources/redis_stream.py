@@ -111,17 +111,13 @@ class RedisSource(StreamSource):
 
     def _next(self, most: int) -> Portion | Gap:
         if not self._kept:
-            self._kept = self._more()
-        if not self._kept:
-            return Gap.IDLE if self._follow else Gap.END
+            reply = self._ask("XREAD", "COUNT", BATCH, "STREAMS", self._stream, self._last, pauses=PATIENCE)
+            if not reply:
+                return Gap.IDLE if self._follow else Gap.END
+            self._kept = list(reply[0][1])
         found, self._kept = self._kept[:most], self._kept[most:]
         self._last = found[-1][0].decode()
         return Portion(len(found), partial(self._table, found))
-
-    def _more(self) -> list[Any]:
-        """The entries after the last one handed out."""
-        reply = self._ask("XREAD", "COUNT", BATCH, "STREAMS", self._stream, self._last, pauses=PATIENCE)
-        return list(reply[0][1]) if reply else []
 
     def _ask(self, *words: Any, pauses: Sequence[float] = (0.0,)) -> Any:
         """The server's answer, as bytes; asked again after each pause where it cannot be reached."""

@@ -54,8 +54,7 @@ def falling_projection(t: Floats, gains: Floats, radius: float) -> tuple[Floats,
         if found == 0:
             beyond = end = move
             continue
-        same = newton and found == count and np.array_equal(lengths[:found], length[:count])
-        if same:
+        if newton and found == count and np.array_equal(lengths[:found], length[:count]):
             break
         length, count = lengths, found
         beyond = _root(current, gains, length, count, target, np.empty(count))
@@ -72,18 +71,25 @@ def falling_projection(t: Floats, gains: Floats, radius: float) -> tuple[Floats,
     if level.min() < 0.0 or (np.diff(level) > 0.0).any():
         multiplier = passed + _root(current, gains, length, count, target, level)
     u = np.zeros(t.size)
-    k = 0
-    total = 0.0
-    least = np.inf
+    total = _spread(level, length, count, gains, u)
+    for _ in range(3):  # what lost its digits to a large t costs too much: found again on its own scale
+        if total > target * (1.0 + 1e-12):
+            _root(u, gains, length, count, target, level)
+            total = _spread(level, length, count, gains, u)
+    return u * scale, multiplier * scale
+
+
+@njit(cache=True, nogil=True)
+def _spread(level: Floats, length: Wholes, count: int, gains: Floats, u: Floats) -> float:
+    """Give each entry its block's level, none below 0 or above one before, and return what they cost."""
+    k, total, least = 0, 0.0, np.inf
     for block in range(count):
         least = min(least, max(0.0, level[block]))
         for _ in range(length[block]):
             u[k] = least
             total += least * gains[k]
             k += 1
-    if total > target * (1.0 + 1e-12):
-        u *= target / total
-    return u * scale, multiplier * scale
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 Parameters are losses and weights for T = 2^e steps or a window of 2^e, read off between. `buffers.json` has them, made by `python -m
 benchmarks.buffers`: buffers -> e -> (losses, weights), for prefix sums and for sums over windows of 2^e steps without a horizon (a window of 1 needs
-no buffer at all); and those for prefix sums of a stream that may end at any time up to 2^28 steps, whose largest ratio of error to the least for a
+no buffer at all); and those for prefix sums of a stream that may end at any time up to 2^28 steps, whose largest ratio of error to that of buffers for a
 known end, over all times, is the least, 1.44.
 """
 

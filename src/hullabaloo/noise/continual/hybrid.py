@@ -26,8 +26,8 @@ class Hybrid(Strategy):
 
     A step is in one epoch sum (times α) and in one inner mechanism (times β over its column norm), `α² + β² = 1`. A finished epoch is
     estimated from its noisy sum and the last of its inner sums, weighted by their precisions. Epochs of 2^28 steps use inner
-    parameters that are good at any time. Hence `first = 2^28` is one buffered mechanism for 268 million steps, within 1.47 of the
-    least error for a known end at every time, and only then begins anew; `first = 1` is the classical hybrid.
+    parameters that are good at any time. Hence `first = 2^28` is one buffered mechanism for 268 million steps, at every time within 1.47 of
+    the largest error of buffers that know the end (1.52 of the best factorisation's), and only then begins anew; `first = 1` is the classical hybrid.
 
     **Guarantee** (of `column_norm` and `slack`). Columns of C are `(α, β c/‖c‖)` for a column c of the inner mechanism: norm at most
     1. *Floating point*: a sum of n ≤ 2^28 vectors in two words is off by at most `n²u²` and, read and scaled, by `2un`: at most

@@ -53,11 +53,18 @@ class GreedySelectionSolver(Solver):
         """k selections, partial derivatives, second moments and the queries of the refit.
 
         Raises:
-            CapabilityError: several targets, a set or a penalty whose part on a selection of coordinates is not known.
+            CapabilityError: several targets, a set or a penalty whose part on a selection of coordinates is not known, or both.
             CalibrationError: a budget of δ = 0.
         """
         greedy.check(problem, "Greedy selection")
-        _check_penalty(problem)
+        known = geometry.NoPenalty | geometry.L1Penalty | geometry.SquaredL2Penalty | geometry.ElasticNetPenalty
+        if not isinstance(problem.penalty, known):
+            raise CapabilityError(
+                f"Greedy selection was given the penalty {problem.penalty!r}, whose part on a selection of coordinates it does not know. Use L1Penalty, "
+                "SquaredL2Penalty or ElasticNetPenalty, or another solver."
+            )
+        if problem.constraint is not None and not isinstance(problem.penalty, geometry.NoPenalty):
+            raise CapabilityError("Greedy selection takes a set or a penalty, not both; keep one of them.")
         count = min(self.selected or greedy.picks(problem, allowance, SHARES.choices), problem.slopes)
         parts = greedy.prices_of(allowance, SHARES, count)
         if not allowance.is_private:
@@ -136,20 +143,6 @@ def cut_down(body: geometry.ConvexSet | None, columns: npt.NDArray[np.int64] | N
         f"Few coordinates were to be selected in {body!r}, whose points on these alone are no set that a refit knows. Use L1Ball, "
         "L2Ball, Box, Simplex or a penalty, or another solver."
     )
-
-
-def _check_penalty(problem: Problem) -> None:
-    """Refuse penalties that are not cut down to a part of the coordinates by themselves, and one beside a set."""
-    if not isinstance(
-        problem.penalty,
-        geometry.NoPenalty | geometry.L1Penalty | geometry.SquaredL2Penalty | geometry.ElasticNetPenalty,
-    ):
-        raise CapabilityError(
-            f"Greedy selection was given the penalty {problem.penalty!r}, whose part on a selection of coordinates it does not know. Use L1Penalty, "
-            "SquaredL2Penalty or ElasticNetPenalty, or another solver."
-        )
-    if problem.constraint is not None and not isinstance(problem.penalty, geometry.NoPenalty):
-        raise CapabilityError("Greedy selection takes a set or a penalty, not both; keep one of them.")
 
 
 def _on_chosen(

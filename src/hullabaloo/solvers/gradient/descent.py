@@ -207,7 +207,7 @@ class Descent:
         if bend is None:
             gradient, known = self.gradient(start, clip_norm), (path.late_noise * clip_norm) ** 2 / path.late_shares[2]
             doubt = q * (noise * clip_norm) ** 2 / AVERAGED
-            travel = told["farther"] * path.late_travel(view.typical, clip_norm, path.smoothness)
+            travel = told["farther"] * path.travel(view.typical, clip_norm, late=True)
             _, mean, _ = self.walk(start, path.late, clip_norm, travel, 1.0 - AVERAGED, self.steepest(*self.longer()))
         else:
             mean = self.newton(start, path.late, clip_norm, bend, last=True)

@@ -25,7 +25,7 @@ from hullabaloo.solvers.reference import Reference
 
 @dataclass(frozen=True, slots=True)
 class GradientSolver(Solver):
-    """One model by noisy gradient steps; the most accurate solver at small budgets, without errors of coefficients.
+    """One model by plain noisy gradient steps, whose total length is so short that noise does little harm on any table.
 
     **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
     Su 2022). Steps, clip and T come from public facts; the second half's steps are a function of earlier answers.

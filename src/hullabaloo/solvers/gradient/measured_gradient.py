@@ -227,7 +227,7 @@ def _expected_plain(problem: Problem, path: GradientSchedule) -> tuple[float, fl
     clip_norm = 0.35 * path.slope * TYPICAL
     travel = path.travel(TYPICAL, clip_norm)
     if path.late:
-        travel = max(travel, path.late_travel(TYPICAL, clip_norm, path.smoothness))
+        travel = max(travel, path.travel(TYPICAL, clip_norm, late=True))
     middle = path.result_noise * 0.35 * path.slope * max(problem.dimension - 1, 1) ** 0.25 / path.smoothness
     return travel, path.result_noise * clip_norm * path.bound, middle if problem.intercept else 0.0
 

@@ -204,17 +204,12 @@ class GradientSchedule:
         """λ for a covariance of records shortened to `clip_norm`."""
         return max(released.FLOOR * self.covariance_noise * math.sqrt(0.5 * slopes), 1e-5) * clip_norm**2
 
-    def travel(self, typical: float, clip_norm: float) -> float:
-        """η of the first phase's last walk, for gradients shortened to `clip_norm`."""
+    def travel(self, typical: float, clip_norm: float, *, late: bool = False) -> float:
+        """η of the first phase's last walk, or of the second phase's, for gradients shortened to `clip_norm`."""
+        reach, noise = (self.late_reach, self.result_noise) if late else (self.reach, self.noise)
         if not self.ridge:
-            return self.reach / self.curvature
-        return self.reach / (self.ridge * math.sqrt(self.smoothness) * typical * self.noise * clip_norm)
-
-    def late_travel(self, typical: float, clip_norm: float, bend: float) -> float:
-        """η of the second phase's walk."""
-        if not self.ridge:
-            return self.late_reach / bend
-        return self.late_reach / (self.ridge * math.sqrt(bend) * typical * self.result_noise * clip_norm)
+            return reach / (self.smoothness if late else self.curvature)
+        return reach / (self.ridge * math.sqrt(self.smoothness) * typical * noise * clip_norm)
 
 
 class Budgets(NamedTuple):

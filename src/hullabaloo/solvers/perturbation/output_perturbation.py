@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hullabaloo.geometry import ConvexSet, Penalty, Projectable, with_free_intercept, with_intercept
+from hullabaloo.geometry import ConvexSet, Penalty, PenaltyWithFreeIntercept, Projectable, with_intercept
 from hullabaloo.losses import Loss
 from hullabaloo.privacy import Allowance, Calibration, paper_pair
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
@@ -76,7 +76,7 @@ def _with_intercepts(problem: Problem) -> tuple[ConvexSet | None, Penalty]:
         return feasible, penalty
     if feasible is not None:
         feasible = with_intercept(feasible, *problem.loss.intercept_bounds, k)
-    return feasible, with_free_intercept(penalty, k)
+    return feasible, PenaltyWithFreeIntercept(penalty, k)
 
 
 def _paper_mu(allowance: Allowance) -> float:
