@@ -1,9 +1,10 @@
 """Tables that are read in parts, anew for every question, and never held whole: files larger than memory, results of queries."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from narwhals.dependencies import is_pandas_like_dataframe
 
@@ -14,7 +15,6 @@ from hullabaloo.data.engines.cache import folder_of
 from hullabaloo.data.engines.cluster import Remote, RemoteFrame
 from hullabaloo.data.engines.local import Local
 from hullabaloo.data.readers.csvfile import CsvTable
-from hullabaloo.data.readers.frames import FrameTable
 from hullabaloo.data.readers.opening import WHOLE, open_table
 from hullabaloo.data.readers.parquet import ParquetTable
 from hullabaloo.data.sources.json_lines import JsonLines
@@ -90,7 +90,7 @@ def scan(
     Args:
         source: the path of a Parquet file, of a folder of them (of hive partitions, too: their keys are columns of text), of a CSV or of a JSON Lines file, or
             its address, such as ``s3://bucket/folder``, where `fsspec` opens it; a query or relation of DuckDB; a lazy frame of Polars; a pyarrow dataset; a dataframe or
-            anything else that gives Arrow's C stream; a Dask or Spark dataframe, which the workers of its cluster read and ask (docs/cluster.md); or a
+            anything else that gives Arrow's C stream; a Dask or Spark dataframe, which the workers of its cluster read and ask (docs/cluster.md), or a Dask array; or a
             function without arguments that returns Arrow record batches or any of those with batches, the same ones at each call, in any order.
         batch_rows: records of a part, at most 2^24.
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
@@ -98,8 +98,8 @@ def scan(
         quoted_line_breaks: as the domain declares it, of a CSV file.
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
             in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.
-        columns: the keys that are read of a JSON Lines file, as its records declare none.
-        client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
+        columns: the keys that are read of a JSON Lines file, as its records declare none; the names of the columns of a Dask array.
+        client: whose workers read a Dask dataframe or array: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
         sparse: of sparse rows, how many columns they have. The table (Parquet, what gives Arrow batches, or a cluster's dataframe) then has the columns ``indices``, lists of numbers of
             columns from 0 on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``).
         verbose: say on standard error, after each question, how many of the plan's have been asked, and for how long.
@@ -127,9 +127,12 @@ def scan(
         raise InvalidParameter(
             "client= says whose workers read a Dask dataframe, and another source was given, which no client reads. Leave it out."
         )
+    if type(source).__module__.startswith("dask.array") and source.shape[1:] == (len(columns or ()),):
+        frames = library("dask.dataframe", "hullabaloo[dask]", "A Dask array")
+        source, columns = frames.from_dask_array(source, columns=list(columns or ())), None
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
     if columns is not None and not isinstance(opened, JsonLines):
-        raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
+        raise InvalidParameter("columns= names those of JSON Lines or a Dask array, and this is neither. Leave it out.")
     if sparse is not None:
         opened = _sparse(opened, int(sparse) if is_whole(sparse) else sparse)
     if cache is not None and isinstance(opened, Remote):
@@ -157,9 +160,7 @@ def _lying(source: str | Path, quoted_line_breaks: bool, columns: Sequence[str] 
     if place.suffix.lower() in {".jsonl", ".ndjson"}:
         return JsonLines(place, columns)
     if isinstance(place, Path):
-        table = open_table(place, quoted_line_breaks=quoted_line_breaks)
-        assert isinstance(table, ParquetTable | CsvTable)
-        return table
+        return cast(Parts, open_table(place, quoted_line_breaks=quoted_line_breaks))
     lines = place.suffix.lower() in {".csv", ".tsv", ".txt"}
     return CsvTable(place, quoted_line_breaks=quoted_line_breaks) if lines else ParquetTable(place)
 
@@ -176,9 +177,7 @@ def _opened(source: Any, quoted_line_breaks: bool, columns: Sequence[str] | None
 
         return SparkFrame(source)
     if is_pandas_like_dataframe(source):
-        frame = open_table(source)
-        assert isinstance(frame, FrameTable)
-        return frame
+        return cast(Parts, open_table(source))
     giver = giver_of(source)
     if giver is None:
         raise SchemaError(
@@ -195,13 +194,11 @@ class RemotePath:
         fsspec, arrow = (
             library(name, "hullabaloo[remote]", "Reading from an address") for name in ("fsspec.core", "pyarrow.fs")
         )
-        failed = False
-        try:
+        there = False
+        with suppress(Exception):
             self._store, self._path = fsspec.url_to_fs(address)
             there = self._store.exists(self._path)
-        except Exception:
-            failed, there = True, False
-        if failed or not there:
+        if not there:
             raise SchemaError(
                 "There is nothing at the address that was passed, or its store cannot be opened. What it said is left out, as it may hold a password: "
                 "open the address with fsspec to see it. Nothing was read or charged."

@@ -165,8 +165,8 @@ class SparkEngine:
 def _collected(session: Any, frame: Callable[[], Any]) -> list[Any]:
     """Rows of a dataframe of the session; its job is taken back where the call is interrupted, and where no executor is left for `PATIENCE` seconds, for whom Spark waits without an end.
 
-    A thread of its own asks for them: one that is interrupted while it waits for an answer of Spark's JVM takes that answer for the one to its next
-    question. The client of Spark Connect takes back what is interrupted; of its executors the server alone knows.
+    A thread of its own asks for them, as Spark's JVM hears what a thread calls after it has answered what it called before: one that was interrupted could
+    not take its job back. The client of Spark Connect takes back what is interrupted; of its executors the server alone knows.
     """
     context, tag, found = getattr(session, "sparkContext", None), f"hullabaloo-{uuid4().hex}", Future[list[Any]]()
     if context is None:
