@@ -231,7 +231,7 @@ def _frame(engine: str, place: str, address: str | None) -> Any:
 
             from hullabaloo.data.engines.cluster import PATIENCE
 
-            with DefaultChannelBuilder(address).toChannel() as channel:
+            with DefaultChannelBuilder(str(address)).toChannel() as channel:
                 channel_ready_future(channel).result(timeout=PATIENCE / 5)
         builder = module.SparkSession.builder
         builder = builder if address is None else builder.config("spark.remote" if connect else "spark.master", address)
