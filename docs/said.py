@@ -44,17 +44,18 @@ class Said:
         """The sentence in the page's text.
 
         Raises:
-            LookupError: it is not there.
+            LookupError: it is not there, or more than once.
         """
         words = [re.escape(part).replace(r"\ ", r"\s+") for part in self.sentence.split("{}")]
-        if found := re.search(r"([^\s|]+?)".join(words), text):
-            return found
-        raise LookupError(f"{self.page} does not say: {self.sentence}")
+        found = list(re.finditer(r"([^\s|]+?)".join(words), text))
+        if len(found) == 1:
+            return found[0]
+        raise LookupError(f"{self.page} does not say, or says more than once: {self.sentence}")
 
     def filled(self, text: str) -> str:
-        """The text of the page with today's numbers in the sentence."""
+        """The text of the page with today's numbers in the sentence, as many as it has places."""
         found = self.found(text)
-        for place, number in reversed(list(enumerate(self.numbers(), start=1))):
+        for place, number in reversed(list(zip(range(1, found.re.groups + 1), self.numbers(), strict=True))):
             text = text[: found.start(place)] + str(number) + text[found.end(place) :]
         return text
 

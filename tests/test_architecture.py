@@ -158,6 +158,11 @@ def test_only_the_noise_room_draws_randomness() -> None:
             assert word not in text, f"{path.relative_to(SOURCE)} uses {word}: noise is drawn in one room"
 
 
+def test_which_process_it_is_is_told_in_one_place() -> None:
+    """The system's number comes again; what was asked of it alone took a child for its parent."""
+    assert [str(path.relative_to(SOURCE)) for path in FILES if "getpid" in path.read_text()] == ["forks.py"]
+
+
 def test_benchmarks_import_each_other_one_way() -> None:
     """Imports inside functions count: what is measured with what, reads from top to bottom."""
     home = SOURCE.parents[1] / "benchmarks"

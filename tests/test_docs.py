@@ -113,6 +113,10 @@ def test_a_sentence_is_found_across_lines_and_filled() -> None:
     assert one.filled("so 1 kept 3\n  of 4 (a half), 5") == "so 1 kept 7\n  of 10 (a half), 5"
     with pytest.raises(LookupError, match="does not say"):
         one.filled("kept 3 of 4")
+    with pytest.raises(LookupError, match="more than once"):
+        one.filled("kept 7 of 10 (a half), kept 3 of 4 (a half)")
+    with pytest.raises(ValueError, match="shorter"):  # a number that nothing holds to the record
+        said.Said("page", "kept {} of {}", lambda: ["7"]).filled("kept 7 of 4 ")
 
 
 def test_a_table_is_made_of_any_results() -> None:

@@ -52,6 +52,25 @@ class Anew:
         return iter(self.table.to_batches(max_chunksize=400))
 
 
+class Once(Anew):
+    """The same iterator for whoever iterates over it: what one reading took, the next lacks."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__(table)
+        self.batches = super().__iter__()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self.batches
+
+
+class Failing(Anew):
+    """Fails over a cell, before it gives a batch."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        {"1": 1}[self.table["a"][0].as_py()] + int(self.table["a"][1].as_py())
+        yield from super().__iter__()
+
+
 def lines(table: pa.Table) -> str:
     return "".join(json.dumps(row) + "\n" for row in table.to_pylist())
 
@@ -155,6 +174,7 @@ def test_which_folders_there_are_is_not_told(tmp_path: Path, table: pa.Table) ->
         (lambda: iter(pa.table({"a": [1.0]}).to_batches()), "again and again"),
         (lambda: [np.zeros(2)], "again and again"),
         (lambda: [], "again and again"),
+        (lambda: Once(pa.table({"a": [1.0]})), "again and again"),
     ],
 )
 def test_what_cannot_be_read_again_and_again_is_refused(source: Callable[[], Any], says: str) -> None:
@@ -162,6 +182,19 @@ def test_what_cannot_be_read_again_and_again_is_refused(source: Callable[[], Any
         hb.scan(source())
     assert "SECRET" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("how", [lambda one: one, lambda one: one.__iter__], ids=["iterable", "function"])
+def test_by_which_error_the_first_batch_fails_is_not_said(how: Callable[[Any], Any]) -> None:
+    """A list's or function's first batch is made of records, so what fails over it may be told by none: of iterables the type was."""
+    said = set()
+    for cells in (["SECRET", "1"], ["1", "SECRET"]):
+        with pytest.raises(TornSource, match="could not be read") as caught:
+            hb.scan(how(Failing(pa.table({"a": cells}))))
+        assert caught.value.__context__ is None
+        said.add(str(caught.value))
+    (told,) = said
+    assert not [word for word in ("SECRET", "KeyError", "ValueError", "charged or read") if word in told]
 
 
 GROWN = """

@@ -69,7 +69,7 @@ class Batches:
 
 
 def giver_of(source: Any) -> Callable[[], Any] | None:
-    """What gives the batches of a source whenever it is called; None of what is none.
+    """What gives the batches of a source whenever it is called; None of what is none, or gives the same iterator twice.
 
     Raises:
         SchemaError: it can be read once, or PyArrow is not there.
@@ -87,9 +87,11 @@ def giver_of(source: Any) -> Callable[[], Any] | None:
     lazy: Any = nw.from_native(source, pass_through=True) if not callable(source) else None
     if isinstance(lazy, nw.LazyFrame) and lazy.implementation.is_polars():
         return partial(_collected, source)
-    again = isinstance(source, Iterable) and not isinstance(source, Iterator) and not callable(source)
-    batches = again and unheard(lambda: _arrow(next(iter(source), None)), called=True) is not None
-    return (lambda: source) if batches else source if callable(source) else None
+    if callable(source) or not isinstance(source, Iterable):
+        return source if callable(source) else None
+    # Not as `called`: what its first batch fails by may be a record's doing
+    again = unheard(lambda: iter(source) is not (new := iter(source)) and _arrow(next(new, None)) is not None)
+    return (lambda: source) if again else None
 
 
 def _collected(lazy: Any) -> Iterator[Any]:

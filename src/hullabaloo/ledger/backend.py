@@ -43,10 +43,12 @@ class Backend(ABC):
     def start(self, connection: Connection, *, write: bool) -> None:
         """Begin the transaction and make its commit durable."""
 
-    def lock_schema(self, connection: Connection) -> None:  # noqa: B027 - a writer that is alone anyhow locks nothing
+    @abstractmethod
+    def lock_schema(self, connection: Connection) -> None:
         """Keep every other process from charging or creating until this transaction ends."""
 
-    def lock_creation(self, connection: Connection) -> None:  # noqa: B027 - the same
+    @abstractmethod
+    def lock_creation(self, connection: Connection) -> None:
         """Let one process at a time create the tables."""
 
     @abstractmethod

@@ -85,6 +85,11 @@ class SQLite(Backend):
         connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
+    def lock_schema(self, connection: Connection) -> None:
+        """The write lock is already this process's alone."""
+
+    lock_creation = lock_schema
+
     def is_contention(self, error: DBAPIError) -> bool:
         """SQLITE_BUSY (5) and SQLITE_LOCKED (6), with their extended codes."""
         code = getattr(error.orig, "sqlite_errorcode", None)

@@ -1,7 +1,6 @@
 """Run a piece of work in one transaction: begin, work, commit, or leave no trace."""
 
 import logging
-import os
 import random
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from hullabaloo.errors import LedgerUnreachable, bare
+from hullabaloo.forks import this_process
 from hullabaloo.ledger import backend as settings
 from hullabaloo.ledger.address import Address
 from hullabaloo.ledger.backend import Backend, Deadline
@@ -29,7 +29,7 @@ def backend_of(address: Address) -> Backend:
 
 
 @lru_cache(maxsize=64)
-def _engine(address: Address, may_create: bool, process: int) -> Engine:
+def _engine(address: Address, may_create: bool, process: tuple[int, int]) -> Engine:
     """One engine per process: an engine must not cross a fork."""
     engine = backend_of(address).engine(address, may_create=may_create)
     engine.logger = engine.pool.logger = SILENT
@@ -52,7 +52,7 @@ def transact(address: Address, work: Callable[[Connection], T], *, write: bool, 
         try:
             with limit, backend.guard(address):
                 before = backend.identity(address)
-                with _engine(address, may_create, os.getpid()).connect() as connection:
+                with _engine(address, may_create, this_process()).connect() as connection:
                     opened = before or backend.identity(address)
                     backend.start(connection, write=write)
                     stage = "a transaction"
