@@ -1,7 +1,7 @@
-"""One fit, any engine: the bits of eighteen fits in memory, from Parquet, by Dask and by Spark; and seconds of a question.
+"""One fit, any engine: the bits of eighteen fits in memory, from Parquet, CSV, DuckDB and Polars, by Dask and by Spark; and seconds of a question.
 
 Every cluster is on this machine, so that seconds are of calls and not of networks: what a question costs however small its table is. Spark takes its
-three parts from Parquet files whose rows are shuffled, Dask eleven parts of shuffled rows; both keep encoded parts.
+three parts from Parquet files whose rows are shuffled, as what is read here does, Dask eleven parts of shuffled rows; both keep encoded parts.
 """
 
 import tempfile
@@ -86,19 +86,21 @@ def divided(solver: str, records: int = 2_000_000) -> dict[str, float]:
 
 def engines(folder: Path) -> Iterator[tuple[str, Any]]:
     """By name, what opens the table with it."""
-    import pyarrow as pa
-    from pyarrow import parquet
     from tests.data.engines import clusters
     from tests.data.engines.fits import N, table
+    from tests.data.engines.sources import SOURCES, write_parts
 
     import hullabaloo as hb
 
     whole = table().iloc[np.random.default_rng(5).permutation(N)].reset_index(drop=True)
-    for number in range(3):
-        part = whole.iloc[500 * number : 500 * (number + 1)]
-        parquet.write_table(pa.Table.from_pandas(part, preserve_index=False), folder / f"{number}.parquet")
-    # units lie in several parts, and are brought together in a folder
-    yield "parquet", lambda stack: hb.scan(folder, cache=stack.enter_context(tempfile.TemporaryDirectory()))
+    parts = write_parts(folder / "parts")
+
+    def here(stack: ExitStack, source: Any) -> Any:
+        """Units are brought together in a folder."""
+        return hb.scan(source(parts), cache=stack.enter_context(tempfile.TemporaryDirectory()))
+
+    for name, source in SOURCES.items():
+        yield name, lambda stack, source=source: here(stack, source)
 
     def by_dask(stack: ExitStack, workers: int) -> Any:
         from dask import dataframe
@@ -107,7 +109,7 @@ def engines(folder: Path) -> Iterator[tuple[str, Any]]:
         return hb.scan(dataframe.from_pandas(whole, npartitions=11, sort=False), client=client)
 
     def by_spark(stack: ExitStack) -> Any:
-        return hb.scan(stack.enter_context(clusters.spark()).read.parquet(str(folder)))
+        return hb.scan(stack.enter_context(clusters.spark()).read.parquet(str(parts)))
 
     for workers in WORKERS:
         yield f"dask, {workers} workers", lambda stack, workers=workers: by_dask(stack, workers)

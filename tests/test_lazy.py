@@ -16,8 +16,10 @@ import pytest
 
 from hullabaloo.lazy import later, recalled
 
+ROOMS = ["hullabaloo", "hullabaloo.release", "hullabaloo.streaming", "hullabaloo.report", "hullabaloo.theory"]
 
-@pytest.mark.parametrize("package", ["hullabaloo", "hullabaloo.streaming", "hullabaloo.report", "hullabaloo.theory"])
+
+@pytest.mark.parametrize("package", ROOMS)
 def test_a_package_offers_what_its_stub_lists(package: str) -> None:
     room = import_module(package)
     tree = ast.parse(Path(str(room.__file__)).with_suffix(".pyi").read_text())
@@ -135,3 +137,12 @@ def test_a_price_imports_no_library_that_it_does_not_use(tmp_path: Path) -> None
     done = subprocess.run([sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == ["[]", "(1, 1) 0.5 True"]
+
+
+@pytest.mark.slow
+def test_a_plan_imports_no_library_of_estimators() -> None:
+    """They take longer to import than a plan takes."""
+    heavy = "{'sklearn', 'pandas', 'scipy.stats'}"
+    asked = f"import sys, hullabaloo as hb; hb.plan; print(sorted({heavy} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -230,13 +230,17 @@ def test_fingerprints_differ_by_more_than_last_digits(then: Any, now: Any, apart
     assert list(record.differences(then, now)) == apart
 
 
+REPORT = """<s><testcase/><testcase name="deaths"><properties><property name="counts" value='{"kills": 3}'/></properties></testcase>
+<testcase><skipped/></testcase></s>"""
+
+
 def test_the_long_tests_leave_one_line_each(small_house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that fails leaves the line of the last one that passed."""
     status = 0
 
     def ran(words: list[str], **_: object) -> SimpleNamespace:
         report = next(word.partition("=")[2] for word in words if word.startswith("--junitxml"))
-        Path(report).write_text("<s><testcase/><testcase/><testcase><skipped/></testcase></s>", encoding="utf-8")
+        Path(report).write_text(REPORT, encoding="utf-8")
         return SimpleNamespace(returncode=status)
 
     monkeypatch.setattr(record, "head", lambda: "0123")
@@ -247,6 +251,7 @@ def test_the_long_tests_leave_one_line_each(small_house: Path, monkeypatch: pyte
     assert [(one["record"], one["passed"], one["commit"]) for one in kept] == [
         (name, 2, "0123") for name in sorted(soak.RUNS)
     ]
+    assert kept[0]["counts"] == {"deaths": {"kills": 3}}
     status = 1
     assert soak.main(["fuzz"]) == 1
     assert listing.soaked() == kept

@@ -21,7 +21,8 @@ from hullabaloo.privacy import Event
 from hullabaloo.privacy.filters import Filter
 from hullabaloo.queries import QUERIES as QUERIES_BY_NAME
 from hullabaloo.queries import PricedQueries
-from hullabaloo.release.estimator import Estimator, label_of
+from hullabaloo.release.estimator import Estimator
+from hullabaloo.release.parameters import label_of
 from hullabaloo.solvers import Solver
 from tests.kept import record
 from tests.kept.fits import BUDGETS

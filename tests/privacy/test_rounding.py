@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hullabaloo.privacy._rounding import (
+    crossing,
     float_at_least,
     float_at_most,
     golden,
@@ -55,3 +56,22 @@ def test_a_search_that_may_stop_tells_what_a_whole_one_tells(lowest: float, aske
     assert found in met
     assert len(met) <= steps
     assert all(one > asked for one in met[:-2])
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.floats(1e-3, 1.0), st.floats(0.1, 40.0), st.integers(0, 2))
+def test_a_crossing_is_where_the_function_was_seen_to_be_no_longer_positive(
+    root: float, steep: float, kind: int
+) -> None:
+    """Straight, bent and broken functions: nearly straight ones, as logarithms of profiles are, in a third of what halving takes to 1e-11."""
+    met: dict[float, float] = {}
+
+    def falling(x: float) -> float:
+        shapes = steep * (root - x), math.exp(-steep * x) - math.exp(-steep * root), 1.0 if x < root else -1e-3
+        met[x] = shapes[kind]
+        return met[x]
+
+    found = crossing(falling, 0.0, 2.0, 1e-11)
+    assert met[found] <= 0.0
+    assert any(value > 0.0 and found * (1.0 - 1.1e-11) <= x < found for x, value in met.items())
+    assert len(met) <= (16, 60, 60)[kind]

@@ -225,9 +225,16 @@ def _frame(engine: str, place: str, address: str | None) -> Any:
             return module.read_parquet(place, dtype_backend="pyarrow")
         if master := re.fullmatch(r"spark://([^,]+):(\d+)", address or ""):  # Spark itself tries for two minutes
             socket.create_connection((master[1], int(master[2])), timeout=10.0).close()
-        name = "spark.remote" if address and address.startswith("sc://") else "spark.master"
+        if connect := (address or "").startswith("sc://"):  # and the client of Connect for ten
+            from grpc import channel_ready_future
+            from pyspark.sql.connect.client import DefaultChannelBuilder
+
+            from hullabaloo.data.engines.cluster import PATIENCE
+
+            with DefaultChannelBuilder(str(address)).toChannel() as channel:
+                channel_ready_future(channel).result(timeout=PATIENCE / 5)
         builder = module.SparkSession.builder
-        builder = builder if address is None else builder.config(name, address)
+        builder = builder if address is None else builder.config("spark.remote" if connect else "spark.master", address)
         return builder.getOrCreate().read.parquet(place)
     except Exception as error:  # reason: it may quote the table
         failed = type(error).__name__

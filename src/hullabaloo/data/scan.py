@@ -1,6 +1,7 @@
 """Tables that are read in parts, anew for every question, and never held whole: files larger than memory, results of queries."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
@@ -92,7 +93,7 @@ def scan(
     Args:
         source: the path of a Parquet file, of a folder of them (of hive partitions, too: their keys are columns of text), of a CSV or of a JSON Lines file, or
             its address, such as ``s3://bucket/folder``, where `fsspec` opens it; a query or relation of DuckDB; a lazy frame of Polars; a pyarrow dataset; a dataframe or
-            anything else that gives Arrow's C stream; a Dask or Spark dataframe, which the workers of its cluster read and ask (docs/cluster.md); a list of Arrow record
+            anything else that gives Arrow's C stream; a Dask or Spark dataframe, which the workers of its cluster read and ask (docs/cluster.md), or a Dask array; a list of Arrow record
             batches, or anything that gives the same ones whenever it is iterated over; or a function without arguments that returns them or any of those with batches, the same ones at each call, in any order.
         batch_rows: records of a part, at most 2^24; 2^14 where the domain declares a unit.
         keep_bytes: how much memory encoded rows may take: a table that needs no more (8 bytes for each record and encoded column) is read once
@@ -100,8 +101,8 @@ def scan(
         quoted_line_breaks: as the domain declares it, of a CSV file.
         cache: a folder on a local disk for encoded rows beyond those, instead of reading the table anew; they are sealed under a key that is held in memory alone,
             in a file without a name that is gone when the fit or its process ends. A domain with a unit needs one here, to bring each unit's records together; workers of a cluster do so themselves.
-        columns: the keys that are read of a JSON Lines file, as its records declare none.
-        client: whose workers read a Dask dataframe: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
+        columns: the keys that are read of a JSON Lines file, as its records declare none; the names of the columns of a Dask array.
+        client: whose workers read a Dask dataframe or array: a ``distributed.Client`` or the address of a scheduler; the one in use where none is given.
         sparse: of sparse rows, how many columns they have. The table (Parquet, what gives Arrow batches, or a cluster's dataframe) then has the columns ``indices``, lists of numbers of
             columns from 0 on, and ``values``, lists of as many numbers, in place of x0, x1, …, beside those of the target; the domain is one of prepared rows (``row_norm``).
         verbose: say on standard error, after each question, how many of the plan's have been asked, and for how long.
@@ -129,9 +130,12 @@ def scan(
         raise InvalidParameter(
             "client= says whose workers read a Dask dataframe, and another source was given, which no client reads. Leave it out."
         )
+    if type(source).__module__.startswith("dask.array") and source.shape[1:] == (len(columns or ()),):
+        frames = library("dask.dataframe", "hullabaloo[dask]", "A Dask array")
+        source, columns = frames.from_dask_array(source, columns=list(columns or ())), None
     opened = source if isinstance(source, Remote) else _opened(source, quoted_line_breaks, columns, client)
     if columns is not None and not isinstance(opened, JsonLines):
-        raise InvalidParameter("columns= names keys of a JSON Lines file, and another source was given. Leave it out.")
+        raise InvalidParameter("columns= names those of JSON Lines or a Dask array, and this is neither. Leave it out.")
     if sparse is not None:
         opened = _sparse(opened, int(sparse) if is_whole(sparse) else sparse)
     if cache is not None and isinstance(opened, Remote):
@@ -193,13 +197,11 @@ class RemotePath:
         fsspec, arrow = (
             library(name, "hullabaloo[remote]", "Reading from an address") for name in ("fsspec.core", "pyarrow.fs")
         )
-        failed = False
-        try:
+        there = False
+        with suppress(Exception):
             self._store, self._path = fsspec.url_to_fs(address)
             there = self._store.exists(self._path)
-        except Exception:
-            failed, there = True, False
-        if failed or not there:
+        if not there:
             raise SchemaError(
                 "There is nothing at the address that was passed, or its store cannot be opened. What it said is left out, as it may hold a password: "
                 "open the address with fsspec to see it. Nothing was read or charged."

@@ -102,6 +102,26 @@ def least(holds: Callable[[float], bool], *, most: float = sys.float_info.max, t
     return bisect(low, high, holds, tolerance=tolerance)
 
 
+def crossing(value: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
+    """Give the upper end of a bracket, relatively as narrow as `tolerance`, in which a falling function, positive at ``low`` and at most 0 at ``high``, gets to 0.
+
+    By secants, the value of an end that stays twice halved (Illinois), and no nearer to an end than half of what ends the search; where a jump takes more than 16, by halving the bracket.
+    """
+    above, below, moved, tried = value(low), value(high), 0.0, 0
+    while high - low > tolerance * high:
+        tried, nearest = tried + 1, 0.5 * tolerance * high
+        share = above / (above - below) if tried <= 16 else 0.5
+        middle = min(max(low + (high - low) * share, low + nearest), high - nearest)
+        at = value(middle)
+        halved = 0.5 if at * moved > 0.0 else 1.0
+        if at > 0.0:
+            low, above, below = middle, at, below * halved
+        else:
+            high, below, above = middle, at, above * halved
+        moved = at
+    return high
+
+
 def golden(value: Callable[[float], float], low: float, high: float, steps: int = 42, stop: float = -math.inf) -> float:
     """Give the smallest value met by a golden-section search, or the first that is at most `stop`; where two values are equal it goes on below."""
     ratio = (math.sqrt(5.0) - 1.0) / 2.0

@@ -9,12 +9,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from hullabaloo.codec import Written
 from hullabaloo.errors import InvalidParameter, as_whole
-from hullabaloo.privacy._rounding import as_float, float_at_least, float_at_most, golden, least, padded
+from hullabaloo.privacy._rounding import as_float, crossing, float_at_least, float_at_most, golden, least, padded
 
 ACCOUNTING_VERSION = 1
 """Raised whenever a price changes; ledger rows carry it."""
@@ -155,7 +155,17 @@ def _epsilon_of(event: Event, delta: float) -> float:
     """The search, which takes a second where noise of several kinds is small, and is asked for by statements, summaries and cards alike."""
     if delta_of(event, 0.0) <= delta:
         return 0.0
-    return least(lambda epsilon: delta_of(event, epsilon, delta) <= delta, most=1e9, tolerance=1e-11)
+
+    @cache
+    def above(epsilon: float) -> float:
+        found = delta_of(event, epsilon, delta)
+        steep = math.log(found) - math.log(delta) if found > 0.0 else -700.0
+        return (
+            min(steep, 0.0) if found <= delta else max(steep, math.ulp(1.0))
+        )  # logarithms round; the claim is of δ itself
+
+    high = least(lambda epsilon: above(epsilon) <= 0.0, most=1e9, tolerance=1.0)
+    return high if math.isinf(high) else crossing(above, 0.0 if high == 1.0 else 0.5 * high, high, 1e-11)
 
 
 def group(event: Event, k: int) -> Event:

@@ -1,17 +1,5 @@
-"""What leaves: the release and its privacy statement; and the order in which a fit or a question gets there."""
+"""What leaves: the release and its privacy statement; and the order in which a fit or a question gets there. Everything is imported on first use (PEP 562)."""
 
-# fmt: off
-# isort: off
-from hullabaloo.release.estimator import RegressorMixin, label_of, warn_of_column
-from hullabaloo.release.parameters import check_types, declared, found, one_of, positive, shown, terms_of, whole
-from hullabaloo.release.planned import PlannedFit, Task, plan_context, prepare, problem_of
-from hullabaloo.release.release import NOT_PRIVATE, NOT_RECORDED, PrivacyStatement, Release, large_delta
-from hullabaloo.release.request import ReleaseRequest
-from hullabaloo.release.run import Purchase, run_question, stated
+from hullabaloo.lazy import lazily
 
-__all__ = [
-    "NOT_PRIVATE", "NOT_RECORDED", "PlannedFit", "PrivacyStatement", "Purchase", "RegressorMixin", "Release",
-    "ReleaseRequest", "Task", "check_types", "declared", "found", "label_of", "large_delta", "one_of", "plan_context",
-    "positive", "prepare", "problem_of", "run_question", "shown", "stated", "terms_of", "warn_of_column", "whole",
-]
-# fmt: on
+__getattr__, __dir__, __all__ = lazily(__name__)

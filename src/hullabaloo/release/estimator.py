@@ -97,11 +97,6 @@ def told(make: Callable[..., None]) -> Callable[..., None]:
     return begin
 
 
-def label_of(model: object) -> str:
-    """The class's own label; of a class that somebody derived from it, the name."""
-    return str(vars(type(model)).get("key_label", type(model).__name__))
-
-
 def warn_of_column(targets: int, y: object, stacklevel: int) -> None:
     """Warn of a target that is a column where it could be a vector, as scikit-learn does; a table's shape is public."""
     if targets == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:  # type: ignore[attr-defined]

@@ -14,7 +14,6 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.ledger import Ledger
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
-from hullabaloo.release.estimator import label_of
 from hullabaloo.solvers import LARGEST_SHARE, Solver
 
 # What each parameter may be, and how to write one.
@@ -38,6 +37,11 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
         "a TestKey or its 32 bytes, for tests, or None; noise is never seeded otherwise",
     ),
 }
+
+
+def label_of(model: object) -> str:
+    """The class's own label; of a class that somebody derived from it, the name."""
+    return str(vars(type(model)).get("key_label", type(model).__name__))
 
 
 def check_types(model: Any, names: Iterable[str] = tuple(_KINDS)) -> None:

@@ -47,8 +47,8 @@ def remembered(*facts: object) -> Iterator[dict[str, float]]:
 
 
 def _path(facts: tuple[object, ...]) -> Path | None:
-    chosen, code = os.environ.get(PLACE), _code()
-    if code is None or (chosen is not None and chosen.strip().lower() in OFF) or foreign(*facts) is not None:
+    chosen = os.environ.get(PLACE)
+    if str(chosen).strip().lower() in OFF or foreign(*facts) is not None or (code := _code()) is None:
         return None
     try:
         told = json.dumps([code, *([type(one).__name__, plain(one)] for one in facts)], sort_keys=True, default=repr)

@@ -22,7 +22,7 @@ def needed(library: str, *, java: bool = False) -> None:
     )
     if not missing:
         return
-    why = f"{' and '.join(missing)} not installed: pip install 'hullabaloo[dask,spark]'"
+    why = f"{' and '.join(missing)} not installed: pip install 'hullabaloo[dask,spark]' 'pyspark[connect]'"
     if os.environ.get("HULLABALOO_REQUIRE_ENGINES"):
         pytest.fail(f"HULLABALOO_REQUIRE_ENGINES is set, but {why}")
     pytest.skip(why)

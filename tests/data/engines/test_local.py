@@ -24,6 +24,7 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Neighbours
 from hullabaloo.queries import PricedQueries
 from tests.data.engines import fits
+from tests.data.engines.sources import SOURCES, write_parts
 
 
 def test_a_thread_that_shares_its_cores_begins_no_others() -> None:
@@ -131,3 +132,19 @@ def test_kept_parts_are_turned_once_for_a_matrix_where_there_is_room_for_twice_a
     assert all(("turned" in one) == (times >= 2.0) for one in held)
     engine.map_reduce(Task((), Asked.of(query, question)))  # lengths of the rows as they are stay
     assert all("lengths" in one for one in held)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_parts(tmp_path_factory.mktemp("sources") / "parts")
+
+
+@pytest.mark.few(len(fits.FITS))
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", fits.FITS)
+def test_every_fit_has_the_bits_of_memory_from_every_source(
+    name: str, source: str, parts: Path, tmp_path: Path
+) -> None:
+    """In parts that do not hold whole units, in another order, and read anew for each question."""
+    scanned = hb.scan(SOURCES[source](parts), batch_rows=170, keep_bytes=0, cache=tmp_path)
+    assert fits.fitted(name, scanned) == fits.fitted(name, fits.table())

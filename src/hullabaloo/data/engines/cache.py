@@ -55,13 +55,11 @@ class Cache:
     def held(self, part: Part) -> "SealedPart":
         """The part, from now on in the file."""
         rows, sparse = part.rows, not isinstance(part.rows.X, np.ndarray)
-        X = [rows.X.data, rows.X.indices, rows.X.indptr] if sparse else [rows.X]
-        arrays = [
-            None if one is None else np.ascontiguousarray(one)
-            for one in (rows.Y, rows.weight, rows.offset, rows.unit, *X)
-        ]
-        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in arrays)
-        sealed = self.sealed(b"".join(one.data for one in arrays if one is not None))
+        X = {name: getattr(rows.X, name) for name in _CSR} if sparse else {"X": rows.X}
+        given = {"Y": rows.Y, "weight": rows.weight, "offset": rows.offset, "unit": rows.unit, **X}
+        arrays = {name: np.ascontiguousarray(one) for name, one in given.items() if one is not None}
+        shapes = {name: (one.shape, one.dtype) for name, one in arrays.items()}
+        sealed = self.sealed(b"".join(one.data for one in arrays.values()))
         return SealedPart(self, *sealed, shapes, rows.X.shape if sparse else None, replace(part, rows=_NONE))
 
     def sealed(self, data: bytes) -> tuple[int, int]:
@@ -132,7 +130,7 @@ class SealedPart:
     cache: Cache
     start: int
     size: int
-    shapes: tuple[Any, ...]
+    shapes: dict[str, Any]
     sparse: tuple[int, int] | None
     about: Part
 
@@ -142,22 +140,20 @@ class SealedPart:
         Raises:
             TornCache: the file is not as it was written.
         """
-        data, at, found = self.cache.opened(self.start, self.size), 0, list[Any]()
-        for one in self.shapes:
-            if one is not None:
-                size = int(np.prod(one[0])) * one[1].itemsize
-                found.append(data[at : at + size].view(one[1]).reshape(one[0]))
-                at += size
-            else:
-                found.append(None)
-        Y, weight, offset, unit, *X = found
-        return replace(self.about, rows=Rows(csr(self.sparse, *X) if self.sparse else X[0], Y, weight, offset, unit))
+        data, at, found = self.cache.opened(self.start, self.size), 0, dict[str, Any]()
+        for name, (shape, kind) in self.shapes.items():
+            size = int(np.prod(shape)) * kind.itemsize
+            found[name] = data[at : at + size].view(kind).reshape(shape)
+            at += size
+        X = csr(self.sparse, *map(found.pop, _CSR)) if self.sparse else found.pop("X")
+        return replace(self.about, rows=Rows(X, **found))
 
 
 _TAG, _BLOCK, _READ = 16, 1 << 21, 1 << 20
 """Bytes of a seal; of a huge page of x86 and ARM; and those read at once, which stay in the processor's cache until they are opened."""
 _POPULATE = 22
 """MADV_POPULATE_READ of Linux 5.14, which says so where a page cannot be read, and so spares the process its signal."""
+_CSR = "data", "indices", "indptr"
 _NONE = Rows(np.zeros((0, 0)), np.zeros((0, 0)))
 
 

@@ -8,6 +8,7 @@ import pickle
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -274,10 +275,8 @@ def sent(*public: Any) -> bytes:
     Raises:
         CapabilityError: something cannot be sent.
     """
-    try:
+    with suppress(pickle.PicklingError, TypeError, AttributeError):
         return packed(*public)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        pass
     raise CapabilityError(
         "A loss or a map of your own was to be sent to the workers of a cluster, and Python cannot pickle it. Define it in a module that the workers "
         "can import, or pass a table that is read on this machine."

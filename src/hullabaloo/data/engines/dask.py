@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -32,7 +33,7 @@ class DaskFrame(RemoteFrame):
     def __init__(self, frame: Any, client: Any = None) -> None:
         if not hasattr(frame, "to_delayed") or not hasattr(getattr(frame, "_meta", None), "columns"):
             raise SchemaError(
-                "A Dask collection was given that is no dataframe. Name the columns of an array: dask.dataframe.from_dask_array(array, columns=[...])."
+                "A Dask collection was given that is no dataframe. Name the columns of an array, as many as it has: hb.scan(array, columns=[...])."
             )
         self._client, self.schema = connected(client), open_table(frame._meta).schema
         # A part of them that misses a cell is none of NumPy's bools: whether it was read, a record would decide.
@@ -112,7 +113,11 @@ class DaskEngine:
         if self._fits:
             self._kept = unheard(lambda: self._client.persist(self._read(f"parts-{uuid4().hex}")))
         sent = cluster.sent(task)
-        tally = cluster.heard(task, unheard(lambda: self._told(sent, f"question-{uuid4().hex}")))
+        try:
+            tally = cluster.heard(task, unheard(lambda: self._told(sent, f"question-{uuid4().hex}")))
+        except BaseException:
+            self._kept.clear()  # workers read what an error still holds
+            raise
         self._fits = not self._kept and tally.size <= self._keep
         return tally
 
@@ -183,13 +188,12 @@ def result(client: Any, wanted: Any) -> Any:
     future, seen = client.compute(wanted), time.monotonic()
     try:
         while time.monotonic() - seen <= cluster.PATIENCE:
-            try:
+            with suppress(TimeoutError):
                 return future.result(timeout=cluster.POLL)
-            except TimeoutError:
-                if future.done():
-                    return future.result(timeout=cluster.PATIENCE)
-                if client.status == "running" and _working(client):
-                    seen = time.monotonic()
+            if future.done():
+                return future.result(timeout=cluster.PATIENCE)
+            if client.status == "running" and _working(client):
+                seen = time.monotonic()
         raise TornCluster
     except BaseException:
         future.cancel()

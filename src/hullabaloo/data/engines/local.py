@@ -52,15 +52,12 @@ class Local:
         self._kept = kept
 
     def _things(self) -> Iterator[Table | Part]:
-        folder, nothing = self._folder, True
-        if self._reading.encoding.domain.unit is not None and folder is not None:
-            yield from Shuffle(self._tables, self._reading, folder).parts()
+        if self._reading.encoding.domain.unit is not None and self._folder is not None:
+            yield from Shuffle(self._tables, self._reading, self._folder).parts()
             return
-        for table in self._tables():
-            nothing = False
-            yield table
-        if nothing:
-            yield self._reading.nothing()
+        tables = self._tables()
+        yield next(tables, self._reading.nothing())
+        yield from tables
 
     def _first(self, task: Task, thing: Table | Part) -> tuple[Part | SealedPart | None, Tally]:
         kept = self._keep > 0 or self._cache is not None

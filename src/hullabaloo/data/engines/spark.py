@@ -7,10 +7,11 @@ import contextlib
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from functools import partial
 from inspect import signature
-from threading import Event, Thread
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -49,8 +50,9 @@ class SparkFrame(RemoteFrame):
         """See `RemoteFrame`."""
         why, found = "", []
         try:
-            asked = self._frame.sparkSession.range(1).mapInArrow(_version, _SAID)
-            found = [row[0].decode() for row in _collected(asked)]
+            session = self._frame.sparkSession
+            rows = _collected(session, lambda: session.range(1).mapInArrow(_version, _SAID))
+            found = [row[0].decode() for row in rows]
         except Exception as error:
             why = type(error).__name__
         if why:
@@ -63,7 +65,7 @@ class SparkFrame(RemoteFrame):
     @property
     def n_rows(self) -> int:
         """See `Remote`."""
-        return int(unheard(lambda: _collected(self._frame.groupBy().count())[0][0]))
+        return int(unheard(lambda: _collected(self._frame.sparkSession, self._frame.groupBy().count)[0][0]))
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator[Table]:
         """See `Remote`."""
@@ -137,19 +139,18 @@ class SparkEngine:
 
     def map_reduce(self, task: Task) -> Tally:
         """See `Engine`."""
-        if self._fits:
-            self._keep_encoded()
         sent, nothing = cluster.sent(task), task.tally(self._reading.nothing())
-        said = unheard(lambda: self._question(sent, large=len(task.asked.dump(nothing.state)) > LARGE))
+        question = partial(self._question, sent, large=len(task.asked.dump(nothing.state)) > LARGE)
+        said = [bytes(row[0]) for row in unheard(lambda: _collected(self._frame.sparkSession, question))]
         tally = cluster.heard(task, cluster.add(sent, said)) if said else nothing
         self._fits = tally.size <= self._keep
         return tally
 
-    def _question(self, task: bytes, *, large: bool) -> list[bytes]:
+    def _question(self, task: bytes, *, large: bool) -> Any:
+        if self._fits:
+            self._keep_encoded()
         asked = self._frame.mapInArrow(partial(_ask, task, self._parts), _SAID)
-        if large:
-            asked = asked.repartition(FEW).mapInArrow(partial(_add, task), _SAID)
-        return [bytes(row[0]) for row in _collected(asked)]
+        return asked.repartition(FEW).mapInArrow(partial(_add, task), _SAID) if large else asked
 
     def _keep_encoded(self) -> None:
         from pyspark import StorageLevel
@@ -161,28 +162,45 @@ class SparkEngine:
         weakref.finalize(self, _forget, self._frame)
 
 
-def _collected(frame: Any) -> list[Any]:
-    """Rows of a dataframe; given up where no executor is left for `PATIENCE` seconds, for whom Spark waits without an end. Of Spark Connect the server alone knows."""
-    context, ended = getattr(frame.sparkSession, "sparkContext", None), Event()
+def _collected(session: Any, frame: Callable[[], Any]) -> list[Any]:
+    """Rows of a dataframe of the session; its job is taken back where the call is interrupted, and where no executor is left for `PATIENCE` seconds, for whom Spark waits without an end.
+
+    A thread of its own asks for them, as Spark's JVM hears what a thread calls after it has answered what it called before: one that was interrupted could
+    not take its job back. The client of Spark Connect takes back what is interrupted; of its executors the server alone knows.
+    """
+    context, tag, found = getattr(session, "sparkContext", None), f"hullabaloo-{uuid4().hex}", Future[list[Any]]()
     if context is None:
-        return list(frame.collect())
-    tag = f"hullabaloo-{id(ended)}"
-    context.addJobTag(tag)
-    Thread(target=_watch, args=(context, tag, ended), daemon=True).start()
+        return list(frame().collect())
+    from pyspark import InheritableThread
+
+    inside, seen = context._jsc.sc(), time.monotonic()
+    InheritableThread(_collect, args=(context, frame, tag, found), daemon=True).start()
     try:
-        return list(frame.collect())
+        while not wait([found], cluster.POLL).done:
+            if inside.isLocal() or inside.getExecutorMemoryStatus().size() > 1:  # the driver counts as one
+                seen = time.monotonic()
+            elif time.monotonic() - seen > cluster.PATIENCE:
+                raise cluster.TornCluster
+        return found.result()
     finally:
-        ended.set()
-        context.removeJobTag(tag)
+        _take_back(context, tag, found)
 
 
-def _watch(context: Any, tag: str, ended: Event) -> None:
-    seen, inside = time.monotonic(), context._jsc.sc()
-    while not ended.wait(cluster.POLL):
-        if inside.isLocal() or inside.getExecutorMemoryStatus().size() > 1:  # the driver counts as one
-            seen = time.monotonic()
-        elif time.monotonic() - seen > cluster.PATIENCE:
-            context.cancelJobsWithTag(tag)  # until it is gone: one that is still being planned is not there yet
+def _collect(context: Any, frame: Callable[[], Any], tag: str, found: "Future[list[Any]]") -> None:
+    try:
+        context.addJobTag(tag)
+        found.set_result(list(frame().collect()))
+    except BaseException as error:
+        found.set_exception(error)
+
+
+def _take_back(context: Any, tag: str, found: "Future[list[Any]]") -> None:
+    """Cancel what has not ended until it is gone, as Spark knows nothing yet of a job that it is still planning; given up after `PATIENCE` seconds."""
+    late = time.monotonic() + cluster.PATIENCE
+    while not found.done() and time.monotonic() < late:
+        with contextlib.suppress(Exception):  # the session may have ended
+            context.cancelJobsWithTag(tag)
+        wait([found], cluster.POLL / 20)
 
 
 def _forget(frame: Any) -> None:
@@ -284,8 +302,7 @@ def _encode(parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:
         rows = part.rows
         extra = [one[:, None] for one in (rows.weight, rows.offset) if one is not None]
         words = np.hstack([rows.X, rows.Y, *extra])
-        cells = words.view(f"V{8 * words.shape[1]}").ravel()
-        yield _batch(row=[cell.tobytes() for cell in cells])
+        yield _batch(row=words.view(f"V{8 * words.shape[1]}").ravel().tolist())
 
 
 def _ask(task: bytes, parts: Parts, batches: Iterator[Any]) -> Iterator[Any]:

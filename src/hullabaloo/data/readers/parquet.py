@@ -80,9 +80,8 @@ class ParquetTable(Table):
 
     def parts_of(self, names: Sequence[str] | None, rows: int) -> Iterator["ParquetPart"]:
         """Parts of at most so many records, of these columns or all."""
-        wanted = [name for name in self.schema.names or () if names is None or name in set(names)]
-        places = [place for place, name in enumerate(self.schema.names or ()) if name in wanted]
-        yield from self._parts(places, rows)
+        found = enumerate(self.schema.names or ())
+        yield from self._parts([place for place, name in found if names is None or name in set(names)], rows)
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""

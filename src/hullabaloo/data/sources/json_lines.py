@@ -79,10 +79,9 @@ class JsonLines:
 
     def _file(self) -> BinaryIO:
         try:
-            file: BinaryIO = self._path.open("rb")
+            return self._path.open("rb")  # type: ignore[no-any-return]
         except FileNotFoundError:
             raise SchemaError("There is no such JSON Lines file. Pass its path; nothing was read or charged.") from None
-        return file
 
     @property
     def n_rows(self) -> int:
