@@ -140,7 +140,7 @@ def delta_of(event: Event, epsilon: float, asked: float | None = None) -> float:
 def epsilon_of(event: Event, delta: float) -> float:
     """Give the smallest ε known for which the event is (ε, δ)-DP, rounded up; ∞ when there is none.
 
-    **Guarantee.** Claim: ``delta_of(event, result) ≤ delta``, or the result is ∞. Proof: the upper end of a bisection is
+    **Guarantee.** Claim: ``delta_of(event, result) ≤ delta``, or the result is ∞. Proof: the upper end of a bracket is
     returned, and it was evaluated.
     """
     if not 0.0 <= delta < 1.0:
