@@ -212,6 +212,7 @@ USES: dict[str, str] = {
     "data/encode.py": "which records of a unit count: no secret",
     "data/engines/cache.py": "a key of 256 fresh bits for AES-256-GCM, held in memory alone (tests/data/engines/test_cache.py)",
     "data/engines/dask.py": "names of questions: no secret",
+    "data/engines/spark.py": "names of jobs: no secret",
     "geometry/submodular/custom.py": "which sets of columns a function is tried on: no secret",
     "data/engines/units.py": "which bucket a unit's records are brought to: no secret",
     "release/public_table.py": "a digest of public rows: no secret",

@@ -67,8 +67,8 @@ FITS = (
         "a part read twice",
         "The first part of a table that is read in parts is handed over twice, so its records count double.",
         "data.engines.local",
-        old="            yield table\n        if nothing",
-        new="            yield table\n            if table.n_rows:\n                yield table\n        if nothing",
+        old="        yield next(tables, self._reading.nothing())\n",
+        new="        first = next(tables, self._reading.nothing())\n        yield from [first] * (2 if first.n_rows else 1)\n",
         caught_by=("tests/data/test_scan.py::test_bits_are_those_of_the_table_in_memory[moments]",),
     ),
     Bug(

@@ -158,7 +158,7 @@ _REMEMBERED = (
         "a digest without weights",
         "The key of a search's draws is not bound to weights and offsets, so tables that differ in them have the same noise.",
         "curator.search_randomness",
-        old="    yield from (rows.Y, rows.weight, rows.offset)",
+        old="    yield from (rows.Y, rows.weight, rows.offset, rows.unit)",
         new="    yield rows.Y",
         caught_by=("tests/model_selection/test_search_keys.py::test_the_lottery_of_other_records_is_another",),
     ),

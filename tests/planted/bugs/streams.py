@@ -98,7 +98,7 @@ STREAMS = (
         "streams go on in forks",
         "A forked child of a stream takes records and releases them, as its parent does.",
         "curator.stream",
-        old="        if os.getpid() != self.__owner:\n",
+        old="        if this_process() != self.__owner:\n",
         new="        if self.__owner is None:\n",
         caught_by=("tests/curator/test_stream.py::test_a_curator_never_leaves_its_process",),
     ),
