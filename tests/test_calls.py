@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.calls import gradient, moments
 
-STEP, FIT = 64, 2300
+STEP, FIT = 66, 2300
 """What a step of the gradient solver and a fit by moments may call, of ours and of others."""
 
 

@@ -2,8 +2,8 @@
 
 import os
 
-_forks: list[None] = []
-os.register_at_fork(after_in_child=lambda: _forks.append(None))
+_forks = [0]
+os.register_at_fork(after_in_child=lambda: _forks.append(_forks.pop() + 1))
 
 
 def this_process() -> tuple[int, int]:
@@ -12,4 +12,4 @@ def this_process() -> tuple[int, int]:
     **Guarantee.** Claim: a child that Python forked never gives what a process gave whose memory it has a copy of. Proof: that one is
     an ancestor, and every fork adds one before the child goes on. Of a fork by other code, which Python is not told of, the number tells.
     """
-    return os.getpid(), len(_forks)
+    return os.getpid(), _forks[0]
