@@ -206,6 +206,13 @@ def test_memory_grows_neither_with_records_nor_with_the_largest_unit(
     assert peaks[1] - peaks[0] < 3_000 * 72 / 4, peaks  # a quarter of what the further records take
 
 
+@pytest.mark.parametrize("columns", [1, 100, 20_000])
+def test_what_is_held_of_all_buckets_is_bounded_however_wide_rows_are(columns: int, tmp_path: Path) -> None:
+    about = hb.Domain(row_norm=1.0, target=(0, 1), unit="who", records_per_unit=2, records=9)
+    reading = Reading(about.encoding(n_features=columns))
+    assert Shuffle(lambda: iter([]), reading, tmp_path)._held.nbytes <= module._BUCKETS * module._SPILL
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("share", [None, 2])
 def test_few_records_are_brought_together_at_once(

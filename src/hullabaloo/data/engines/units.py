@@ -45,7 +45,7 @@ class Shuffle:
     **Guarantee.** The rows are those of the whole table's `Encoding.encode` that count, at its weights. Proof: the `records_per_unit` rows of smallest hash
     of a unit are among those of each part and of each collection of parts, so what is dropped there counts for nothing; `shares` brings all that was kept of a unit
     together, in whole rows, and the same rule is applied to it. Two units have one BLAKE2b of 256 bits with a chance that nobody can raise above 2^-100. What is held
-    is `_BUCKETS` times `_SPILL`, a few times `_LIMIT` or one unit's share, and 16 bytes for each `_SPILL` of the folder.
+    is `_BUCKETS` times `_SPILL`, or one row that is larger, a few times `_LIMIT` or one unit's share, and 16 bytes for each `_SPILL` of the folder.
 
     Args:
         tables: the parts, from the beginning.
@@ -58,17 +58,18 @@ class Shuffle:
     def __init__(self, tables: Callable[[], Iterator[Table]], reading: Reading, folder: Path) -> None:
         self._tables, self._reading, self._cache = tables, reading, Cache(folder)
         width = _nothing(reading).shape[1]
-        self._held = np.empty((_BUCKETS, max(_SPILL // (8 * width), 1), width), dtype=np.uint64)
-        self._filled, self._sealed = [0] * _BUCKETS, [array("q") for _ in range(_BUCKETS)]
+        many = max(min(_BUCKETS, _BUCKETS * _SPILL // (8 * width)), 1)  # fewer of rows that are wider than `_SPILL`
+        self._held = np.empty((many, max(_SPILL // (8 * width), 1), width), dtype=np.uint64)
+        self._filled, self._sealed = [0] * many, [array("q") for _ in range(many)]
 
     def parts(self) -> Iterator[Part]:
         """The parts; the first of them counts all records that were read, and no other counts any."""
-        read, waiting = 0, [_nothing(self._reading)]
-        for count, dealt in in_turn(partial(_dealt, self._reading, buckets=_BUCKETS), self._tables()):
+        read, waiting, many = 0, [_nothing(self._reading)], len(self._filled)
+        for count, dealt in in_turn(partial(_dealt, self._reading, buckets=many), self._tables()):
             read += count
             for bucket, words in enumerate(dealt):
                 self._put(bucket, words)
-        for bucket in range(_BUCKETS):
+        for bucket in range(many):
             for words in shares(partial(self._taken, bucket), self._reading, _LIMIT):
                 waiting.append(words)
                 if sum(map(len, waiting)) >= _ROWS:
