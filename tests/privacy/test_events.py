@@ -23,6 +23,7 @@ from hullabaloo.privacy import (
     delta_of,
     epsilon_of,
     event_from_dict,
+    events,
     gdp_delta,
     group,
 )
@@ -266,3 +267,13 @@ def test_only_events_compose() -> None:
     for count in (-1, 1.5, True):
         with pytest.raises(InvalidParameter):
             compose(GaussianEvent(1.0), count=count)  # type: ignore[arg-type]
+
+
+def test_a_profile_that_is_no_number_has_no_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is compared with it is false: the search ends at infinity, and so does one whose profile is that from somewhere on."""
+    search = events._epsilon_of.__wrapped__
+    for good in (0.0, 3.0):
+        monkeypatch.setattr(
+            events, "delta_of", lambda event, epsilon, asked=None, good=good: 0.5 if epsilon <= good else math.nan
+        )
+        assert search(GaussianEvent(1.0), 1e-6) == math.inf

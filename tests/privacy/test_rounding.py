@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,3 +76,10 @@ def test_a_crossing_is_where_the_function_was_seen_to_be_no_longer_positive(
     assert met[found] <= 0.0
     assert any(value > 0.0 and found * (1.0 - 1.1e-11) <= x < found for x, value in met.items())
     assert len(met) <= (16, 60, 60)[kind]
+
+
+@pytest.mark.parametrize("below", [-1.0, -1e-300])
+def test_a_crossing_at_zero_ends(below: float) -> None:
+    """A function that is positive there alone was searched for without an end."""
+    found = crossing(lambda x: 1.0 if x == 0.0 else below, 0.0, 2.0, 1e-11)
+    assert 0.0 < found < 1e-300

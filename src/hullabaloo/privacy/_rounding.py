@@ -108,7 +108,7 @@ def crossing(value: Callable[[float], float], low: float, high: float, tolerance
     By secants, the value of an end that stays twice halved (Illinois), and no nearer to an end than half of what ends the search; where a jump takes more than 16, by halving the bracket.
     """
     above, below, moved, tried = value(low), value(high), 0.0, 0
-    while high - low > tolerance * high:
+    while high - low > max(tolerance * high, sys.float_info.min):  # of a jump at 0 no bracket is relatively narrow
         tried, nearest = tried + 1, 0.5 * tolerance * high
         share = above / (above - below) if tried <= 16 else 0.5
         middle = min(max(low + (high - low) * share, low + nearest), high - nearest)

@@ -160,9 +160,8 @@ def _epsilon_of(event: Event, delta: float) -> float:
     def above(epsilon: float) -> float:
         found = delta_of(event, epsilon, delta)
         steep = math.log(found) - math.log(delta) if found > 0.0 else -700.0
-        return (
-            min(steep, 0.0) if found <= delta else max(steep, math.ulp(1.0))
-        )  # logarithms round; the claim is of δ itself
+        # Logarithms round, and a profile may be NaN: the claim is of δ itself.
+        return min(steep, 0.0) if found <= delta else max(steep, math.ulp(1.0))
 
     high = least(lambda epsilon: above(epsilon) <= 0.0, most=1e9, tolerance=1.0)
     return high if math.isinf(high) else crossing(above, 0.0 if high == 1.0 else 0.5 * high, high, 1e-11)
