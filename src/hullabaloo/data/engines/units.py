@@ -32,7 +32,7 @@ CELLS = 16
 """Cells of a sparse row in a line of words."""
 _BUCKETS = 2048
 _SPILL = 1 << 14
-"""Bytes of a bucket that are held in memory before they are sealed,"""
+"""How many buckets units are dealt to, so many that one of 10^8 records of 20 columns stays below `_LIMIT`; bytes of a bucket that are held in memory before they are sealed,"""
 _LIMIT = 1 << 24
 """of rows that are brought together at once, unless one unit's share is larger,"""
 _ROWS = 1 << 16
