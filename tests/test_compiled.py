@@ -397,3 +397,55 @@ def test_an_edit_of_a_helper_in_another_file_is_seen(tmp_path: Path) -> None:
     assert done.stdout.split("\n")[:-1] == ["1.0 0", "1.0 1", "2.0 0", "2.0 1", "2.0 1", "3.0 0"]
     left = [path.name.partition("-")[0] for path in (tmp_path / "kept").rglob("*.nb*")]
     assert left == ["smooth_kernels.slopes"], "code that was edited since is removed"
+
+
+OTHERS = """
+import sys
+import numpy as np
+
+sys.path.insert(0, sys.argv[1])
+import kernels
+
+first = kernels.turned(np.arange(4.0)), kernels.factorial(5)
+hits = sum(kernels.turned.stats.cache_hits.values()), sum(kernels.factorial.stats.cache_hits.values())
+try:
+    kernels.turned(np.zeros(9))
+except ValueError as error:
+    said = str(error)
+loaded = "numba.np.arrayobj" in sys.modules
+print([*first[0].tolist(), first[1]], hits, said, loaded, kernels.total(np.arange(4.0)), kernels.asked(kernels.turned))
+"""
+KERNELS = """
+import numba
+import numpy as np
+from hullabaloo.compiled import njit
+
+@njit(cache=True)
+def turned(x):
+    if x.size > 8:
+        raise ValueError("too many")
+    return np.zeros(x.size) + np.sort(x)[::-1]
+
+@njit(cache=True)
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+@numba.njit
+def total(x):
+    return turned(x).sum() + factorial(x.size)
+
+@numba.njit
+def asked(function):
+    return function(np.ones(2)).sum()
+"""
+
+
+@pytest.mark.slow
+def test_what_is_found_runs_without_a_compiler_and_is_compiled_into_what_is_new(tmp_path: Path) -> None:
+    """Memory that it allocates, errors that it raises, calls of itself; and, once there is a compiler, callers that were not kept, and itself as an argument."""
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": str(SOURCE.parent)}
+    run = [sys.executable, "-c", OTHERS, str(tmp_path)]
+    said = [subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    told = "[3.0, 2.0, 1.0, 0.0, 120] ({0}, {0}) too many {1} 30.0 2.0\n"
+    assert said == [told.format(0, True), told.format(1, False)]

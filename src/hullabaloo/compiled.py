@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as remembered
+from io import BytesIO
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -23,11 +24,13 @@ from uuid import uuid4
 import llvmlite
 import numba
 import numpy as np
-from numba.core import caching, config, serialize, types
-from numba.core.compiler import CompileResult
+from llvmlite import binding
+from numba.core import caching, config, environment, serialize, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import compile_result
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 Kernel = Callable[..., Any]  # its arguments have no types, but for some in their comments
@@ -87,16 +90,14 @@ class Kept:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept for the signature; None where nothing was."""
-        # What kept code calls when it runs. Numba's own cache refreshes the whole context, which loads all that a compiler needs: a sixth of a second.
-        rtsys.initialize(target_context)
         path = self._path(sig, target_context.codegen())
         with suppress(OSError, ImportError, AttributeError):  # what was kept may name a module or kernel that is gone
             data = b"" if path is None else path.read_bytes()
             check, body = data[:32], data[32:]
             if check == hashlib.sha256(body).digest():
-                kept, parts = pickle.loads(body)
+                kept, parts = _Unpickler(BytesIO(body)).load()
                 if kept == sig:
-                    return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+                    return _rebuilt(target_context, *parts)
         _say()
         return None
 
@@ -130,6 +131,60 @@ class Kept:
         made_for = _hash((str(sig), codegen.magic_tuple(), _VERSIONS, settings))
         file = Path(inspect.getfile(self._kernel.py_func)).stem
         return Path(folder) / f"{file}.{self._kernel.py_func.__qualname__}-{made_for[:24]}-{made_of[:40]}.nbc"
+
+
+class _Library(JITCodeLibrary):
+    """Machine code that was kept, with the bitcode that is read once another kernel is compiled with it."""
+
+    bitcode: bytes
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = binding.parse_bitcode(self.bitcode)
+        return self._shared_module
+
+
+class _Unpickler(pickle.Unpickler):
+    """Leaves out the modules of Numba's whose functions are part of a kernel: compiled code reads constants of theirs alone."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: Any, name: str) -> Any:
+    if constants or module in sys.modules or environment.lookup_environment(name) is not None:  # type: ignore[no-untyped-call]
+        return environment._rebuild_env(module, constants, name)  # type: ignore[no-untyped-call]
+    made: Any = environment.Environment({"__name__": module})
+    made.env_name = name
+    environment.Environment._memo[name] = made
+    return made
+
+
+@remembered
+def _name_functions() -> None:
+    """Tell the linker where the functions are that kept code calls when it runs."""
+    for name, address in _nrt_python.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+def _rebuilt(context: Any, code: Any, about: Any, own: Any, signature: Any, *rest: Any) -> Any:
+    """What `CompileResult._reduce` was given. As Numba's `_rebuild`, which readies a compiler for it, reads all bitcode and lists its symbols: four fifths of the time that a first plan took to load its kernels."""
+    objectmode, lifted, annotation, _, others = rest
+    _name_functions()
+    name, _, (machine, bitcode) = code
+    library = _Library(context.codegen(), name)  # type: ignore[no-untyped-call]
+    library.bitcode = bitcode
+    library.enable_object_caching()  # type: ignore[no-untyped-call]
+    library._set_compiled_object(machine)  # type: ignore[no-untyped-call]
+    library._finalize_final_module()  # type: ignore[no-untyped-call]
+    entries = about.llvm_func_name, about.llvm_cpython_wrapper_name, about.llvm_cfunc_wrapper_name
+    library.codegen._engine._defined_symbols.update(one for one in entries if one.encode() in machine)
+    run = context.get_executable(library, about, own)
+    for each in others:
+        library.codegen.set_env(each.env_name, each)
+    parts = {"signature": signature, "objectmode": objectmode, "lifted": lifted, "type_annotation": annotation}
+    parts |= {"fndesc": about, "library": library, "environment": own, "entry_point": run, "referenced_envs": others}
+    return compile_result(target_context=context, typing_context=context.typing_context, reload_init=(), **parts)  # type: ignore[no-untyped-call]
 
 
 def digest(kernel: Any) -> str | None:
