@@ -37,21 +37,21 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     ]
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
     seen: list[Marked] = []
-    back = np.linalg.inv(found.matrix)[:-1, :-1]
+    back, centre = np.linalg.inv(found.matrix)[:-1, :-1], found.centre
     C = (back.T * found.scale[:-1] ** 2) @ back
     for group, columns, baseline in groups:
         first = len(seen)
-        without = np.append(found.centre, 1.0)
+        without = np.append(centre, 1.0)
         without[list(group)] = 0.0
         for column in columns:
-            share = max(float(found.centre[column]), 0.0)
+            share = max(float(centre[column]), 0.0)
             apart = (1.0 - share) * C[column] / C[column, column]
             apart[list(group)] = 0.0
             record = np.clip(without + np.append(apart, 0.0), -1.0, 1.0)
             record[column] = 1.0
             seen.append(Marked(column, False, share, record))
         if baseline and columns:
-            share = max(1.0 - float(found.centre[list(columns)].sum()), 0.0)
+            share = max(1.0 - float(centre[list(columns)].sum()), 0.0)
             seen.append(Marked(columns[0], True, share, without))
         fourths = [one.share * float(np.mean((found.matrix.T @ one.record) ** 2)) ** 2 for one in seen[first:]]
         whole = max(sum(fourths), 1.0)
