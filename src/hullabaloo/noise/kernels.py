@@ -10,6 +10,24 @@ WORDS_PER_DRAW = 3  # a draw reads one word, a tied threshold a second, a wedge 
 
 
 @njit(cache=True, nogil=True)
+def paired(weights, full):  # type: ignore[no-untyped-def]  # numba kernel
+    """Vose's alias method in whole numbers, which takes `weights` apart: column c gives c with weight threshold_c, else alias_c; every column weighs `full`."""
+    threshold, alias = np.full(weights.size, full), np.arange(weights.size)
+    small, large = np.flatnonzero(weights < full), np.flatnonzero(weights >= full)
+    few, many = small.size, large.size
+    while few > 0:
+        i, j = small[few - 1], large[many - 1]
+        threshold[i], alias[i] = weights[i], j
+        weights[j] -= full - weights[i]
+        if weights[j] < full:  # in its place, among the small ones
+            small[few - 1] = j
+            many -= 1
+        else:
+            few -= 1
+    return threshold, alias.astype(np.uint16)
+
+
+@njit(cache=True, nogil=True)
 def draw(words, position, table, out, done, undecided):  # type: ignore[no-untyped-def]  # numba kernel
     """Fill `out[done:]` until it is full, the words run out, or a wedge is undecided: (done, position, undecided?).
 

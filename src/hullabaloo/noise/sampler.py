@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import exact
-from .kernels import WORDS_PER_DRAW, draw
+from .kernels import WORDS_PER_DRAW, draw, paired
 from .keys import Keystream
 
 _T = TypeVar("_T", bound=np.generic)
@@ -109,8 +109,9 @@ def build(density: Density, ratio: float) -> Table:
     core = tuple(total * height >> _BITS for height in heights[1:])
     wedge = tuple(b - c for b, c in zip(box, core, strict=True))
     weights = [*core, *wedge, (1 << 64) - sum(box)]
-    threshold, alias = _alias(weights + [0] * (columns - len(weights)), 64 - density.column_bits)
-    unit = 1 << _BITS
+    whole = np.array(weights + [0] * (columns - len(weights)), np.uint64)
+    threshold, alias = paired(whole, np.uint64(1 << 64 - density.column_bits))
+    unit = 2.0**-_BITS  # a whole number becomes the nearest double, and its multiples by powers of two are exact
     return Table(
         density,
         ratio,
@@ -118,10 +119,12 @@ def build(density: Density, ratio: float) -> Table:
         total,
         box,
         core,
-        _frozen(np.array(threshold, np.uint64)),
-        _frozen(np.array(alias, np.uint16)),
-        _frozen(np.array([total * height / unit for height in heights[:-1]])),
-        _frozen(np.array([((b << _BITS) - total * height) / unit for b, height in zip(box, heights, strict=False)])),
+        _frozen(threshold),
+        _frozen(alias),
+        _frozen(np.array([float(total * height) * unit for height in heights[:-1]])),
+        _frozen(
+            np.array([float((b << _BITS) - total * height) * unit for b, height in zip(box, heights, strict=False)])
+        ),
         _frozen(np.array([1 / weight for weight in wedge])),
     )
 
@@ -167,22 +170,6 @@ def _heights(power: int, step: Fraction, count: int) -> list[int]:
         heights.append(heights[-1] * r >> _BITS)
         r = r * q >> _BITS
     return heights
-
-
-def _alias(weights: list[int], bits: int) -> tuple[list[int], list[int]]:
-    """Vose's alias method in integers: column c gives c with weight threshold_c, else alias_c; columns weigh 2^bits."""
-    full = 1 << bits
-    weights = list(weights)
-    threshold, alias = [full] * len(weights), list(range(len(weights)))
-    small = [i for i, weight in enumerate(weights) if weight < full]
-    large = [i for i, weight in enumerate(weights) if weight >= full]
-    while small:
-        i, j = small.pop(), large[-1]
-        threshold[i], alias[i] = weights[i], j
-        weights[j] -= full - weights[i]
-        if weights[j] < full:
-            small.append(large.pop())
-    return threshold, alias
 
 
 def _frozen(array: NDArray[_T]) -> NDArray[_T]:
