@@ -46,19 +46,21 @@ def as_kept(found: Any, like: Any) -> Any:
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 - a table of types, one line each
     """A value of strict JSON: records by their `to_dict` or fields, enumerations by word, arrays and tuples as lists, what is not finite as null."""
+    if type(value) in (str, int, bool):  # most of them
+        return value
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     if is_dataclass(value):
         return arguments(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {name: plain(one) for name, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def table(*kinds: type[T]) -> dict[str, type[T]]:

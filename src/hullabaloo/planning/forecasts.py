@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -148,7 +149,7 @@ class Rehearsals:
 
         if foreign(solver) is not None:  # whose code may be another tomorrow
             return measured()
-        return self._looked_up(f"{_digest(solver, plan)}/{scenario.name}/{draw}", measured)
+        return self._looked_up(f"{_digest(one)}/{scenario.name}/{draw}", measured)
 
     def rehearse(self, scenario: Scenario, one: "Forecast", draws: int = DRAWS) -> Rehearsed:
         """Carry its plan out `draws` times."""
@@ -161,9 +162,11 @@ class Rehearsals:
         return self.kept[key]
 
 
-def _digest(solver: Solver, plan: Plan) -> str:
+@lru_cache(maxsize=64)
+def _digest(one: "Forecast") -> str:
     """Of what a plan does: its queries, its settings and its solver's options."""
-    told = [repr(solver), {**plan.to_dict(), "reason": ""}]
+    plan: Any = one.narrow or one.plan
+    told = [repr(one.solver), {**plan.to_dict(), "reason": ""}]
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=repr).encode()).hexdigest()[:32]
 
 
@@ -336,10 +339,10 @@ def contested(
     heapq.heapify(waiting)
     while waiting and waiting[0][0] <= (1.0 + within) * least * (1.0 + 1e-9):
         bound, done, place = heapq.heappop(waiting)
-        one = found[place]
+        one = proposals[place]
         weight = weights.get(one.name, 1.0)
         if done == len(order):
-            found[place] = _completed(rehearsals, proposals[place], order)
+            found[place] = _completed(rehearsals, one, order)
             least = min(least, found[place].expected / weight)
             continue
         scenario, draw = order[done], order[: done + 1].count(order[done])
