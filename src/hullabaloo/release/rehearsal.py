@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.curator import Curator
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
-from hullabaloo.curator.centred_gradient_kernels import dense_steps
+from hullabaloo.curator.centred_gradient_kernels import dense_steps, measure
 from hullabaloo.data import Rows
 from hullabaloo.noise import TestKey
 from hullabaloo.noise.public import known_noise
@@ -28,12 +28,13 @@ class _Steps(CentredGradientQuery):
         theta, view, clip_norm = question
 
         def measured() -> tuple[Array, ...]:
-            lengths = np.square((rows.X - view.centre) * view.scale)[:, :-1].sum(axis=1)
+            lengths = np.full(len(rows.Y), np.nan)
+            measure(rows.X, view.centre, view.scale, lengths)
             offset = np.zeros(0) if rows.offset is None else rows.offset
             return rows.X, np.ascontiguousarray(rows.Y[:, 0]), np.zeros(0), offset, lengths
 
         high, low = np.zeros((2, self.length), np.int64)
-        cells = rows.kept("steps", view, measured)
+        cells = rows.kept("steps", (view.centre[:-1].tobytes(), view.scale[:-1].tobytes()), measured)
         dense_steps(*cells, theta, view.centre, view.scale, clip_norm, *self.kernel, *self.grid, high, low)
         pitch, noise = _noise(self.length, self.sigma, self.bound, key)
         noisy = (np.rint(low * (2.0**self.exponent / pitch)) + noise + 0.5) * pitch

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from hullabaloo.solvers.gradient.location_scale import PrivateLocationScale
 from hullabaloo.solvers.loop import proximal
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Coordinates:
     """`u = Aᵀ(x_s − m)`, A = I or `V(Λ₊ + λI)^{-1/2}`; a point is the coefficients of u and, last, the prediction at the centre.
 
@@ -136,7 +137,7 @@ class Coordinates:
         """A point as the coefficients that queries of `seen` records take."""
         return point if self.matrix is not None else self.coefficients(point)
 
-    @property
+    @cached_property
     def asked_centre(self) -> Array:
         """The centre that queries of `seen` records take."""
         centre = self.centre if self.matrix is None else np.zeros(self.slopes)

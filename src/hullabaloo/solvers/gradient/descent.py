@@ -303,13 +303,13 @@ class Descent:
         `(½E(L − c)₊)² + (1 + p/5)(sc/h)²`, h the share of the curvature that travel reckons with.
         """
         above, share = tail(shares, self.path.share_noise), self.path.cut
+        usual = APART * share * found / math.log(1.0 / share)
+        if found < grid[-1] and mean_beyond(above, grid, found, power=1) <= usual:
+            return found
         trials = found * 2.0 ** np.arange(0.0, 10.0, 0.125)
         excess = mean_beyond(above, grid, trials, power=1)
-        if found < grid[-1] and excess[0] <= APART * share * found / math.log(1.0 / share):
-            return found
-        noise = self.path.noise * self.path.smoothness / self.path.curvature
-        gathered = (1.0 + self.problem.dimension / 5.0) * (noise * trials) ** 2
-        return float(trials[int(np.argmin(0.25 * excess**2 + gathered))])
+        noise = self.path.noise * self.path.smoothness / self.path.curvature * trials
+        return float(trials[int(np.argmin(0.25 * excess**2 + (1.0 + self.problem.dimension / 5.0) * noise**2))])
 
     def level_clip(self, shares: Array, grid: Array, share_noise: float, noise: float) -> float:
         """Bound of |φ'| in steps of the intercept alone, whose mean has so many times its noise s: the c that minimises `(E(|φ'| − c)₊)² + (sc)²`.
