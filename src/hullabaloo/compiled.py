@@ -49,6 +49,10 @@ _FOREIGN = ("builtins", "typing", "math", "numpy", "numba", "llvmlite")
 _CODE = ["co_code", "co_exceptiontable", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags"]
 _CODE += ["co_argcount", "co_kwonlyargcount", "co_posonlyargcount"]
 
+_PARTS = ["fndesc", "environment", "signature", "objectmode", "lifted", "type_annotation", "reload_init"]
+_PARTS += ["referenced_envs"]
+"""What `CompileResult._reduce` gives after the code."""
+
 
 class _Unknown(Exception):
     """A kernel is made of something that no digest is known of."""
@@ -91,7 +95,7 @@ class Kept:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept for the signature; None where nothing was."""
         path = self._path(sig, target_context.codegen())
-        with suppress(OSError, ImportError, AttributeError):  # what was kept may name a module or kernel that is gone
+        with suppress(OSError, ImportError, AttributeError, ValueError):  # it may name a module or kernel that is gone
             data = b"" if path is None else path.read_bytes()
             check, body = data[:32], data[32:]
             if check == hashlib.sha256(body).digest():
@@ -152,7 +156,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _environment(module: str, constants: Any, name: str) -> Any:
-    if constants or module in sys.modules or environment.lookup_environment(name) is not None:  # type: ignore[no-untyped-call]
+    if constants or environment.lookup_environment(name) is not None:  # type: ignore[no-untyped-call]
         return environment._rebuild_env(module, constants, name)  # type: ignore[no-untyped-call]
     made: Any = environment.Environment({"__name__": module})
     made.env_name = name
@@ -167,24 +171,24 @@ def _name_functions() -> None:
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
-def _rebuilt(context: Any, code: Any, about: Any, own: Any, signature: Any, *rest: Any) -> Any:
-    """What `CompileResult._reduce` was given. As Numba's `_rebuild`, which readies a compiler for it, reads all bitcode and lists its symbols: four fifths of the time that a first plan took to load its kernels."""
-    objectmode, lifted, annotation, _, others = rest
+def _rebuilt(context: Any, code: Any, *parts: Any) -> Any:
+    """What `CompileResult._reduce` was given. As Numba's `_rebuild`, which readies a compiler, reads all bitcode and lists its symbols: four fifths of the time that a first plan took to load its kernels."""
     _name_functions()
     name, _, (machine, bitcode) = code
-    library = _Library(context.codegen(), name)  # type: ignore[no-untyped-call]
+    library: Any = _Library(context.codegen(), name)  # type: ignore[no-untyped-call]
     library.bitcode = bitcode
-    library.enable_object_caching()  # type: ignore[no-untyped-call]
-    library._set_compiled_object(machine)  # type: ignore[no-untyped-call]
-    library._finalize_final_module()  # type: ignore[no-untyped-call]
+    library.enable_object_caching()
+    library._set_compiled_object(machine)
+    library._finalize_final_module()
+    found = dict(zip(_PARTS, parts, strict=True))
+    about = found["fndesc"]
     entries = about.llvm_func_name, about.llvm_cpython_wrapper_name, about.llvm_cfunc_wrapper_name
     library.codegen._engine._defined_symbols.update(one for one in entries if one.encode() in machine)
-    run = context.get_executable(library, about, own)
-    for each in others:
+    found |= {"library": library, "entry_point": context.get_executable(library, about, found["environment"])}
+    for each in found["referenced_envs"]:
         library.codegen.set_env(each.env_name, each)
-    parts = {"signature": signature, "objectmode": objectmode, "lifted": lifted, "type_annotation": annotation}
-    parts |= {"fndesc": about, "library": library, "environment": own, "entry_point": run, "referenced_envs": others}
-    return compile_result(target_context=context, typing_context=context.typing_context, reload_init=(), **parts)  # type: ignore[no-untyped-call]
+    typing = context.typing_context
+    return compile_result(target_context=context, typing_context=typing, **found)  # type: ignore[no-untyped-call]
 
 
 def digest(kernel: Any) -> str | None:
