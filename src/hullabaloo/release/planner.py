@@ -149,7 +149,8 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
             taken = best_of(found, weighed)
             assert taken.plan is not None
             chosen, why = taken.solver, taken.plan.reason + passed_over(taken, found, weighed)
-            if posed.allowance.is_private and taken.name != CONSTANT and (runs := priced(posed, taken, {})):
+            able = posed.allowance.is_private and taken.name != CONSTANT  # wide plans are priced by their lines' tables
+            if able and taken.narrow is None and (runs := priced(posed, taken, {})):
                 why += f". On tables further apart, which a price goes by, it keeps about {max(1.0 - middle(runs), 0.0):.0%}"
             if isinstance(floored(posed, taken.solver, taken.plan, brief=True)[0], MomentsFirstSolver):
                 why += f". Beside these steps, {FIRST}"
