@@ -27,9 +27,7 @@ from hullabaloo.planning.narrowed import JUDGES, wide_rows
 from hullabaloo.planning.synthetic import SCENARIOS, SILENCE, WIDE, Scenario, SyntheticTable, synthetic_table
 from hullabaloo.solvers import Array, Plan, Problem, Solver, WithInference
 
-CELLS = 100_000
-FEWEST_ROWS = 400
-MOST_ROWS = 2_000
+CELLS, FEWEST_ROWS, MOST_ROWS = 100_000, 400, 2_000
 DRAWS = 2
 NEAR, MUCH = 0.1, 0.5
 """How much worse than the best by one draw of each wide table a plan may be to be carried out once more, with that best; one draw decides where none is, and the best loses no more than `MUCH`, beyond which
@@ -68,8 +66,7 @@ class Stage:
 
 def rows_for(problem: Problem) -> int:
     """How many synthetic rows stand for the table: enough to tell directions apart, few enough to be quick."""
-    wanted = max(FEWEST_ROWS, min(MOST_ROWS, CELLS // problem.dimension), 3 * problem.dimension)
-    return min(problem.records, wanted)
+    return min(problem.records, max(FEWEST_ROWS, min(MOST_ROWS, CELLS // problem.dimension), 3 * problem.dimension))
 
 
 @dataclass(frozen=True, slots=True)
