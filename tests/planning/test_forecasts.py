@@ -14,6 +14,8 @@ from hullabaloo.planning.favours import weights
 from hullabaloo.planning.forecasts import (
     DRAWS,
     EVERY_SCENARIO,
+    NEAR,
+    Forecast,
     Rehearsals,
     Rehearsed,
     contested,
@@ -21,7 +23,7 @@ from hullabaloo.planning.forecasts import (
     propose,
 )
 from hullabaloo.planning.named import SOLVERS
-from hullabaloo.planning.synthetic import SyntheticTable
+from hullabaloo.planning.synthetic import WIDE, Scenario, SyntheticTable
 from hullabaloo.privacy import Allowance, Neighbours
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Plan, Problem, QueryPrices, Solution, Solver
@@ -68,6 +70,42 @@ def test_what_is_given_up_could_not_have_been_taken(seed: int) -> None:
     assert len(outcome) < len(able) * DRAWS * len(EVERY_SCENARIO)
     full = best_of(contested(found, Rehearsals(asked, ideal, made_up, {}), times, math.inf), times)
     assert (best.solver, best.plan, best.score) == (full.solver, full.plan, full.score)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("spread", [0.0, 0.02, 0.5])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_wide_plan_is_passed_over_that_one_draw_left_near_the_best(seed: int, spread: float) -> None:
+    """Of made-up outcomes: as often as what is taken was carried out, so was every plan within `NEAR` of it; the lines that are shown choose the same, and no plan is carried out more than twice on a table."""
+    asked, menu, _ = posed(Squared(), SHAPES[0], 20_000)
+    found = propose(PlanContext(asked, menu, Allowance.gdp(0.2)), SOLVERS)
+    able = [one.solver.name for one in found if one.plan is not None]
+    rng = np.random.default_rng(seed)
+    times = dict(zip(able, rng.choice([1.0, 1.25], len(able)), strict=True)) | {LABORIOUS: 1.0}
+    level = 0.3 * 10.0 ** rng.uniform(0.0, spread, len(able))
+    lost = level[:, None, None] * rng.uniform(0.9, 1.1, (len(able), len(WIDE), DRAWS))
+
+    class MadeUp(Rehearsals):
+        def constant(self, scenario: Scenario) -> float:
+            return 1.0
+
+        def risk(self, scenario: Scenario, one: Forecast, draw: int) -> float:
+            self.kept[f"{one.name}/{scenario.number}/{draw}"] = 1.0
+            return float(lost[able.index(one.name), WIDE.index(scenario), draw - 1])
+
+    shown = []
+    for told in (False, True):
+        tables = MadeUp(asked, exact(asked, menu), rehearsal, {}, wide=700)
+        left = contested(found, tables, times, EQUAL, told)
+        best = best_of(left, times)
+        shown.append((best.solver, best.score))
+        assert len(tables.kept) <= len(able) * len(WIDE) * DRAWS
+    twice = {name for name in able if f"{name}/{WIDE[0].number}/2" in tables.kept}
+    assert not twice or (best.name in twice and f"{best.name}/{WIDE[-1].number}/2" in tables.kept)
+    for place, name in enumerate(able):
+        once = float(lost[place, :, 0].mean()) / times[name]
+        assert name in twice or name == best.name or once > (1.0 + NEAR) * best.score / times[best.name]
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.slow

@@ -90,10 +90,9 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
         if solver.name == "moments":
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
-        named = solver, solver.plan(*context.facts)
-        if floor and context.perform is not None and isinstance(asked, str) and asked not in FLOORED:
-            named = _held_up(context, Forecast(*named))
-        return named
+        plan = solver.plan(*context.facts)
+        may_give_way = floor and context.perform is not None and isinstance(asked, str) and asked not in FLOORED
+        return _held_up(context, Forecast(solver, plan)) if may_give_way else (solver, plan)
     found = _chosen(context, floor=floor) if private else exact(problem, context.prices)
     return floored(context, *found, brief=True) if context.held and floor else found
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,9 +16,9 @@ from hullabaloo.geometry import ConvexSet, GroupPenalty, NuclearBall, NuclearPen
 from hullabaloo.lazy import recalled
 from hullabaloo.losses import AnyLoss, VectorLoss
 from hullabaloo.planning.choose import choose, staged
-from hullabaloo.planning.context import PlanContext
+from hullabaloo.planning.context import Kept, PlanContext
 from hullabaloo.planning.favours import CONSTANT, usual_share
-from hullabaloo.planning.forecasts import Forecast, Rehearsed
+from hullabaloo.planning.forecasts import DRAWS, Forecast, Rehearsed
 from hullabaloo.planning.named import SOLVERS, name_of
 from hullabaloo.planning.synthetic import PRICED
 from hullabaloo.privacy import Allowance, Calibration, compose
@@ -84,6 +84,7 @@ class PlannedFit:
     bought: Purchase
     without: str = ""
     totals: Any = None
+    kept: Kept = field(default_factory=dict, compare=False)
 
     @quiet()  # an error of arithmetic would lose what has been paid for
     def solve(self, curator: Answers, points: list[Array] | None = None) -> Solution:
@@ -136,7 +137,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
     totals, left = class_totals.bought(context.problem, prices, whole) if own else (None, whole)
     context = replace(context, allowance=left)
     asked, without = inferring(task, context)
-    solver, plan = recalled(_chosen, context, asked)  # which is shown copies of what prices rest on
+    solver, plan, kept = recalled(_chosen, context, asked)  # which is shown copies of what prices rest on
     if totals is not None:
         # Other events than Gaussian noise may add up to more.
         tries = (replace(totals, mu=0.8**k * totals.mu) for k in range(20))
@@ -145,7 +146,7 @@ def prepare(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = 
     if solver.name == CONSTANT:
         without = f"No errors are told: {SLOPELESS}."
     bought = buy_plan(task, prices, plan, task.calibration)
-    return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals)
+    return PlannedFit(task, encoding, context.problem, solver, plan, whole, bought, without, totals, kept)
 
 
 def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
@@ -199,10 +200,10 @@ def _errors(task: Task, context: PlanContext) -> str:
 
 
 @lru_cache(maxsize=256)
-def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan]:
-    """The planner's choice, remembered: it is a function of public facts that takes a moment to rehearse."""
+def _chosen(context: PlanContext, asked: str | Solver) -> tuple[Solver, Plan, Kept]:
+    """The planner's choice, remembered, and what was measured for it: a function of public facts that takes a moment to rehearse."""
     with remembered(context.problem, context.prices.facts, context.allowance) as kept:
-        return choose(replace(context, kept=kept), asked)
+        return *choose(replace(context, kept=kept), asked), kept
 
 
 def plan_context(task: Task, encoding: Encoding, rows: int | None, *, parted: bool = False) -> PlanContext:
@@ -319,6 +320,7 @@ def tried_out(planned: PlannedFit, known: Mapping[str, float], draws: int = 3) -
     problem, facts = planned.problem, planned.encoding.facts
     prices = PricedQueries(facts, problem.neighbours, problem.records)
     with remembered(problem, facts, planned.allowance) as kept:
+        kept.update(planned.kept)
         context = PlanContext(problem, prices, planned.allowance, rehearsal, kept)
         return priced(context, Forecast(planned.solver, planned.plan), known, draws)
 
@@ -330,7 +332,7 @@ def priced(context: PlanContext, one: Forecast, known: Mapping[str, float], draw
         return ()
     (one,), _, rehearsals = found
     apart = [replace(each, name=f"{each.name}, {known}", **known) for each in PRICED]  # type: ignore[arg-type]
-    scenarios = rehearsals.scenarios[:-1] if rehearsals.wide else apart
+    scenarios, draws = (rehearsals.scenarios[:-1], DRAWS) if rehearsals.wide else (apart, draws)
     return tuple(rehearsals.rehearse(scenario, one, draws) for scenario in scenarios)
 
 

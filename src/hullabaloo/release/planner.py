@@ -149,7 +149,9 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
             taken = best_of(found, weighed)
             assert taken.plan is not None
             chosen, why = taken.solver, taken.plan.reason + passed_over(taken, found, weighed)
-            if posed.allowance.is_private and taken.name != CONSTANT and (runs := priced(posed, taken, {})):
+            # Wide plans are priced by the tables of their lines.
+            slopes = posed.allowance.is_private and taken.name != CONSTANT
+            if slopes and taken.narrow is None and (runs := priced(posed, taken, {})):
                 why += f". On tables further apart, which a price goes by, it keeps about {max(1.0 - middle(runs), 0.0):.0%}"
             if isinstance(floored(posed, taken.solver, taken.plan, brief=True)[0], MomentsFirstSolver):
                 why += f". Beside these steps, {FIRST}"
@@ -158,8 +160,7 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
             why = plan.reason + f". {UNCONFIRMED}" * any(map(asks_public, (one.plan for one in found)))
     stated = budget.kind == "dp" and budget.is_private
     delta = budget.delta if stated and budget.delta > 0.0 else 1e-6
-    able = [one for one in found if one.rehearsed]
-    constant = tuple((run.scenario, run.constant) for run in able[0].rehearsed) if able else ()
+    tried = next((one.rehearsed for one in found if one.rehearsed), ())
     most = upper_bounds(posed.problem, found) if posed.allowance.is_private else ()
     by_solver = {one.solver: one for one in most}
     return PlanTable(
@@ -168,7 +169,7 @@ def plan_table(posed: PlanContext, budget: Budget) -> PlanTable:
         why=why,
         rows=tuple(PlanRow.of(one, posed.allowance, delta, by_solver.get(one.solver.name)) for one in found),
         lower_bounds=tuple(lower_bounds(posed.problem, budget.epsilon, budget.delta)) if stated else (),
-        constant=constant,
+        constant=tuple((run.scenario, run.constant) for run in tried),
         upper_bounds=most,
     )
 
