@@ -95,7 +95,9 @@ class Kept:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept for the signature; None where nothing was."""
         path = self._path(sig, target_context.codegen())
-        with suppress(Exception):  # it may name a module or kernel that is gone, or Numba be another: all is compiled again
+        with suppress(
+            Exception
+        ):  # it may name a module or kernel that is gone, or Numba be another: all is compiled again
             data = b"" if path is None else path.read_bytes()
             check, body = data[:32], data[32:]
             if check == hashlib.sha256(body).digest():
