@@ -1,6 +1,6 @@
 """What is forecast of a fit before any record is read, beside what fits then give; `inference.py` measures both on the same draws.
 
-A range counts as its middle, and by whether it holds what was found; "known" is with standard deviations of the columns and of what is left of the target given to one digit. Standard errors: the forecast of a coefficient over the median that the fits state, where half of them
+A range counts as its middle, and by whether it holds what was found; "known" is with standard deviations of the columns and of what is left of the target given to one digit, "mean known" with the target's mean (of a class its share) to two digits besides. Standard errors: the forecast of a coefficient over the median that the fits state, where half of them
 or more tell it, else over the deviation of the released coefficient from draw to draw (the table's own sampling included); "told" is of those alone that are told, as a price promises no
 other, over the lines with any. Share kept: also as what is lost, one minus it. Total: the forecast over the median that the fits state of predicted over observed total, over the lines whose
 fits state it in half of the draws or more; and how often what came is no farther from 1 than the end of the range.
@@ -28,6 +28,7 @@ FORECASTS = {
     "loss": (None, None),
     "total": ("in range total", "total told"),
     "total known": ("in range total known", "total told"),
+    "total mean known": ("in range total mean known", "total told"),
 }
 """What is forecast: whether ranges held it, and which lines tell it."""
 
@@ -55,6 +56,7 @@ def forecast(model: Any, n: int | None, known: dict[str, float]) -> Forecast:
 def compared(
     said: Forecast,
     sharp: Forecast,
+    sure: Forecast,
     names: Sequence[str],
     errors: Array,
     told: Array,
@@ -69,7 +71,9 @@ def compared(
     ratios, sharper = ranges[:, 1], _over(sharp, names, errors)
     ours, ours_known = (_over(one, names, np.where(told, errors, np.nan)) for one in (said, sharp))
     stated = np.median(np.where(np.isfinite(totals[1]), totals[1], np.inf))  # infinite where half tell none
-    total, total_known = (_over(Forecast({"": one.total}), [""], np.array([stated])) for one in (said, sharp))
+    total, total_known, total_sure = (
+        _over(Forecast({"": one.total}), [""], np.array([stated])) for one in (said, sharp, sure)
+    )
     came = np.abs(totals[0] - 1.0)
     return {
         "forecast": said.share if np.isfinite(said.share) else None,
@@ -90,8 +94,10 @@ def compared(
         "total told": bool(np.isfinite(stated)),
         "forecast total": _middle(total),
         "forecast total known": _middle(total_known),
+        "forecast total mean known": _middle(total_sure),
         "in range total": _held(total),
         "in range total known": _held(total_known),
+        "in range total mean known": _held(total_sure),
         "total no farther": float(np.mean(came <= said.total[2])) if np.isfinite(said.total[2]) else None,
     }
 

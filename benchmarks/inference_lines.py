@@ -135,6 +135,7 @@ def measure(case: Case) -> dict[str, Any]:
         **compared(
             _forecast(case, known, {}),
             _forecast(case, known, deviations(case, known)),
+            _forecast(case, known, deviations(case, known) | mean(case, known)),
             truth.names,
             stated,
             often,
@@ -182,6 +183,13 @@ def deviations(case: Case, known: Population) -> dict[str, float]:
     found = dict(zip(truth.names, encoded.X[:, :-1].std(axis=0) * scale / matrix, strict=True))
     found[known.target] = rest * scale if case.loss in ("squared", "huber") else 1.0 / rest
     return {name: float(f"{value:.0e}") for name, value in found.items() if value > 1e-12}
+
+
+def mean(case: Case, known: Population) -> dict[str, float]:
+    """The population's mean target to two digits, in the user's units, of a class its share."""
+    encoded = known.encoded(case.bounds, case.loss)
+    found = float(encoded.observed().mean()) * (encoded.encoding.targets[0].hi if case.loss == "poisson" else 1.0)
+    return {f"mean of {known.target}": float(f"{found:.1e}")}
 
 
 def _held(ratios: Array, stated: Array) -> float | None:

@@ -10,7 +10,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.fit_quality import total
-from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
+from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals, publicly_known
 from hullabaloo.release.planned import prepare
 
 N = 20_000
@@ -28,7 +28,8 @@ def forecast(model: Any, n: int = N, **known: float) -> tuple[tuple[ExpectedErro
     """The errors and totals of a price, without the tables that a price tries a plan out on."""
     encoding = model._encoding(None, None)
     prepared = prepare(model._task(encoding), encoding, n)
-    return expected_errors(prepared, known), expected_totals(prepared, known)
+    told = publicly_known(prepared, known)
+    return expected_errors(prepared, told), expected_totals(prepared, told)
 
 
 def told(model: Any, n: int = N, **known: float) -> np.ndarray:
@@ -128,9 +129,27 @@ TABLE = pd.DataFrame({"age": ["SECRET"]})
 
 @pytest.mark.parametrize(
     "known",
-    [{"x": 1.0}, {"age": -1.0}, {"age": True}, {"age": math.inf}, 3, TABLE, {"age": TABLE}, {"age": TABLE.to_numpy()}],
+    [
+        *(
+            {"x": 1.0},
+            {"age": -1.0},
+            {"age": True},
+            {"age": math.inf},
+            3,
+            TABLE,
+            {"age": TABLE},
+            {"age": TABLE.to_numpy()},
+        ),
+        *(
+            {"mean of y": 31.0},
+            {"mean of y": -1.0},
+            {"mean of y": math.nan},
+            {"mean of age": 40.0},
+            {"mean of y": TABLE},
+        ),
+    ],
 )
-def test_what_is_no_standard_deviation_is_refused(known: Any) -> None:
+def test_what_is_no_standard_deviation_and_no_mean_of_a_target_is_refused(known: Any) -> None:
     with pytest.raises(InvalidParameter, match="known") as caught:
         posed(hb.LinearRegression).price(N, known=known)
     assert "SECRET" not in str(caught.value)
@@ -185,15 +204,46 @@ def test_the_error_of_a_total_is_within_the_range(estimator: Any) -> None:
     found = total(model._fitted(), 0)
     assert found is not None
     known = {hb.LinearRegression: 2.0, hb.LogisticRegression: 0.47, hb.PoissonRegressor: 1.4}[estimator]
-    (_, (usual,)), (_, (sharp,)) = forecast(model), forecast(model, y=known)
-    for one in (usual, sharp):
+    mean = float(np.mean(frame["y"] == "yes" if estimator is hb.LogisticRegression else frame["y"]))
+    (_, (usual,)), (_, (sharp,)), (_, (sure,)) = (
+        *(forecast(model), forecast(model, y=known)),
+        forecast(model, **{"y": known, "mean of y": mean}),
+    )
+    assert 0.5 <= sure.likely / found[1] <= 2.5, "of residuals without a tail most"
+    for one in (usual, sharp, sure):
         assert one.low <= found[1] <= one.high
         assert abs(found[0] - 1.0) <= 2.0 * one.high
     assert sharp.high / sharp.low < usual.high / usual.low
-    if estimator is hb.LogisticRegression:  # of a class whose share is known nothing is left to guess
-        assert 0.5 <= sharp.likely / found[1] <= 2.0
     more, louder = forecast(model, 4 * N)[1][0], forecast(posed(estimator, 1.0))[1][0]
     assert more.likely < 0.5 * usual.likely < louder.likely
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("estimator", [hb.LinearRegression, hb.LogisticRegression, hb.PoissonRegressor])
+def test_a_total_whose_target_has_a_known_mean_is_told_for_any_mean(estimator: Any) -> None:
+    """In proportion to one over it, of counts over its root; of classes and counts it stands for the deviation, but a class that is frequent is told apart from a rare one."""
+    model, classes = posed(estimator), estimator is hb.LogisticRegression
+    rare, often = (0.1, 0.9) if classes else (2.0, 18.0)
+    (low,), (high,) = (forecast(model, **{"y": 0.3, "mean of y": one})[1] for one in (rare, often))
+    alone = [forecast(model, **{"mean of y": one}) for one in (rare, often)]
+    if estimator is hb.LinearRegression:
+        (usual,), (sharp,) = alone[0][1], forecast(model, **{"y": 2.0, "mean of y": 5.0})[1]
+        assert sharp.high / sharp.low < min(usual.high / usual.low, low.high / low.low * 1.0001)
+    else:
+        root = (rare * (1.0 - rare) if classes else rare) ** 0.5
+        assert alone[0][0] == forecast(model, y=root)[0]
+        assert alone[0][1][0].likely == pytest.approx(forecast(model, y=root)[1][0].likely)
+        low, high = alone[0][1][0], alone[1][1][0]
+    power = 0.5 if estimator is hb.PoissonRegressor else 1.0
+    assert low.likely / high.likely == pytest.approx((often / rare) ** power)
+
+
+def test_a_target_of_both_signs_has_a_total_where_its_mean_is_known() -> None:
+    domain = hb.Domain({"age": (18, 90)}, target={"y": (-10, 10)}, indicators=False)
+    model = hb.LinearRegression(domain=domain, budget=hb.Budget(3.0, 1e-8), solver="preconditioned_gradient")
+    assert forecast(model)[1] == forecast(model, y=1.0)[1] == forecast(model, **{"mean of y": 0.0})[1] == ()
+    (above,), (below,) = (forecast(model, **{"mean of y": one})[1] for one in (4.0, -4.0))
+    assert above == below
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def test_robust_intervals_without_privacy_hold_the_truth_of_units(monkeypatch: p
 def test_a_forecast_is_compared_with_what_came() -> None:
     said = Forecast({"a": (0.5, 1.0, 2.0), "b": (20.0, 30.0, 50.0)}, share=0.9, total=(0.01, 0.02, 0.03))
     came = np.array([1.02, 0.99, 1.1, 1.0]), np.array([0.01, 0.015, 0.02, np.nan])
-    found = compared(said, Forecast(), ["a", "b"], np.array([1.0, 10.0]), np.array([True, False]), 0.8, came)
+    found = compared(said, Forecast(), said, ["a", "b"], np.array([1.0, 10.0]), np.array([True, False]), 0.8, came)
     assert found["in range"] == 0.5
     assert found["forecast errors known"] is None
     assert found["coefficients within 2"] == 0.5
@@ -68,8 +68,11 @@ def test_a_forecast_is_compared_with_what_came() -> None:
     assert found["forecast loss"] == pytest.approx(0.5)
     assert found["forecast total"] == pytest.approx(0.02 / 0.0175)
     assert (found["in range total"], found["forecast total known"]) == (1.0, None)
+    assert (found["in range total mean known"], found["forecast total mean known"]) == (1.0, found["forecast total"])
     assert found["total no farther"] == 0.75
-    none = compared(said, said, ["a", "b"], np.ones(2), np.zeros(2, dtype=bool), 0.8, (came[0], np.full(4, np.nan)))
+    none = compared(
+        said, said, said, ["a", "b"], np.ones(2), np.zeros(2, dtype=bool), 0.8, (came[0], np.full(4, np.nan))
+    )
     assert (none["forecast errors told"], none["total told"], none["forecast total"]) == (None, False, None)
     lines = [{"half": "report", **one} for one in (found, none)]
     kept = {one["forecast of"]: one for one in summary(lines)}

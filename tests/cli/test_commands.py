@@ -67,6 +67,8 @@ def test_price_reads_nothing(run: Run, domain: Path) -> None:
     told = run(*common, *BUDGET, "--known", f"{name}=0.01").json["price"]["errors"][0]
     assert told["low"] > likely
     assert "no name with a number" in run(*common, *BUDGET, "--known", "age").json["error"]["message"]
+    assert run(*common, *BUDGET, "--known", "mean of stay=3").code == 0
+    assert "(a mean)" in run(*common, *BUDGET, "--known", "mean of stay=-1").json["error"]["message"]
     other = run(*common, "--mu", 0.3, "--estimator", "lasso").json["price"]
     assert other["mu"] <= 0.3
 

@@ -83,6 +83,8 @@ def test_order_of_features_is_kept() -> None:
 
 
 REFUSED = [
+    ({"features": {"a": ("2019-01-01", "2020-01-01")}, "target": (0, 1)}, "a date has no bounds"),
+    ({"features": {"a": ["2019-01-01", "2020-01-01 12:00"]}, "target": (0, 1)}, "days since a given one"),
     ({"features": {"a": ("x", 1)}, "target": (0, 1)}, "neither two numbers, as bounds are, nor a list of levels"),
     ({"features": {"a": [2.5]}, "target": (0, 1)}, "Write both bounds"),
     ({"features": {"a": (2.5,)}, "target": (0, 1)}, "Write both bounds"),

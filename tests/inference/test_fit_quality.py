@@ -117,6 +117,32 @@ def test_totals_are_within_what_is_told_of_them(kind: str) -> None:
         assert "Predicted / observed total" in dict(model.summary().header)
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("estimator", [hb.LogisticRegression, hb.PoissonRegressor])
+def test_what_moves_no_prediction_hides_no_total(estimator: Any) -> None:
+    """All levels of a category without a baseline alike add up to the constant, and noise in them is large: coefficients of two fits are moved along them, and totals stay within three of their errors (once in 300 beyond), of classes McFadden's R² told."""
+    classes = estimator is hb.LogisticRegression
+    features = {"a": (-2, 2), "g": list("abcdefgh"), "h": ["u", "v", "w"]}
+    target: dict[str, Any] = {"classes": {"y": [0, 1]}} if classes else {"target": {"y": (0, 20)}}
+    domain = hb.Domain(features=features, indicators=False, **target)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"a": rng.uniform(-2, 2, 20_000), "g": rng.choice(list("abcdefgh"), 20_000)})
+        frame["h"] = rng.choice(["u", "v", "w"], 20_000)
+        z = 0.3 * frame["a"] + 0.3 * (frame["g"] < "d") - 1.0
+        frame["y"] = rng.poisson(np.exp(z)) if not classes else (rng.random(20_000) < 1 / (1 + np.exp(-z))).astype(int)
+        asked = {"budget": hb.Budget(3.0, 1e-8), "solver": "preconditioned_gradient", "test_key": KEY.derive(seed)}
+        model = estimator(domain=domain, **asked).fit(frame)
+        predicted = model.predict_proba(frame)[:, 1] if classes else model.predict(frame)
+        for by in (0.0, 8.0):
+            theta = model.release_.theta + by * np.array([0.0, *[1.0] * 8, *[-2.0] * 3, 1.0])[:, None]
+            moved = replace(model._fitted(), release=replace(model.release_, theta=theta))
+            told = total(moved, 0)
+            assert told is not None
+            assert abs(predicted.sum() / frame["y"].sum() - told[0]) < 3.0 * told[1]
+            assert not classes or mcfadden(moved) is not None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tail", [False, True])
 def test_a_pseudo_r2_is_within_what_is_told_of_it(tail: bool) -> None:
@@ -377,6 +403,21 @@ def test_an_r2_that_is_told_where_noise_makes_it_small_is_held_as_often_as_other
     ]
     assert len(held) >= 200
     assert np.mean(held) >= (0.93 if len(held) == 2_000 else 0.9)
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("noise", "text"), [(0.01, "0.30"), (0.25, "above 0.084: noise hides how far")])
+def test_an_r2_whose_upper_end_noise_hides_is_told_from_below(monkeypatch: Any, noise: float, text: str) -> None:
+    """A range that ends at 1, which no R² is beyond, says no more than its lower end."""
+    made, _, _ = fitted(0)
+    monkeypatch.setattr(
+        fit_quality, "_fit", lambda model, target: Explained(0.3, 0.1 * bool(noise > 0.1) + 0.01, 0.7, 1.0, 0.01)
+    )
+    score = made.release_.scores[0]
+    score = replace(score, spread_noise=noise * float(score.matrix[-1, -1]) ** 2)
+    told = dict(quality(replace(made._fitted(), release=replace(made.release_, scores=(score,)))))["R²"]
+    assert told.startswith(text)
+    assert "1.000" not in told
 
 
 @pytest.mark.slow

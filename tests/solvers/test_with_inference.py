@@ -25,7 +25,7 @@ from hullabaloo.privacy.calibrate import gaussian_mu
 from hullabaloo.release import Release
 from hullabaloo.solvers.score.lengths import tail
 from hullabaloo.solvers.score.normal_predictions import NormalPredictions
-from hullabaloo.solvers.score.shares import BLURRED
+from hullabaloo.solvers.score.shares import BLURRED, SHARE, refusal
 from hullabaloo.solvers.score.step import after, change, drawn_back, faint, levelled, score_step, stepped
 from hullabaloo.solvers.score.with_inference import WithInference
 from tests.sampling import sampled
@@ -224,6 +224,20 @@ def test_so_many_times_the_records_are_enough_and_the_epsilon_no_less(columns: i
     assert "no errors of coefficients" not in price(0.5, factor * records)
     assert "no errors of coefficients" in price(0.5, 0.9 * factor * records)
     assert "no errors of coefficients" in price(0.9 * 0.5 * factor, records)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(("columns", "records"), [(3, 500), (31, 5_000), (31, 300), (200, 1_267)])
+def test_the_noise_that_is_named_is_that_which_so_many_times_the_records_bring_to_its_limit(
+    columns: int, records: int
+) -> None:
+    """Where the noise of both the histogram and the curvature is too large it is the one that is farther beyond."""
+    data = tables.table(records, columns)
+    asked = tables.problem(data), tables.prices(data, tables.problem(data))
+    why, helps = refusal(*asked, Allowance(Budget(0.5, 1e-6)), SHARE)
+    noise, most = map(float, re.findall(r"would be ([\d.e+]+)\D.*at most ([\d.]+) is taken", why)[0])
+    factor = float(re.findall(r"([\d.]+) times the records", helps)[0].replace(",", ""))
+    assert noise / most == pytest.approx(factor, abs=0.11, rel=0.01)
 
 
 def test_a_share_that_leaves_the_fit_too_little_is_refused_and_never_advised() -> None:

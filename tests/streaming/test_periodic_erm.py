@@ -489,9 +489,9 @@ def test_a_price_is_that_of_a_fit_at_its_share_and_touches_nothing(tmp_path: Pat
         assert ("from the model before" in str(one)) == (position > 200)
     assert told[2].errors
     assert told[2].errors[0].likely < told[0].errors[0].likely
-    assert (
-        not PeriodicERM(linear(budget=budget, solver="gradient"), N, every=200).price().errors
-    )  # as a stream tells none unasked
+    unasked = PeriodicERM(linear(budget=budget, solver="gradient"), N, every=200).price()
+    assert not unasked.errors  # as a stream tells none unasked
+    assert ["tell no errors" in str(one) for one in (unasked, *told)] == [True, False, False, False]
     for wrong in (199, 601, True, 2.5):
         with pytest.raises(InvalidParameter, match=r"released nothing|pass position"):
             stream.price(wrong)

@@ -35,8 +35,7 @@ def budget(asked: options.BudgetOptions) -> "hb.Budget":
     if len([name for name in given if name != "--delta"]) != 1 or (delta is not None and epsilon is None):
         found = " and ".join(sorted(given, key="--delta".__eq__)) or "none of them"
         raise BudgetError(
-            f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no "
-            "noise level is private. A customary choice is --epsilon 1 --delta 1e-9."
+            f"A budget is stated in one way: --epsilon with --delta, or --mu, or --rho; found {found}. Without one no noise level is private. A customary choice is --epsilon 1 --delta 1e-9."
         )
     if epsilon is None:
         return hb.Budget.gdp(mu) if mu is not None else hb.Budget.zcdp(rho)  # type: ignore[arg-type]  # one of three is given
@@ -80,8 +79,7 @@ def refuse_foreign(names: Iterable[str], known: Container[str], what: str, chose
     """Refuse an option that is no parameter of what was chosen."""
     if foreign := [options.flag(name) for name in names if options.parameter(name) not in known]:
         raise InvalidParameter(
-            f"{foreign[0]} was given, and the {what} {chosen} has no such setting. Leave it out, or choose another --{what}; "
-            f"`hullabaloo {command} --help` says whose option it is."
+            f"{foreign[0]} was given, and the {what} {chosen} has no such setting. Leave it out, or choose another --{what}; `hullabaloo {command} --help` says whose option it is."
         )
 
 
@@ -140,8 +138,7 @@ def target(domain: "hb.Domain", asked: str | None) -> str | None:
     names = [one.column for one in domain.targets]
     if asked is not None and domain.targets_named and [asked] != names:
         raise InvalidParameter(
-            f"--target {asked} was asked, but the domain declares the bounds of {', '.join(map(str, names))}. "
-            "Correct one of the two: bounds of another column protect nobody."
+            f"--target {asked} was asked, but the domain declares the bounds of {', '.join(map(str, names))}. Correct one of the two: bounds of another column protect nobody."
         )
     return asked
 
@@ -206,8 +203,7 @@ def table(
         raise InvalidParameter(f"{given}, and a cluster is one of --engine dask or --engine spark. Name one of them.")
     if not (far or Path(path).is_dir() or Path(path).suffix.lower() in {".parquet", ".pq"}):
         raise InvalidParameter(
-            f"{path} is no Parquet file or folder. Clusters guess types of other files from records, so one record could change how others are read. "
-            "Write it as Parquet first."
+            f"{path} is no Parquet file or folder. Clusters guess types of other files from records, so one record could change how others are read. Write it as Parquet first."
         )
     if engine == "dask" and address is None:
         raise InvalidParameter(
@@ -239,8 +235,7 @@ def _frame(engine: str, place: str, address: str | None) -> Any:
     except Exception as error:  # reason: it may quote the table
         failed = type(error).__name__
     raise InvalidParameter(
-        f"The cluster could not open the table ({failed}). Check --address, and that its workers find the path, too; sc:// needs pip install "
-        "'pyspark[connect]'. Nothing was charged or read."
+        f"The cluster could not open the table ({failed}). Check --address, and that its workers find the path, too; sc:// needs pip install 'pyspark[connect]'. Nothing was charged or read."
     )
 
 
@@ -296,8 +291,7 @@ def _parents(parts: Sequence[str], known: Collection[str], text: str) -> "dict[N
         child, colon, parents = part.rpartition(":")
         if not colon or not child.strip() or not parents.strip():
             raise InvalidParameter(
-                f"The structure {text!r} has {part!r}, which is no child:parent. Nothing was read or charged. Write for example "
-                "'tree;dose:age;ward:age', several parents with commas between them."
+                f"The structure {text!r} has {part!r}, which is no child:parent. Nothing was read or charged. Write for example 'tree;dose:age;ward:age', several parents with commas between them."
             )
         name = _feature(child.strip(), known)
         if name in found:

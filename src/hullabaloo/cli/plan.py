@@ -96,7 +96,7 @@ def price(
     Args:
         records N: Number of records; else the domain's `records`.
         columns P: Number of columns, where the domain is a row norm only.
-        known NAME=NUMBER: A standard deviation that is publicly known, of a column or of what is left of the target; may be repeated.
+        known NAME=NUMBER: A standard deviation that is publicly known, of a column or of what is left of the target, or the target's mean ("mean of Y=2.5"); may be repeated.
     """
     declared = build.read_domain(domain)
     if records is None and declared.records is None:
@@ -182,7 +182,7 @@ def deviation(text: str) -> tuple[str, float]:
         return name, float(number)
     except ValueError:
         raise InvalidParameter(
-            f"--known {text!r} is no name with a number. Write a standard deviation, such as --known age=12."
+            f"--known {text!r} is no name with a number. Write a standard deviation, such as --known age=12, or a target's mean, --known 'mean of y=2.5'."
         ) from None
 
 

@@ -81,7 +81,7 @@ def stream(
     Args:
         source SOURCE: A CSV, JSON Lines or Parquet file, - for standard input, or redis://host:6379/0.
         price: Say what the stream would cost and gain; reads and spends nothing.
-        known NAME=NUMBER: For --price, a standard deviation that is publicly known, of a column or of what is left of the target; may be repeated.
+        known NAME=NUMBER: For --price, a standard deviation that is publicly known, of a column or of what is left of the target, or the target's mean ("mean of Y=2.5"); may be repeated.
         columns P: For --price, where the domain is a row norm only: how many columns.
         json_: Print JSON objects for scripts, one on each line: every release, then the result.
 

@@ -119,8 +119,7 @@ class ModelFiles:
     def __init__(self, pattern: str | None, latest: Path | None) -> None:
         if pattern is None and latest is None:
             raise InvalidParameter(
-                "No place for the released models was given. Pass --models 'models/{position}.json' for a file of each release, or "
-                "--out model.json for the latest, or both."
+                "No place for the released models was given. Pass --models 'models/{position}.json' for a file of each release, or --out model.json for the latest, or both."
             )
         if pattern is not None and POSITION not in Path(pattern).name:
             raise InvalidParameter(

@@ -10,10 +10,7 @@ from hullabaloo.data.table import TornTable
 class OtherArithmetic(TornTable):
     """A thread of a worker does arithmetic in another way."""
 
-    why = (
-        "a library that a worker has loaded changed how its processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, "
-        "feenableexcept). Start workers without that library."
-    )
+    why = "a library that a worker has loaded changed how its processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, feenableexcept). Start workers without that library."
 
 
 def is_usual() -> bool:

@@ -18,19 +18,13 @@ CHUNK = 65_536
 class TornSource(TornTable):
     """A function or query failed while it gave batches. What it said is left out: it may quote a record."""
 
-    why = (
-        "the function, query or dataset that gives its batches failed. What it said is left out, as it may quote a record; go through all "
-        "batches without this library to see it."
-    )
+    why = "the function, query or dataset that gives its batches failed. What it said is left out, as it may quote a record; go through all batches without this library to see it."
 
 
 class TornSchema(TornTable):
     """A batch is none, or of other columns than the first. Which columns, and which batch, is not said."""
 
-    why = (
-        "what gives its batches gave one of another schema than the first, or something that is no record batch. Let all have the same columns, of "
-        "the same names, order and types."
-    )
+    why = "what gives its batches gave one of another schema than the first, or something that is no record batch. Let all have the same columns, of the same names, order and types."
 
 
 END = object()

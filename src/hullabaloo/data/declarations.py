@@ -3,6 +3,7 @@
 Each becomes a checked, frozen value or a sentence that says what is wrong.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
@@ -16,7 +17,7 @@ from hullabaloo.data.transforms import LARGEST, SMALLEST_WIDTH
 from hullabaloo.errors import DomainError
 
 Level = str | int | float | bool
-PLACEHOLDER = "FILL IN"
+PLACEHOLDER, DATE = "FILL IN", re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def _stated(record: Any) -> dict[str, Any]:
@@ -51,8 +52,7 @@ class Numeric:
         )
         if fill is not None and not lo <= fill <= hi:
             raise DomainError(
-                f"The fill {fill:g} of a numeric feature lies outside its bounds [{lo:g}, {hi:g}]: it "
-                f"would be clipped and mean something else. Declare a fill inside the bounds, or wider bounds."
+                f"The fill {fill:g} of a numeric feature lies outside its bounds [{lo:g}, {hi:g}]: it would be clipped and mean something else. Declare a fill inside the bounds, or wider bounds."
             )
         transforms.find(transform)
 
@@ -80,8 +80,7 @@ class Categorical:
         known = isinstance(baseline, str | bool) or is_number(baseline)
         if baseline is not None and not (known and any(same_level(baseline, level) for level in levels)):
             raise DomainError(
-                f"The baseline {baseline!r} is not one of the declared levels {list(levels)!r}. "
-                f"Name one of them, or leave the baseline out to keep a column for each level."
+                f"The baseline {baseline!r} is not one of the declared levels {list(levels)!r}. Name one of them, or leave the baseline out to keep a column for each level."
             )
 
     @property
@@ -115,12 +114,16 @@ def declaration(name: str, spec: object) -> Declaration:
                 raise DomainError(
                     f"{spec!r} was found, which is neither two numbers, as bounds are, nor a list of levels. Write both bounds, or hb.Categorical(levels)."
                 )
+            if len(spec) == 2 and all(isinstance(one, str) and DATE.match(one) for one in spec):
+                raise DomainError(
+                    f"Two dates were found, {spec[0]!r} and {spec[1]!r}, and a date has no bounds. Write the column and its bounds as numbers, such as days since a given one; "
+                    "or hb.Categorical(levels), in a file {levels = [...]}, where both are levels."
+                )
             return Categorical(spec)
     except DomainError as error:
         raise DomainError(f"Feature {name!r}: {error}") from None
     raise DomainError(
-        f"Feature {name!r}: a declaration of type {type(spec).__name__} was found. Write bounds (lo, hi), levels "
-        f"['a', 'b'], or hb.Numeric(lo, hi, ...) or hb.Categorical(levels, ...)."
+        f"Feature {name!r}: a declaration of type {type(spec).__name__} was found. Write bounds (lo, hi), levels ['a', 'b'], or hb.Numeric(lo, hi, ...) or hb.Categorical(levels, ...)."
     )
 
 

@@ -126,8 +126,7 @@ def _rest(domain: Domain, fit_intercept: bool) -> list[str]:
             mid, half = target.scale(fit_intercept)
             fill = "the middle" if target.fill is None else f"{target.fill:g}"
             lines.append(
-                f"Target {target.names[0]}: [{target.lo:g}, {target.hi:g}], encoded as (y - {mid:.6g}) / {half:.6g}; "
-                f"missing = {fill}. Noise in its units is proportional to {half:.6g}."
+                f"Target {target.names[0]}: [{target.lo:g}, {target.hi:g}], encoded as (y - {mid:.6g}) / {half:.6g}; missing = {fill}. Noise in its units is proportional to {half:.6g}."
             )
         else:
             first = target.classes[0] if target.fill is None else target.fill

@@ -93,8 +93,7 @@ class Format:
                 raise
             bare(
                 InvalidParameter(
-                    f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off "
-                    "after it was written; restore the original file."
+                    f"{path} says it is a {self.name} file, but an entry is missing or malformed ({type(error).__name__}). It was changed or cut off after it was written; restore the original file."
                 )
             )
 

@@ -117,8 +117,7 @@ class LevelIndex:
             for key in self._keys(level):
                 if key in self._index:
                     raise DomainError(
-                        f"The level {level!r} is declared twice (or cannot be told apart from an earlier one when "
-                        f"cells are compared as text). Each level must be declared once."
+                        f"The level {level!r} is declared twice (or cannot be told apart from an earlier one when cells are compared as text). Each level must be declared once."
                     )
                 self._index[key] = place
 

@@ -34,8 +34,7 @@ def column_of(schema: TableSchema, name: str, what: str, shown: str | None = Non
     if len(found) != 1:
         what_found = "no such column" if not found else f"{len(found)} columns of that name"
         raise SchemaError(
-            f"The {what} {shown} is declared in the domain, and the table has {what_found}. Rename the table's columns or "
-            f"correct the domain. {_NOT_SHOWN}{_SEPARATED if schema.from_text else ''}"
+            f"The {what} {shown} is declared in the domain, and the table has {what_found}. Rename the table's columns or correct the domain. {_NOT_SHOWN}{_SEPARATED if schema.from_text else ''}"
         )
     check_type(schema, found[0], f"The {what} {shown}", unit=what == "unit")
     return found[0]
@@ -167,8 +166,7 @@ def check_lengths(a: Table, b: Table) -> None:
     """Refuse a target, weight or unit with another number of records; the message holds neither number."""
     if a is not b and a.n_rows != b.n_rows:
         raise SchemaError(
-            "Found input variables with inconsistent numbers of samples: the table and the target (or weight, or unit) "
-            "must have one entry for each record, in the same order."
+            "Found input variables with inconsistent numbers of samples: the table and the target (or weight, or unit) must have one entry for each record, in the same order."
         )
 
 

@@ -101,8 +101,7 @@ def declared_targets(target: object, classes: object, fill: object) -> tuple[Tar
     """Read the keywords ``target``, ``classes`` and ``target_fill`` of a domain."""
     if target is not None and classes is not None:
         raise DomainError(
-            "Both `target` (bounds of a number) and `classes` (the labels of a class) are declared. Declare one of "
-            "them: `target` for regression, `classes` for classification."
+            "Both `target` (bounds of a number) and `classes` (the labels of a class) are declared. Declare one of them: `target` for regression, `classes` for classification."
         )
     if classes is not None:
         return (_class_target(classes, fill),)

@@ -348,8 +348,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
         yield f"Errors are {known.errors}, from second moments: the {left} ones of the release are of a model of all its columns, and these are some of them."
     if score is not None and facts.records_per_unit > 1 and score.errors in ("robust", "homoskedastic"):
         yield (
-            f"Errors take the records of one {model.encoding.domain.unit} as independent: where they are alike, these errors are too small, and "
-            "errors='unit' has them right."
+            f"Errors take the records of one {model.encoding.domain.unit} as independent: where they are alike, these errors are too small, and errors='unit' has them right."
         )
     if score is not None:
         yield "Very influential records were shortened, and are assumed to be as few as noise lets see, and not all to pull one way."

@@ -227,7 +227,8 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
             n: the number of records; left out where it is private (then the domain declares `records`).
             n_features: how many columns a prepared matrix has, where the domain is a `row_norm` only.
             known: standard deviations that are publicly known, by name: of columns, as they have coefficients (of a 0/1 column of share s, √(s(1 − s))), and by
-                the target's name of what a model leaves of it (of a class its √(s(1 − s)), of counts the root of their mean). They narrow the expected errors, and those of a class or of counts the share of the gain that is kept.
+                the target's name of what a model leaves of it (of a class its √(s(1 − s)), of counts the root of their mean). "mean of y" is the mean of a target y: of a class its share (of two, of that of which log-odds are told), which tells the deviation as well.
+                They narrow the expected errors and totals, and those of a class or of counts the share of the gain that is kept.
         """
         encoding = self._encoding(None, n_features)
         if isinstance(n, int) and n >= 2**63:

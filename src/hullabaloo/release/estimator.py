@@ -63,10 +63,8 @@ class Estimator(BaseEstimator):
 
 HABITS = {
     "epsilon eps delta mu rho": "a budget is one object, budget=hb.Budget(1.0, 1e-9) (the residual of hb.HuberRegressor is threshold=0.25)",
-    "alpha C l1_ratio lambda_ reg": "a penalty is an object with its strength on the unit domain, such as penalty=hb.SquaredL2Penalty(0.001), "
-    "hb.L1Penalty(0.01) or hb.ElasticNetPenalty(0.01, 0.5)",
-    "max_iter n_iter epochs tol learning_rate batch_size eta0 warm_start": "steps follow from the budget; a solver with options of your own is "
-    "passed as solver=hb.GradientSolver(...)",
+    "alpha C l1_ratio lambda_ reg": "a penalty is an object with its strength on the unit domain, such as penalty=hb.SquaredL2Penalty(0.001), hb.L1Penalty(0.01) or hb.ElasticNetPenalty(0.01, 0.5)",
+    "max_iter n_iter epochs tol learning_rate batch_size eta0 warm_start": "steps follow from the budget; a solver with options of your own is passed as solver=hb.GradientSolver(...)",
     "random_state seed": "noise is never seeded; test_key=... is for tests, and marks the release as not private",
     "bounds bounds_X bounds_y data_norm": "bounds are declared, domain=hb.Domain(features={'age': (18, 90)}, target=(0, 1))",
     "budget domain": "it is the parameter of the estimator inside, such as hb.Ridge(domain=..., budget=...)",

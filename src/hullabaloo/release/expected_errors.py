@@ -12,9 +12,9 @@ and r logarithms are taken as independent and normal around what is usual (`USUA
 which fits tell errors: columns that are narrow in their bounds get none (log s_j of numbers −1.7 in place of −0.6), and no public fact tells which these are.
 
 A predicted total is off by the noise of the score along the constant, and by what shortening may take of it (`inference/fit_quality.py`): about as much as privacy adds to the error of a column of deviation 1, `MORE USUAL σ_g^⅔ √q σ` in the mean prediction, σ now that of φ'. Over the mean target that is in proportion
-to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ as known. Of two classes |φ'| ≤ 1, so that next to nothing is shortened, and the sum is told twice: by the score, of noise σ_g √q,
-and along the constant alone, of noise σ_l (`solvers/score/with_inference.py`). That of a class of share s is off by `(1/(σ_g²q) + 1/σ_l²)^−½/s`, s as usual (log 1/s as of the four such tables of the development half), or of the rarer one by a given σ; of the range a deviation of 0.4 is left, as of several classes. (The formula has no number chosen: of 13 lines of 7 tables of `benchmarks/inference.py`, ε = 1 and 3, it comes to 0.67 to 1.29 times what is told at the true s.)
-Where the mean may be 0, of targets of both signs, there is no forecast.
+to `1/√m` of counts of mean m, and to σ over the mean of numbers, the logarithm of it usual and normal likewise, a given σ or mean as known. Of two classes |φ'| ≤ 1, so that next to nothing is shortened, and the sum is told twice: by the score, of noise σ_g √q,
+and along the constant alone, of noise σ_l (`solvers/score/with_inference.py`). That of a class of share s is off by `(1/(σ_g²q) + 1/σ_l²)^−½/s`, s as usual (log 1/s as of the four such tables of the development half), as given, or of the rarer one by a given σ; of the range a deviation of 0.4 is left, as of several classes. (The formula has no number chosen: of 13 lines of 7 tables of `benchmarks/inference.py`, ε = 1 and 3, it comes to 0.67 to 1.29 times what is told at the true s.)
+Where the mean may be 0, of targets of both signs, there is no forecast unless it is given.
 Of several classes totals are told by an answer of their own (`solvers/class_totals.py`), of noise σ_t records in half a total: that of a class of share s is off by `2σ_t/(n s)` and what a step leaves, log s of k classes as usual around −log k
 (chosen on four tables, 20 000 records, ε = 1 and 3: the range holds 24 of 25 totals told, and 8 of 9 of three other tables).
 """
@@ -66,7 +66,7 @@ QUANTILE = 1.81
 """Of Student's law, within which nine tenths of further tables are where means and deviations are those of 16."""
 WIDEST = 2_048
 """Columns of which errors are told one by one."""
-TOTAL = "predicted / observed total"
+TOTAL, MEAN = "predicted / observed total", "mean of {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +110,8 @@ def _listed(names: Sequence[str], every: int, what: str) -> str:
 
 
 def expected_errors(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[ExpectedError, ...]:
-    """Of the slopes of each target, but for levels that no table tells apart; none where the fit tells none.
-
-    Raises:
-        InvalidParameter: `known` names no column or target, or is no positive number.
-    """
+    """Of the slopes of each target, but for levels that no table tells apart; none where the fit tells none."""
     names, targets = prepared.encoding.feature_names_out, prepared.encoding.facts.targets
-    _check(known, prepared)
     told = isinstance(prepared.problem.loss, Squared | Huber | Logistic | Poisson) and len(names) <= WIDEST
     if prepared.without or not told:
         return ()
@@ -138,7 +133,7 @@ def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
         own, alone = (float(prepared.plan.settings[one] or math.inf) for one in ("score_noise", "level_noise"))
         noise = 1.0 / math.hypot(1.0 / (own * math.sqrt(problem.dimension)), 1.0 / alone)
     for name, target in zip(facts.targets, (one for one in prepared.encoding.targets for _ in one.names), strict=True):
-        middle, doubt = _relative(prepared, target, known.get(name))
+        middle, doubt = _relative(prepared, target, known.get(name), known.get(MEAN.format(name)))
         middle, half = min(middle + more, 600.0), QUANTILE * math.hypot(doubt, unsure)
         ends = (noise * math.exp(middle + side * half) for side in (-1.0, 0.0, 1.0))
         if math.isfinite(doubt):
@@ -146,22 +141,23 @@ def expected_totals(prepared: PlannedFit, known: Mapping[str, float]) -> tuple[E
     return tuple(found)
 
 
-def _relative(prepared: PlannedFit, target: Any, sure: float | None) -> tuple[float, float]:
+def _relative(prepared: PlannedFit, target: Any, sure: float | None, mean: float | None) -> tuple[float, float]:
     """Mean and deviation of the logarithm of σ over a target's mean, of a class of 1 over its share; the latter is infinite where the mean may be 0."""
     loss, (middle, doubt) = prepared.problem.loss, RELATIVE[prepared.problem.loss.name]
     if isinstance(loss, Squared):
-        lo, half = target.lo if target.hi > -target.lo else -target.hi, 0.5 * (target.hi - target.lo)
-        above = half * math.exp(ABOVE[0])
-        if (mean := lo + above) < 0.5 * above:
+        lo = target.lo if target.hi > -target.lo else -target.hi
+        above = 0.5 * (target.hi - target.lo) * math.exp(ABOVE[0])
+        usual = lo + above if mean is None else abs(mean)
+        if usual <= 0.5 * above * (mean is None):
             return 0.0, math.inf
         if sure:
-            return math.log(sure) - math.log(mean), ABOVE[1] * above / mean
-        return middle + math.log(above / mean), doubt
+            return math.log(sure) - math.log(usual), ABOVE[1] * above / usual * (mean is None)
+        return middle + math.log(above / usual), doubt
     if isinstance(loss, Poisson):
         return (-math.log(sure), 0.0) if sure else (middle, doubt)
     if sure:
         often = 0.5 + math.sqrt(0.25 - min(sure, 0.5) ** 2)  # of the more frequent of two classes
-        return math.log(often) - 2.0 * math.log(min(sure, 0.5)), 0.0
+        return -math.log(mean or min(sure, 0.5) ** 2 / often), 0.0
     several = prepared.problem.targets > 1
     return (math.log(prepared.problem.targets) + COMMON[0], COMMON[1]) if several else (middle, doubt)
 
@@ -217,24 +213,36 @@ def _levels(encoding: Encoding) -> set[int]:
     return {place for one in layout.onehot for place in one.places} | {one.indicator for one in layout.numeric}
 
 
-def _check(known: Mapping[str, float], prepared: PlannedFit) -> None:
+def publicly_known(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]:
+    """Standard deviations of columns and targets and means of targets, checked; of classes and counts a mean tells the deviation, too.
+
+    Raises:
+        InvalidParameter: `known` names no column or target, or is no positive number, or a mean is none within the target's bounds.
+    """
     names, targets = prepared.encoding.feature_names_out, prepared.encoding.facts.targets
     if not isinstance(known, Mapping):
         raise InvalidParameter(
             f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{targets[0]!r}: 2.5}}."
         )
-    # No class of share s has a √(s(1 − s)) above 1/2, and no mean of counts is above what one may count.
-    most, bounds = {}, prepared.encoding.targets
-    if isinstance(bounds[0], ClassTarget):
-        most = dict.fromkeys(targets, 0.5)
-    elif isinstance(prepared.problem.loss, Poisson):
-        most = {name: math.sqrt(one.hi) for name, one in zip(targets, bounds, strict=True)}  # type: ignore[union-attr]
+    classes = isinstance(prepared.encoding.targets[0], ClassTarget)
+    follows = classes or isinstance(prepared.problem.loss, Poisson)
+    limits, found = dict.fromkeys(names, (0.0, math.inf)), {}
+    for one in prepared.encoding.targets:
+        lo, hi = (0.0, 1.0) if isinstance(one, ClassTarget) else (one.lo, one.hi)
+        # No class of share s has a √(s(1 − s)) above 1/2, and no mean of counts is above what one may count.
+        most = (0.5 if classes else math.sqrt(hi)) * (1.0 + 1e-9) if follows else math.inf
+        limits |= dict.fromkeys(one.names, (0.0, most)) | dict.fromkeys(map(MEAN.format, one.names), (lo, hi))
     for name, value in known.items():
-        if name not in (*names, *targets):
+        if name not in limits:
             shown = ", ".join(map(repr, names[:10])) + ", and so on" * (len(names) > 10)
             raise InvalidParameter(
-                f"known= tells the standard deviation of {name!r}, which is no column that has a coefficient ({shown}) nor a target "
-                f"({', '.join(map(repr, targets))}). Name one of them as coef_ does, a level as 'column=level'."
+                f"known= tells something of {name!r}, which is no column that has a coefficient ({shown}) nor a target ({', '.join(map(repr, targets))}) "
+                f"or its mean ({MEAN.format(targets[0])!r}). Name one of them as coef_ does, a level as 'column=level'."
             )
-        highest = most.get(name, math.inf) * (1.0 + 1e-9)
-        positive(f"known[{name!r}]", value, "a standard deviation" + ROOTS * math.isfinite(highest), highest)
+        lowest, highest = limits[name]
+        what = "a standard deviation" + ROOTS * math.isfinite(highest) if name in (*names, *targets) else "a mean"
+        found[name] = positive(f"known[{name!r}]", value, what, highest, lowest)
+    for name in targets if follows else ():
+        if mean := found.get(MEAN.format(name)):
+            found.setdefault(name, math.sqrt(mean * (1.0 - mean * classes)))
+    return found

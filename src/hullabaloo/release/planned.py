@@ -268,8 +268,7 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
         shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
         raise InvalidParameter(
             f"The {what} in {dimension} dimensions, but {len(columns)} encoded columns get a "
-            f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, "
-            "in this order (a Box takes a single number for all, too)."
+            f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, in this order (a Box takes a single number for all, too)."
         )
     reach = 0.0 if constraint is None else constraint.max_norm(2, len(columns))
     price = penalty.value(np.ones(len(columns)))

@@ -185,8 +185,7 @@ def _domain(who: str, domain: Domain | None, p: int | None, loss: AnyLoss) -> Do
             )
         if p is not None and domain.feature_names:
             raise InvalidParameter(
-                f"{who} got p={p} beside a domain that declares its {len(domain.feature_names)} features, from which the columns "
-                "follow. Leave p out; it is for domains of a row norm only."
+                f"{who} got p={p} beside a domain that declares its {len(domain.feature_names)} features, from which the columns follow. Leave p out; it is for domains of a row norm only."
             )
         return domain
     if p is None:

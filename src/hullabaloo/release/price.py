@@ -19,7 +19,7 @@ from hullabaloo.planning.theory.lower_bound import LowerBound
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import UpperBound, upper_bounds
 from hullabaloo.privacy import Budget, Event, epsilon_of
-from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals
+from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals, publicly_known
 from hullabaloo.release.planned import PlannedFit, replanned, tried_out
 from hullabaloo.release.release import large_delta
 from hullabaloo.solvers import Problem, WithInference
@@ -99,7 +99,7 @@ def words(problem: Problem) -> tuple[str, str, str]:
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
-NARROWER = "what is said of the gain is of columns whose s.d. is a sixth of their ranges; publicly known ones, and of what a model leaves of the target, decide it: price(known={{{0!r}: …}}), in a shell --known {0}=…, of a class of share s √(s(1 − s)), of counts of mean m √m"
+NARROWER = "what is said of the gain is of columns whose s.d. is a sixth of their ranges; publicly known ones, and of what a model leaves of the target, decide it: price(known={{{0!r}: …}}), in a shell --known {0}=…; 'mean of {0}', of a class its share, of counts the mean, tells it as well, and of numbers decides with it how far the total is off"
 QUARTER = " whose s.d. is a quarter of its range"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
@@ -181,7 +181,7 @@ class Price(Printed):
 
 def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     """Read the price off a prepared fit; `known` are standard deviations that narrow the expected errors."""
-    task, plan = prepared.task, prepared.plan
+    task, plan, known = prepared.task, prepared.plan, publicly_known(prepared, known)
     private = task.budget.is_private
     expected, totals = expected_errors(prepared, known), expected_totals(prepared, known)
     expectation = _expectation(prepared, known)

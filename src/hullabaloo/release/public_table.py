@@ -43,8 +43,7 @@ def public_table(given: Any, encoding: Encoding, loss: AnyLoss) -> PublicTable:
         )
     if encoding.facts.width > WIDEST:
         raise InvalidParameter(
-            f"A public table was passed, and {encoding.facts.width:,} columns are encoded; of more than {WIDEST:,} nothing is taken from one. Nothing was "
-            "charged or read. Leave public out."
+            f"A public table was passed, and {encoding.facts.width:,} columns are encoded; of more than {WIDEST:,} nothing is taken from one. Nothing was charged or read. Leave public out."
         )
     X, y = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     try:
@@ -125,8 +124,7 @@ def _refuse(
     within = known if whole else known[seen]
     if within.size == 0 or 1.0 - within.mean() > OUTSIDE:
         raise SchemaError(
-            f"Its {what} is mostly something else than {said}, which the domain declares: it has another unit or other words{' or is missing' * whole}. "
-            "Convert it to those of the private table."
+            f"Its {what} is mostly something else than {said}, which the domain declares: it has another unit or other words{' or is missing' * whole}. Convert it to those of the private table."
         )
 
 

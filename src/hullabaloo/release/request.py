@@ -92,8 +92,7 @@ class ReleaseRequest:
             )
         if count is None:
             raise DomainError(
-                f"The number of records is private here (neighbours {str(self.neighbours)!r}, unit "
-                f"{self.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
+                f"The number of records is private here (neighbours {str(self.neighbours)!r}, unit {self.unit!r}), so noise and averages cannot depend on it. Declare a nominal number that you "
                 "know without looking at the table: Domain(..., records=10_000)."
             )
         if rows is not None and rows != count:

@@ -186,8 +186,7 @@ def _owned(prices: PricedQueries, queries: object, who: str) -> tuple[Query, ...
     known = tuple(query for query in found if query is not None)
     if len(known) < len(found):
         raise InvalidParameter(
-            f"{who} holds a query that was not made by the prices it was given, so its price cannot be relied on. Nothing was charged or read. "
-            "Make every query by prices.price(...)."
+            f"{who} holds a query that was not made by the prices it was given, so its price cannot be relied on. Nothing was charged or read. Make every query by prices.price(...)."
         )
     return known
 
@@ -198,7 +197,6 @@ def _real_budget(claimed: Budget, solver: str, event: Event) -> Budget:
     real = Budget(epsilon, delta) if math.isfinite(epsilon) else None
     if real is None or not real.admits(event):
         raise BudgetError(
-            f"The noise that the paper of solver {solver!r} prints for {claimed.describe()} has no known guarantee at "
-            f"delta = {delta:g}. Nothing was charged or read. Use calibration='exact'."
+            f"The noise that the paper of solver {solver!r} prints for {claimed.describe()} has no known guarantee at delta = {delta:g}. Nothing was charged or read. Use calibration='exact'."
         )
     return real

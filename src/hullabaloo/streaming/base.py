@@ -241,7 +241,7 @@ class PrivateStream(DomainEstimator, ABC):
 
         Args:
             position: how many records are in; the horizon where it is left out.
-            known: standard deviations that are publicly known, by name; they narrow the errors to expect, and decide what is said of the gain.
+            known: standard deviations, and means of targets, that are publicly known, by name, as for a fit; they narrow the errors to expect, and decide what is said of the gain.
             n_features: how many columns a prepared matrix has, where the domain is a `row_norm` only.
 
         Raises:

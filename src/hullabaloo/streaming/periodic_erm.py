@@ -30,6 +30,7 @@ from hullabaloo.streaming.model import one_row
 from hullabaloo.streaming.refits import RULES, planned, spacing
 
 AFRESH = "expected is what the fit's share of the budget gains by itself; where it can start from the model before it, it may gain more"
+UNTOLD = "models of refits tell no errors, intervals or totals unless they are asked for: inference=True of the estimator, in a shell --inference yes"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,7 +185,7 @@ class PeriodicERM(Around, PrivateStream):
 
     def _priced(self, process: Any, encoding: Encoding, step: int, known: Mapping[str, float]) -> Price:
         told = price(process.refits.fits[step - 1], known)
-        notes = (AFRESH, *told.notes) if step > 1 else told.notes
+        notes = (*[AFRESH] * (step > 1), *[UNTOLD] * (not told.errors and not self._telling), *told.notes)
         return replace(told, records=process.schedule.position(step), notes=notes)
 
     @property

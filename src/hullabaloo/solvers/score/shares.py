@@ -59,7 +59,7 @@ def refusal(problem: Problem, prices: QueryPrices, allowance: Allowance, share: 
         return "", ""
     many = f"{problem.records:,} records, {m} of which change together as those of one unit, so that noise is {m} times that of single ones,"
     why = many if m > 1 else f"{problem.records:,} records"
-    if blurred > BLURRED:
+    if blurred / BLURRED > loud / loudest:
         why += f" are too few at this budget: the noise of each share of a histogram of lengths would be {blurred:.3g}, and at most {BLURRED} is taken"
     else:
         why += f" are too few for {q} columns at this budget: the noise of the curvature would be {loud:.3g} times the curvature, and at most {loudest:g} is taken"
@@ -83,6 +83,5 @@ def refuse(why: str, helps: str) -> None:
     """
     if why:
         raise CapabilityError(
-            f"Inference was asked for, by inference= or selection=, but {why}. Nothing was charged or read. {helps}{' ' * bool(helps)}Or leave both out: "
-            "inference=False, selection=None."
+            f"Inference was asked for, by inference= or selection=, but {why}. Nothing was charged or read. {helps}{' ' * bool(helps)}Or leave both out: inference=False, selection=None."
         )
