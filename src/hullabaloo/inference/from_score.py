@@ -17,7 +17,7 @@ of G̃ (`as_likely`). Their errors:
 - *What the regularised inverse leaves undone* (`_left`): `(I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*, and what the step itself shows.
 
 A level that noise hides is held where its usual record is predicted (`levels.py`): where its own coefficient was held all others took a part of what that was off by. Nothing is told of what goes with a number that
-noise hides (`goes_with_hidden`). Nor of a number of classes whose long records a step moves so far that the curvature there is another (`SWING`). Of classes and counts nothing at all is told where the estimates are more than `NEAR` away, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
+noise hides (`goes_with_hidden`), or would rest on how little is supposed of directions that it hides (`rests_on_guess`). Nor of a number of classes whose long records a step moves so far that the curvature there is another (`SWING`). Of classes and counts nothing at all is told where the estimates are more than `NEAR` away, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
 
 What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half at each edge but for a second hump that is likelier than none
 (`solvers/score/lengths.py`). A cluster of less than about five deviations of a share's noise mostly goes unseen. The spread's own noise is not reckoned with.
