@@ -8,8 +8,11 @@ import pytest
 
 import hullabaloo as hb
 from hullabaloo.inference.from_score import FromScore
+from hullabaloo.inference.identified import GUESS, reasons
 from hullabaloo.losses import Logistic, Loss, Poisson, Squared
+from hullabaloo.privacy import Neighbours
 from hullabaloo.privacy.answers import NoisyScore
+from hullabaloo.solvers.score import step
 
 N, NOISE = 500, 1e-3
 CATEGORIES = {
@@ -79,3 +82,30 @@ def test_a_constant_column_is_not_told_and_takes_no_other_with_it(category: str,
         assert known[[place for place, name in enumerate(names[:2]) if name not in constant]].all()
         if not constant and category in ("none", "of a baseline"):
             assert known.all()
+
+
+@pytest.mark.parametrize("share", [0.0, step.GUESSED])
+def test_what_rests_on_a_guess_of_hidden_directions_is_not_told(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """Two of thirty columns whose sum noise hides: were nothing supposed of it, each would be told by how little the law leaves there; with it neither is, their difference and all others are, and the reason is given."""
+    monkeypatch.setattr(step, "GUESSED", share)
+    names, n = [f"x{j}" for j in range(30)], 30
+    encoding = hb.Domain(features=dict.fromkeys(names, (-1, 1)), target={"y": (-1, 1)}, indicators=False).encoding()
+    gram, along, apart = np.eye(31), np.zeros(31), np.zeros(31)
+    along[:2], apart[:2] = 0.5**0.5, (1.0, -1.0)
+    gram -= 0.995 * np.outer(along, along)
+    noises = {"score_noise": 0.002, "curvature_noise": 0.01, "spread_noise": 1e-3}
+    released: dict[str, Any] = {"score": np.zeros(31), "curvature": gram, "spread": 0.04 * gram, "scale": np.ones(31)}
+    found = NoisyScore(np.zeros(31), np.eye(31), **released, **noises, excess=0.0, records=float(n), errors="robust")
+    statement = SimpleNamespace(query_noise=[], budget=hb.Budget(1.0, 1e-6))
+    release = SimpleNamespace(plan={"settings": {"score_noise": 0.002}}, statement=statement, moments=None)
+    about: dict[str, Any] = {"release": release, "encoding": encoding, "loss": Squared(), "mean_noise": np.inf}
+    about["neighbours"] = Neighbours.ADD_OR_REMOVE
+    posed: Any = SimpleNamespace(**about, constraint=None, penalty=hb.NoPenalty())
+    estimator = FromScore(posed, found)
+    told = np.isfinite(estimator.intervals(np.vstack([np.eye(31), apart]), 1.96).low)
+    assert told[2:].all()
+    assert told[:2].all() == (share == 0.0)
+    assert told[:2].any() == (share == 0.0)
+    whys = reasons(posed, estimator)
+    assert [why == GUESS for why in whys[:2]] == [share > 0.0] * 2
+    assert GUESS not in whys[2:]

@@ -340,7 +340,7 @@ def test_a_move_is_told_from_what_noise_makes_of_it() -> None:
     found: Any = SimpleNamespace(score_noise=0.1)
     for true, square in ((0.0, 0.484), (3.0, 9.0)):  # E (z² − 1)₊, and about E z² − 1
         moves = [
-            ScoreStep(np.eye(2), 0.1 * (true * record + rng.normal(size=2)), np.zeros((2, 2))).move(found, record)
+            ScoreStep(np.eye(2), 0.1 * (true * record + rng.normal(size=2)), *np.zeros((2, 2, 2))).move(found, record)
             for _ in range(4_000)
         ]
         squares = (np.array(moves) / 0.1) ** 2

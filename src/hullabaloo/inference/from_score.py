@@ -17,7 +17,7 @@ of G̃ (`as_likely`). Their errors:
 - *What the regularised inverse leaves undone* (`_left`): `(I − HG̃) T (I − HG̃)ᵀ`, T the likely covariance of δ*, and what the step itself shows.
 
 A level that noise hides is held where its usual record is predicted (`levels.py`): where its own coefficient was held all others took a part of what that was off by. Nothing is told of what goes with a number that
-noise hides (`goes_with_hidden`). Nor of a number of classes whose long records a step moves so far that the curvature there is another (`SWING`). Of classes and counts nothing at all is told where the estimates are more than `NEAR` away, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
+noise hides (`goes_with_hidden`), or would rest on how little is supposed of directions that it hides (`rests_on_guess`). Nor of a number of classes whose long records a step moves so far that the curvature there is another (`SWING`). Of classes and counts nothing at all is told where the estimates are more than `NEAR` away, noise does not show whether they are, or classes' gradients spread far less than they would (`unlike`).
 
 What is assumed of the tail: beyond the last edge at which the histogram shows records it falls as the tails that fit all of its bins do, at least to a half at each edge but for a second hump that is likelier than none
 (`solvers/score/lengths.py`). A cluster of less than about five deviations of a share's noise mostly goes unseen. The spread's own noise is not reckoned with.
@@ -42,7 +42,7 @@ from hullabaloo.release.levels import RAREST, levels, nearly_constant
 from hullabaloo.solvers.score.lengths import DOUBT_SCORE
 from hullabaloo.solvers.score.shares import BLURRED
 from hullabaloo.solvers.score.spread import steadied, unlike
-from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, score_step, undone
+from hullabaloo.solvers.score.step import DOUBT, INFERENCE, ScoreStep, faint, moved, radius, score_step, undone
 
 NEAR, SWING = 1.0, 3.0
 """How far the released coefficients may be from the estimates, in predictions on the scale of the link (root mean square), and how far noise alone may move these, as a move that is less
@@ -125,7 +125,7 @@ class FromScore:
         seen = likely.curvature, found.score, found.curvature_noise, found.score_noise, sampling, self.basis
         self.law = Debiased(Equations(*seen, found.scale, step.inverse, step.left, allowed))
         self.law = Debiased(replace(self.law.equations, left=self._left(step)))
-        self.map: Array = self.project @ found.matrix
+        self.map, self.guess = self.project @ found.matrix, step.hidden
         self._weigh(model, found, ends, unit)
         self.others = tuple(one for one in (self._holding(), self._leaning()) if one is not None)
 
@@ -140,9 +140,8 @@ class FromScore:
     def _drowned(self, beside: bool) -> bool:
         """Whether the spectral radius of the curvature's noise is more than the curvature's mean, or `BESIDE` of it."""
         found, size = self.found, self.basis.shape[1]
-        radius = found.curvature_noise * float(np.mean(found.scale**2)) * math.sqrt(2.0 * size)
         mean = float(np.sum((found.curvature @ self.basis) * self.basis)) / max(size, 1)
-        return bool(radius > (BESIDE if beside else 1.0) * mean)
+        return bool(radius(found, size) > (BESIDE if beside else 1.0) * mean)
 
     def _weigh(self, model: FittedModel, found: NoisyScore, ends: Array, unit: float) -> None:
         """How much records (m, p) may count: `√(φ''/n)` v, (m, q), and `φ''/n` times the square of what they may leave of φ'/φ''; what share of the information shortening takes (`spared`); and how many records of their length there may be (`crowd`)."""
@@ -179,6 +178,7 @@ class FromScore:
         wrong = np.outer(off, off) + rows @ self.law.covariance @ rows.T + np.diag(self.hidden_at_ends(eye[held]))
         other.law = Debiased(replace(self.law.equations, inverse=apart @ H, left=apart @ self.law.left @ apart.T))
         other.held, other.beside_held = held, self.map @ along @ wrong @ along.T @ self.map.T
+        other.guess = apart @ self.guess @ apart.T
         return other
 
     def _leaning(self) -> "FromScore | None":
@@ -196,7 +196,8 @@ class FromScore:
         few = bool(np.any(self.hidden_at_ends(np.eye(len(self.faint)))))
         beside = INFERENCE * self.doubts + few * self.aside[0] * self.longest.T @ self.longest
         step = score_step(likely, INFERENCE, DOUBT, self.basis, beside=beside)
-        other.law = Debiased(replace(law.equations, inverse=step.inverse, left=self._left(step)))
+        equations = replace(law.equations, inverse=step.inverse, left=self._left(step))
+        other.law, other.guess = Debiased(equations), step.hidden
         return other
 
     def _left(self, step: ScoreStep) -> Array:
@@ -269,6 +270,11 @@ class FromScore:
         seen = -ndtri(ndtr(-TOGETHER) / max(self.hidden.shape[1], 1))
         return np.asarray(np.any(np.abs(along) > seen * noise, axis=1), dtype=np.bool_)
 
+    def rests_on_guess(self, functions: Array) -> npt.NDArray[np.bool_]:
+        """Whether `functions @ θ`, (m,), is told by how little is supposed of directions that noise hides: were each to explain `GUESSED`, what is left of them would be more than all other errors."""
+        asked, known = functions @ self.map, self.law.covariance - self.law.left
+        return np.asarray(forms(asked, self.guess) > forms(asked, known), dtype=np.bool_)
+
     @property
     def theta(self) -> Array:
         """The estimate, (p,)."""
@@ -287,6 +293,7 @@ class FromScore:
         if self.far:
             return Intervals(*np.full((6, len(functions)), np.nan))
         beside = functions[:, self.numbers].any(axis=1) | self.goes_with_hidden(functions)
+        beside |= self.rests_on_guess(functions)
         # Of a prediction such a number is a part as it is released; of such a level nothing is known.
         beside &= (functions[:, -1] == 0.0) | (not self.intercept)
         beside |= functions[:, self.held | self.swung | (self.faint & ~self.numbers)].any(axis=1)

@@ -26,6 +26,7 @@ HIDDEN = "for this noise the column varies too little within its bounds"
 SURE = ", or among the records of which the model is not sure, which are few"
 CROWDED = ", most of its values lie near its {} bound or beyond it"
 TOGETHER = "noise hides what the column has beside others that it goes with"
+GUESS = "it rests on how columns that go together differ, which noise hides"
 FAINT = "the column is seen to vary, but noise hides its effect"
 LONE, FEW = "one or two records at an end of the bounds of ", "one or two records of "
 ENDLESS = "noise may hide that none of the level's records, or all of them, have an event, or of the baseline that it is compared with, so that there is no end on one side"
@@ -33,7 +34,7 @@ UNKNOWN = "noise hides it, and the release does not say of which column"
 
 REMEDIES: dict[str | tuple[str, ...], str] = {
     (HIDDEN, LONE): "bounds closer around its values, transform='log1p' for a long tail, and cells that are numbers",
-    TOGETHER: "fewer columns that go together",
+    (TOGETHER, GUESS): "fewer columns that go together",
     (RARE, FEW): "fewer and larger levels",
     SELDOM: "indicators=False where nothing is missing",
 }
@@ -57,10 +58,10 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
         own, noise = variances(found.curvature, found.matrix, found.curvature_noise * found.scale**2, intercept)
         share = found.centre if intercept else np.zeros(width)
         noise, lone = np.where(estimator.faint | estimator.swung, np.inf, noise), estimator.decided_by(np.eye(width))
-        beside = estimator.goes_with_hidden(np.eye(width))
+        beside, guess = estimator.goes_with_hidden(np.eye(width)), estimator.rests_on_guess(np.eye(width))
     elif isinstance(estimator, Debiased) and release.moments is not None:
         gram, law, back, lone = release.moments.gram, estimator, np.eye(width), np.full(width, -1)
-        beside = lone >= 0
+        beside = guess = lone >= 0
         own, noise = variances(gram, back, np.full(width, release.moments.gram_noise), intercept)
         share = gram[:-1, -1] / max(float(gram[-1, -1]), 1e-12) if intercept else np.zeros(width)
     else:
@@ -68,7 +69,8 @@ def _seen(model: FittedModel, estimator: object) -> list[str]:
     alone, words = _alone(law, back) >= ALONE * own, np.array(_words(encoding), dtype=object)
     unseen = np.where(np.append(share > 0.5, [False] * intercept), words[:, 1], words[:, 0])
     names = words[:, 2] + np.array(encoding.facts.columns, dtype=object) + " could decide it"
-    why = np.where(lone >= 0, names[lone], np.where(beside, CONSTANT, np.where(alone, FAINT, TOGETHER)))
+    why = np.where(guess, GUESS, np.where(alone, FAINT, TOGETHER))
+    why = np.where(lone >= 0, names[lone], np.where(beside, CONSTANT, why))
     told = np.where(own < SEEN * noise, unseen, why)[: width - intercept]
     more = dict.fromkeys(encoding.facts.columns, SURE if isinstance(model.loss, Logistic) else "")
     more |= {name: CROWDED.format(side) for name, side in crowded(model).items()}

@@ -18,10 +18,8 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import one_of, positive
 
 DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients, or nearly half of it beside a number that varies little within its bounds, or far fewer records count than were declared, too few to show how long gradients are. More budget, fewer columns, narrower bounds or more records help."
-FAR = (
-    "No errors are told{}: the released coefficients are {} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature "
-    "holds within {}. Noise, a set, a penalty or a rare class may hold them apart: fit with more budget, fewer columns or a weaker set or penalty; of solvers objective_perturbation ends nearest to the estimates."
-)
+FAR = "No errors are told{}: the released coefficients are {} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature holds within {}. Noise, a set, a penalty or a rare class may hold them apart: fit with more budget, fewer columns or a weaker set or penalty; of solvers objective_perturbation ends nearest to the estimates."
+NEITHER = "This release holds neither a score nor second moments, so errors cannot be told from it without another charge; fit with inference=True, to have them."
 
 Estimator = Debiased | FromScore
 """Of one target's unit coefficients: estimates, their covariance, and intervals of linear functions.
@@ -198,9 +196,7 @@ def _reason(model: FittedModel) -> str:
     whole = moments is not None and moments.gram.shape[0] == model.encoding.facts.width
     if release.score is not None or (whole and isinstance(model.loss, Squared | SquaredTargets)):
         return ""
-    return str(release.plan.get("without inference", "")) or (
-        "This release holds neither a score nor second moments, so errors cannot be told from it without another charge; fit with inference=True, to have them."
-    )
+    return str(release.plan.get("without inference", "")) or NEITHER
 
 
 def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str) -> Array:

@@ -177,9 +177,7 @@ def summarise(model: FittedModel, confidence: float, exponentiate: bool = False,
     header = tuple(_header(model, known, list(compress(rows, single))))
     made = Summary(tuple(rows), level, model.release.statement.short(), note, header, exponentiate, adjust)
     unseen = len(rows) - len(made.shown)
-    told = (
-        f"Of {len(rows):,} rows {unseen:,} are not printed, those that are 0 before others: to_dataframe() holds them."
-    )
+    told = f"Of {len(rows):,} rows {unseen:,} are not printed, those that are 0 before others: to_dataframe() has them."
     return replace(made, note=f"{told} {note}") if unseen else made
 
 
@@ -347,9 +345,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     if left is not None:
         yield f"Errors are {known.errors}, from second moments: the {left} ones of the release are of a model of all its columns, and these are some of them."
     if score is not None and facts.records_per_unit > 1 and score.errors in ("robust", "homoskedastic"):
-        yield (
-            f"Errors take the records of one {model.encoding.domain.unit} as independent: where they are alike, these errors are too small, and errors='unit' has them right."
-        )
+        yield f"Errors take the records of one {model.encoding.domain.unit} as independent: where they are alike, these errors are too small, and errors='unit' has them right."
     if score is not None:
         yield "Very influential records were shortened, and are assumed to be as few as noise lets see, and not all to pull one way."
     yield known.reason
@@ -358,5 +354,7 @@ def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[st
     several = len(facts.targets) > 1
     untold = [row for row in rows if not row.identified and row.reason != TOO_FAR]
     yield identified.named([(f"{row.name} of {row.target}" if several else row.name, row.reason) for row in untold])
+    if any(row.reason == identified.GUESS for row in untold):
+        yield "What is told of others takes what noise so hides for little, and holds less often than it says where it is more."
     if any(row.reason.startswith(identified.HIDDEN) for row in untold):
         yield "A row whose column goes with one that varies too little, unseen for noise, may be that of a regression without it; the intercept is that beside its coefficient as released."

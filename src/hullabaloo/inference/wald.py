@@ -176,7 +176,5 @@ def wald(
 
 
 def _note(known: Inference, rows: Sequence[WaldTest]) -> str:
-    untold = f" {HIDDEN.capitalize()}." * any(row.reason for row in rows)
-    return (
-        f"Tests are of {known.about}, not of the coefficients that predict; sampling errors are {known.errors}.{untold}"
-    )
+    why = f" {HIDDEN.capitalize()}." * any(row.reason for row in rows)
+    return f"Tests are of {known.about}, not of the coefficients that predict; sampling errors are {known.errors}.{why}"

@@ -105,7 +105,7 @@ QUARTER = " whose s.d. is a quarter of its range"
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 FIRST = "moments are asked for first, at a quarter of the budget, of many cells with two gradients along them: where their own release says that noise has cost them next to nothing they are the model, or where errors are told its start, and none of the other solver's questions is asked; the charge is that of all"
-HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, or that one or two records could decide"
+HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, that one or two records could decide, or that rests on how columns that go together differ where noise hides it"
 APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 WEIGHED = "plan and price take weights to be half their bound on average: where their mean is less, expect larger errors than these, and declare a smaller bound, beyond which weights are clipped; a factor of weights and bound changes nothing"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
