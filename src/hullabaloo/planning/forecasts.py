@@ -172,7 +172,8 @@ def objective(problem: Problem, table: SyntheticTable, theta: Array) -> float:
     if table.offset is not None:
         z = z + table.offset[:, None]
     if isinstance(problem.loss, VectorLoss):
-        return float(np.mean(problem.loss.value(z, table.Y))) + problem.regulariser.value(theta.ravel())
+        held = theta[: problem.slopes].ravel()  # all intercepts are free
+        return float(np.mean(problem.loss.value(z, table.Y))) + (problem.penalty.value(held) if held.size else 0.0)
     mean = float(np.mean(np.sum(problem.loss.value(z, table.Y), axis=1)))
     return mean + math.fsum(problem.regulariser.value(column) for column in theta.T.copy())  # targets share nothing
 

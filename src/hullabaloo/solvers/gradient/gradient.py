@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from hullabaloo.errors import CapabilityError
-from hullabaloo.losses import Squared
+from hullabaloo.losses import Squared, VectorLoss
 from hullabaloo.privacy import Allowance
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
@@ -25,7 +25,7 @@ from hullabaloo.solvers.reference import Reference
 
 @dataclass(frozen=True, slots=True)
 class GradientSolver(Solver):
-    """One model by plain noisy gradient steps, whose total length is so short that noise does little harm on any table.
+    """One model by plain noisy gradient steps, whose total length is so short that noise does little harm on any table; of several predictions, a matrix.
 
     **Guarantee.** The plan buys T answers of `μ/√T`-GDP each: `μ`-GDP for every adaptive sequence of points (Dong, Roth,
     Su 2022). Steps, clip and T come from public facts; the second half's steps are a function of earlier answers.
@@ -41,9 +41,10 @@ class GradientSolver(Solver):
         """T gradients at `μ/√T` each; without noise the p + 1 that determine a quadratic.
 
         Raises:
-            CapabilityError: several targets, a set without a projection, or a loss that needs noise to be planned.
+            CapabilityError: several targets of a loss of one prediction, a set without a projection, or a loss that needs noise to be planned.
         """
-        one_prediction(problem, "The gradient solver", "solver='moments', whose one release serves them all")
+        if not isinstance(problem.loss, VectorLoss):
+            one_prediction(problem, "The gradient solver", "solver='moments', whose one release serves them all")
         require_proximal(problem, "The gradient solver")
         mu = allowance.mu
         if math.isinf(mu):
@@ -67,29 +68,32 @@ class GradientSolver(Solver):
         if plan.settings.get("exact"):
             return Solution(_exact(problem, curator)[:, None])
         path = ProjectedSchedule(**plan.settings)
-        start = np.zeros(problem.dimension) if problem.feasible is None else problem.feasible.start(problem.dimension)
-        low, high = problem.loss.intercept_bounds
+        q, (low, high) = problem.slopes, problem.loss.intercept_bounds
+        shape = (problem.dimension, problem.targets) if isinstance(problem.loss, VectorLoss) else (problem.dimension,)
+        start = np.zeros(shape)
+        if problem.constraint is not None and q:
+            start[:q] = problem.constraint.start(start[:q].size).reshape(start[:q].shape)
 
         def walk(slope_step: float) -> Callable[[int, Array], Array]:
             size = slope_step / path.scale**2
 
             def step(_: int, theta: Array) -> Array:
                 gradient = curator.answer("gradient", theta)
-                if not problem.intercept:
-                    return proximal(problem, theta - size * gradient, size)
                 moved: Array = theta - size * gradient
-                if moved.size > 1:
-                    moved[:-1] = proximal(problem, moved[:-1], size)
-                moved[-1] = min(max(theta[-1] - path.middle * gradient[-1], low), high)
+                if q:
+                    moved[:q] = proximal(problem, moved[:q].ravel(), size).reshape(moved[:q].shape)
+                if problem.intercept:
+                    moved[q:] = (theta[q:] - path.middle * gradient[q:]).clip(low, high)
                 return moved
 
             return step
 
         theta = iterate(start, walk(path.warmup_step), steps=path.first, averaging=Averaging.LAST)
-        q = float(np.sum((theta - start)[: problem.slopes] ** 2)) * path.scale**2 / path.variance
-        w = path.signal_weight(q, problem.slopes)
+        evidence = float(np.sum((theta - start)[:q] ** 2)) * path.scale**2 / path.variance
+        w = path.signal_weight(evidence, start[:q].size)
         last = iterate(theta, walk(path.later(w)), steps=path.steps - path.first, averaging=Averaging.SECOND_HALF)
-        return Solution(last[:, None], trace=({"step": path.first, "evidence": q, "boldness": w},))
+        told = {"step": path.first, "evidence": evidence, "boldness": w}
+        return Solution(last.reshape(problem.dimension, -1), trace=(told,))
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """Excess risk on the reference table, of a quadratic loss as smooth as this one."""
@@ -98,7 +102,8 @@ class GradientSolver(Solver):
         reference, path = _reference(problem), ProjectedSchedule(**plan.settings)
         law, eigenvalues = PathLaw.of(path, reference), reference.eigenvalues
         missed = (reference.coefficient * law.bias(eigenvalues)) ** 2
-        return 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
+        one = 0.5 * (float(eigenvalues @ (missed + law.variance(eigenvalues))) + law.middle_variance)
+        return one * (problem.targets if isinstance(problem.loss, VectorLoss) else 1)
 
 
 @dataclass(frozen=True, slots=True)
