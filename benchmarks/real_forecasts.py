@@ -4,7 +4,7 @@ The 26 tables of `share_tables.py`, at most 10 000 training rows each, at four b
 is run `DRAWS` times; what is lost is the excess of the mean training loss over its minimum, as a share of the excess of the best constant. Forecast: the share kept that
 a price tells of the chosen solver, the middle of its range; line: what the solver's line of the plan shows, by the tables that solvers are compared on. *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
 *Chosen over best*: what the chosen solver loses over the least that one by name loses, neither told apart below `LEAST`; the best of a dozen in hindsight on the same draws, whose least mean is too low. *Over best of other draws*:
-the same on `FURTHER` draws of those that come within `NEAR` times the least on the first ones, the best of each half being the one that the other half names: nobody is compared with luck of its own draws.
+the same on `FURTHER` draws of those that come within `NEAR` times the least on the first ones, the best of each half being the one that the other half names: nobody is compared with luck of its own draws. They take a quarter of the seconds besides.
 *Misses in standard errors*: how far the mean of what the chosen one loses beyond `GOOD_CHOICE` times that lies above 0. Of classes
 also what `share_kept.py` says of calibration. Every second table, by name, is of the development half.
 """
@@ -33,7 +33,7 @@ from hullabaloo.release.planned import priced, problem_of
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import Problem
 
-ROWS, DRAWS, LEAST, FURTHER, NEAR, SURE = 12_500, 2, 0.01, 8, 1.6, 2.0
+ROWS, DRAWS, LEAST, FURTHER, NEAR, SURE = 12_500, 2, 0.01, 16, 1.6, 2.0
 BUDGETS = ((0.1, "add-or-remove"), (0.3, "replace-one"), (1.0, "replace-one"), (3.0, "add-or-remove"))
 WITHIN, GOOD_CHOICE = 2.0, 1.2
 Array = np.ndarray
