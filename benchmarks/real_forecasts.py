@@ -3,7 +3,9 @@
 The 26 tables of `share_tables.py`, at most 10 000 training rows each, at four budgets in one of the relations: 104 problems. Every solver that can
 is run `DRAWS` times; what is lost is the excess of the mean training loss over its minimum, as a share of the excess of the best constant. Forecast: the share kept that
 a price tells of the chosen solver, the middle of its range; line: what the solver's line of the plan shows, by the tables that solvers are compared on. *Within a factor 2*: of the share kept, and of the share lost, neither told apart below `LEAST`.
-*Chosen over best*: what the chosen solver loses over the least that one by name loses, neither told apart below `LEAST`; the best of a dozen in hindsight on the same draws. Of classes
+*Chosen over best*: what the chosen solver loses over the least that one by name loses, neither told apart below `LEAST`; the best of a dozen in hindsight on the same draws, whose least mean is too low. *Over best of other draws*:
+the same on `FURTHER` draws of those that come within `NEAR` times the least on the first ones, the best of each half being the one that the other half names: nobody is compared with luck of its own draws. They take a quarter of the seconds besides.
+*Misses in standard errors*: how far the mean of what the chosen one loses beyond `GOOD_CHOICE` times that lies above 0. Of classes
 also what `share_kept.py` says of calibration. Every second table, by name, is of the development half.
 """
 
@@ -29,10 +31,12 @@ from hullabaloo.privacy import Allowance, Budget, Neighbours
 from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import priced, problem_of
 from hullabaloo.release.rehearsal import rehearsal
+from hullabaloo.solvers import Problem
 
-ROWS, DRAWS, LEAST = 12_500, 2, 0.01
+ROWS, DRAWS, LEAST, FURTHER, NEAR, SURE = 12_500, 2, 0.01, 16, 1.6, 2.0
 BUDGETS = ((0.1, "add-or-remove"), (0.3, "replace-one"), (1.0, "replace-one"), (3.0, "add-or-remove"))
 WITHIN, GOOD_CHOICE = 2.0, 1.2
+Array = np.ndarray
 
 
 def fingerprint() -> dict[str, Any]:
@@ -45,7 +49,13 @@ def run() -> dict[str, Any]:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         lines = [line for found in pool.map(measure, TABLES) for line in found]
     halves = [summary(half, [line for line in lines if line["half"] == half]) for half in ("development", "report")]
-    return {"rows at most": ROWS * 4 // 5, "draws": DRAWS, "summary": halves, "problems": lines}
+    return {
+        "rows at most": ROWS * 4 // 5,
+        "draws": DRAWS,
+        "further draws": FURTHER,
+        "summary": halves,
+        "problems": lines,
+    }
 
 
 def measure(name: str) -> list[dict[str, Any]]:
@@ -56,6 +66,13 @@ def measure(name: str) -> list[dict[str, Any]]:
     least, most = loss(X @ best, y, one.classes), loss(np.full(len(y), constant), y, one.classes)
     half = "development" if sorted(TABLES).index(name) % 2 == 0 else "report"
     lines = []
+
+    def drawn(problem: Problem, said: Any, draws: range) -> list[Array]:
+        return [answer(problem, said, one.rows, draw)[:, 0] for draw in draws]
+
+    def shares(found: list[Array]) -> Array:
+        return (np.array([loss(X @ theta, y, one.classes) for theta in found]) - least) / (most - least)
+
     for epsilon, relation in BUDGETS:
         task = _Task(Logistic() if one.classes else Squared(), Neighbours.parse(relation), NoPenalty())
         problem, prices = problem_of(task, one.encoding, one.n), PricedQueries(facts, task.neighbours, one.n)
@@ -64,14 +81,17 @@ def measure(name: str) -> list[dict[str, Any]]:
         able = [said for said in forecasts(context) if said.plan is not None]
         taken = best_of(able, weights(problem, prices, allowance))
         told = 1.0 - middle(priced(context, taken, {}))
-        models = {
-            said.solver.name: [answer(problem, said, one.rows, draw)[:, 0] for draw in range(DRAWS)] for said in able
-        }
-        lost = {
-            who: float(np.mean([(loss(X @ theta, y, one.classes) - least) / (most - least) for theta in found]))
-            for who, found in models.items()
-        }
+        models = {said.solver.name: drawn(problem, said, range(DRAWS)) for said in able}
+        lost = {who: float(shares(found).mean()) for who, found in models.items()}
         chosen, first = taken.solver.name, min(lost, key=lost.__getitem__)
+        most_lost = NEAR * max(lost[first], LEAST)
+        near = [said for said in able if lost[said.solver.name] <= most_lost or said.solver == taken.solver]
+        over, deviations = 1.0, 0.0
+        if len(near) > 1:
+            again = range(DRAWS, DRAWS + FURTHER)
+            over, deviations = beside_others(
+                {said.solver.name: shares(drawn(problem, said, again)) for said in near}, chosen
+            )
         line = {"table": name, "half": half, "records": one.n, "columns": facts.width, "epsilon": epsilon}
         line |= {"neighbours": relation, "chosen": chosen, "best": first, "forecast": told}
         line |= {
@@ -80,11 +100,25 @@ def measure(name: str) -> list[dict[str, Any]]:
             "held out": float(np.mean([one.share(theta) for theta in models[chosen]])),
         }
         line["chosen over best"] = max(lost[chosen], LEAST) / max(lost[first], LEAST)
+        line |= {"over best of other draws": over, "misses in standard errors": deviations}
         if one.classes:
             mean, slope = np.mean([calibration(one.X @ theta, one.y) for theta in models[chosen]], axis=0)
             line |= {"mean chance over share": float(mean), "calibration slope": float(slope)}
         lines.append(line)
     return lines
+
+
+def beside_others(lost: dict[str, Array], chosen: str) -> tuple[float, float]:
+    """What the chosen solver loses over the one that is best on the other half of the draws, and by how many standard errors that is more than `GOOD_CHOICE` times as much."""
+    taken, halves = lost[chosen], np.arange(len(lost[chosen])) % 2
+    best = np.zeros_like(taken)
+    for half in (0, 1):
+        named = min(lost, key=lambda who: float(lost[who][halves != half].mean()))
+        best[halves == half] = lost[named][halves == half]
+    least = max(float(best.mean()), LEAST)
+    beyond = taken - GOOD_CHOICE * (best + least - best.mean())
+    error = float(beyond.std(ddof=1)) / math.sqrt(len(beyond))
+    return max(float(taken.mean()), LEAST) / least, float(beyond.mean()) / max(error, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -111,6 +145,10 @@ def summary(half: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
         "line's share kept within 2": float(np.mean([near(line["line"], line["kept"]) for line in lines])),
         "share lost within 2": float(np.mean([near(1.0 - line["forecast"], 1.0 - line["kept"]) for line in lines])),
         "chosen within 1.2 of best": float(np.mean([line["chosen over best"] <= GOOD_CHOICE for line in lines])),
+        "within 1.2 of best of other draws": float(
+            np.mean([line["over best of other draws"] <= GOOD_CHOICE for line in lines])
+        ),
+        "misses beyond two standard errors": sum(line["misses in standard errors"] > SURE for line in lines),
         "median mean chance over share": float(np.median([line["mean chance over share"] for line in classes])),
         "median calibration slope": float(np.median([line["calibration slope"] for line in classes])),
         "slopes within 0.95 to 1.05": float(np.mean([0.95 <= line["calibration slope"] <= 1.05 for line in classes])),

@@ -255,8 +255,9 @@ def test_units_of_several_records_need_a_declared_number_and_cost_more() -> None
     with pytest.raises(DomainError, match="records"):
         hb.LinearRegression(budget=BUDGET, domain=hb.Domain(**base)).fit(frame, y)
     once, often = (hb.Domain(**base, records=500, records_per_unit=m) for m in (1, 5))
-    one = hb.LinearRegression(budget=BUDGET, solver="moments", domain=once).fit(frame, y)
-    five = hb.LinearRegression(budget=BUDGET, solver="moments", domain=often).fit(frame, y)
+    one, five = (
+        hb.LinearRegression(budget=BUDGET, solver=hb.MomentsSolver(), domain=of).fit(frame, y) for of in (once, often)
+    )
     noise = [fitted.statement_.query_noise[0]["sensitivity_l2_of_sum"] for fitted in (one, five)]
     assert noise[1] == pytest.approx(5 * noise[0], rel=1e-3)
     assert "all records of one person (at most 5)" in str(five.statement_)

@@ -12,10 +12,11 @@ from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
 from hullabaloo.release.planned import check_dimension, check_matrix, problem_of
 from hullabaloo.solvers import solve_moments
+from hullabaloo.solvers.floored import pulled
 
 
 def refit(model: FittedModel, features: list[str] | None = None) -> Release:
-    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty."""
+    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty, and by the private constant as far as this one is."""
     moments, release, encoding = released_moments(model), model.release, model.encoding
     keep = kept_columns(encoding, features)
     facts = encoding.facts
@@ -27,8 +28,11 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
     fitted = release.plan["settings"].get("above_mean", False)
     solution = solve_moments(moments.subset(keep), problem, above_mean=fitted)
+    held = tuple(line for line in release.trace if "held up" in line)
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
+    for line in held:
+        theta = pulled(theta, line["constant"], line["held up"])
     scores = release.scores if features is None else ()  # of all columns
     lost = {} if release.score is None or features is None else {"errors of all columns": release.score.errors}
     return replace(
@@ -39,7 +43,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
             "refit": {"features": features, **lost},
         },
         scores=scores,
-        trace=solution.trace,
+        trace=(*solution.trace, *held),
     )
 
 

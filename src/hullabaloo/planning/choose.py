@@ -31,8 +31,8 @@ NEARLY = "frank_wolfe"
 WIDE_ALONE = "subspace_descent"
 """The solver that is offered for wide problems alone: its models do not approach the optimum. It can be asked for by name."""
 
-FLOORED = (CONSTANT, "moments")
-"""Solvers by name that give way to none: moments, whose release serves refits, tell how noisy they are and shrink coefficients to 0."""
+MOMENTS = "moments"
+"""The solver by name that gives way to none, though it is held up: its release serves refits and tells how noisy it is."""
 CHOOSING, LESS = (*ADAPTIVE, WIDE_ALONE, "greedy_coordinate_descent"), 0.5
 """What walks as far as it has evidence for, or first looks for a direction, does worse with less of the budget: half of the largest share holds it up. Chosen on the tables of `solvers/floored.py`, 2 000 records, ε = 0.1: at all of it 10 useful models of subspace descent and greedy steps lost 0.10 in the mean, at half 0.01. Greedy selection stands alone: its choice of columns lost 0.18 (0.39 at most, 8 useful models) at all of it and 0.04 (0.44) at half, where being held up brought 10 lines above 1.02 to 4 and to 8."""
 STRUCTURED = "dual_frank_wolfe"
@@ -86,13 +86,13 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
                 return one, replace(taking, reason=f"{whence}; {taking.reason}")
         return solver, replace(plan, reason=f"{plan.reason}; nothing is taken from the public table")
     if asked != "auto":
-        solver = MomentsSolver(above_mean=context.held) if asked == "moments" else solver_named(asked)
-        if solver.name == "moments":
+        solver = MomentsSolver(above_mean=context.held) if asked == MOMENTS else solver_named(asked)
+        if solver.name == MOMENTS:
             _refuse_wide(problem, "ask for solver='gradient', or ")
         solver = _for_targets(problem, solver)
         plan = solver.plan(*context.facts)
-        may_give_way = floor and context.perform is not None and isinstance(asked, str) and asked not in FLOORED
-        return _held_up(context, Forecast(solver, plan)) if may_give_way else (solver, plan)
+        held = floor and context.perform is not None and isinstance(asked, str) and asked != CONSTANT
+        return _held_up(context, Forecast(solver, plan)) if held else (solver, plan)
     found = _chosen(context, floor=floor) if private else exact(problem, context.prices)
     return floored(context, *found, brief=True) if context.held and floor else found
 
@@ -130,7 +130,8 @@ def _held_up(context: PlanContext, one: Forecast) -> tuple[Solver, Plan]:
     assert one.plan is not None
     with suppress(CapabilityError, CalibrationError):  # nothing to compare with, or a budget of no Gaussian noise
         unit, (noisy, plain) = noise(*context.facts, 1), loud(*context.facts)
-        if noisy and isinstance(context.problem.loss, Loss) and (tables := staged(context, [one], 1)):
+        gives_way = noisy and one.name != MOMENTS and isinstance(context.problem.loss, Loss)
+        if gives_way and (tables := staged(context, [one], 1)):
             (tried,), small, rehearsals = tables
             for level in _constant(context, [], small):
                 hopeless = context.held and plain and unit > HOPELESS and one.name != HARDY
@@ -146,8 +147,8 @@ def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = F
     with suppress(CapabilityError, CalibrationError):
         unit, careful = noise(*context.facts, 1), solver.name in CHOOSING
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
-        faint = QUIET if brief or careful else FAINT
-        if solver.name not in (SPARSE, *FLOORED) and not enough and loud(*context.facts, faint)[1]:
+        faint = QUIET if brief or careful or solver.name == MOMENTS else FAINT
+        if solver.name not in (SPARSE, CONSTANT) and not enough and loud(*context.facts, faint)[1]:
             share = share_for(unit, brief, LESS if careful else 1.0)
             held = FlooredSolver(solver.name, solver, share, brief)
             return held, held.plan(*context.facts)

@@ -25,7 +25,7 @@ class PlanContext:
         allowance: what may be spent.
         perform: how plans are tried out; None where the formulas decide.
         kept: what was measured before: whatever it holds, "auto" takes a plan that a solver makes by itself within the allowance, or refuses.
-        held: whether a solver by name, or briefly that of "auto", may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", shrinks towards the mean.
+        held: whether a solver by name, or briefly that of "auto", may be held up by the constant (`solvers/floored.py`), and `moments`, by name or of "auto", holds slopes against the mean.
     """
 
     problem: Problem

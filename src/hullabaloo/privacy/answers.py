@@ -49,7 +49,7 @@ class NoisyMoments(_Kept):
         records: the public number of records (declared, under add-or-remove); of a stream that forgets, the sum of the weights
             that time has left them.
         counted: whether `records` is exactly the sum of weights, so that the mean of a constant column is known.
-        level, corner: shares of the noise's variance that are left in the constant column's own entries of `cross` and of `gram`, where these were released once more.
+        level, corner: shares of the noise's variance that are left in the constant column's own entries of `cross` and of `gram`, where these were released once more, as fits bought them for a time.
     """
 
     gram: Array

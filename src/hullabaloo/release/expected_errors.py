@@ -34,6 +34,7 @@ from hullabaloo.privacy import Neighbours
 from hullabaloo.release.parameters import positive
 from hullabaloo.release.planned import PlannedFit
 from hullabaloo.solvers import MomentsSolver, WithInference
+from hullabaloo.solvers.floored import FlooredSolver
 
 ROOTS = ": of a class √(s(1 − s)) of its share s, of counts the root of their mean, which is within their bound"
 USUAL = 0.42
@@ -183,9 +184,10 @@ def _of_target(prepared: PlannedFit, known: Mapping[str, float], number: int) ->
     for place in (place for place, name in enumerate(names) if name in known):
         sizes[place], spreads[place] = math.log(known[names[place]]) + math.log(units[place] / scale), 0.0
     middles = (rest if linear else -rest) + larger - sizes - 0.5 * math.log(n)
-    if isinstance(prepared.solver, MomentsSolver):
+    own = prepared.solver.solver if isinstance(prepared.solver, FlooredSolver) else prepared.solver
+    if isinstance(own, MomentsSolver):
         shrink = np.append(np.exp(sizes) / even, np.ones(len(gram) - len(names)))
-        noise = prepared.solver.predicted_noise(problem, prepared.plan, gram * np.outer(shrink, shrink))
+        noise = own.predicted_noise(problem, prepared.plan, gram * np.outer(shrink, shrink))
         middles = np.log(np.hypot(np.exp(middles), noise[: len(names)]))
     else:
         middles += 0.5 * math.log1p(n * _privacy(prepared) ** 2)

@@ -17,7 +17,7 @@ so takes 1.3 times the noise where the look takes 23 % of μ², and a solver wit
 fremtpl2, pol; 2 000 and 8 000 records, ε = 0.1 and 0.3, both relations, medians of 5 draws) 87 of 320 lines of gradient and coordinate descent, mirror descent and output perturbation lose more than 1.02 times what the private constant does, where
 135 do of the solvers alone; the mean of all lines falls from 1.62 to 0.87. (Nothing was bought in 40 of them: 8 000 records, ε = 0.3, add-or-remove.) The 149 useful models (at most 0.95) lose 0.009 of the constant's loss in the mean: 0.041 of 2 000 records at
 ε = 0.1, 0.009 at 0.3, 0.003 of 8 000 at 0.1; at most 0.34 (coordinate descent, KDD 99). Objective perturbation, Frank–Wolfe, greedy coordinate steps, subspace descent, the adaptive
-and the preconditioned gradient, on the same tables, which `planning.choose.LESS` was chosen on: 165 of 480 lines alone, 107 held up; the mean of all lines falls from 1.52 to 0.86, and 246 useful models lose 0.011 (0.020 of 2 000 records, 0.005 of 8 000; at most 0.32, Frank–Wolfe, KDD 99). Not held: narrow targets of few records (up to 2.4, delays), and targets of a few values far apart (pol, up to 1.1).
+and the preconditioned gradient, on the same tables, which `planning.choose.LESS` was chosen on: 165 of 480 lines alone, 107 held up; the mean of all lines falls from 1.52 to 0.86, and 246 useful models lose 0.011 (0.020 of 2 000 records, 0.005 of 8 000; at most 0.32, Frank–Wolfe, KDD 99). Moments (docs/planning.md), on 19 targets that nothing was chosen on: 28 of 76 lines alone, and 7 held up, at ε = 0.1. Not held: narrow targets of few records (up to 2.4, delays), and targets of a few values far apart (pol, up to 1.1; moments of error rates, up to 0.58 of the constant's loss less gained).
 """
 
 import math
@@ -148,4 +148,15 @@ def _between(problem: Problem, plan: Plan, level: Array, found: Solution, curato
     if not brief:
         last, noise = falls(1.0)
         kept = first / (first + max(-last - noise, 0.0)) if first > 0.0 else 0.0
-    return replace(found, theta=(level + kept * line)[:, None], trace=(*found.trace, {"held up": kept}))
+    return replace(
+        found,
+        theta=pulled(found.theta, level[-1], kept),
+        trace=(*found.trace, {"held up": kept, "constant": float(level[-1])}),
+    )
+
+
+def pulled(theta: Array, level: float, kept: float) -> Array:
+    """The point of the line from the constant `level` to θ (p, 1) of which so much is kept."""
+    start = np.zeros_like(theta)
+    start[-1] = level
+    return start + kept * (theta - start)

@@ -17,8 +17,6 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy import Allowance, NoisyMoments
 from hullabaloo.quadratic import minimise_quadratic
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
-from hullabaloo.solvers.constant import level_plan, mean_noise
-from hullabaloo.solvers.floored import LEAST, LEVEL, MOST, PRECISE
 from hullabaloo.solvers.gradient.coordinates import Coordinates
 from hullabaloo.solvers.gradient.descent import LONG_GRADIENTS, Descent
 from hullabaloo.solvers.gradient.histogram import edges, tail
@@ -40,11 +38,7 @@ ALONE, STEPS = (FIRST,), tuple(FIRST * share for share in (0.48, 0.05, 0.12, 0.3
 class MomentsSolver(Solver):
     """Least squares on one joint release of noisy moments.
 
-    The noise of the mean target in it has `B²` times the variance that the private constant's has at the same budget, B the bound of a row's norm: of a narrow target the mean alone loses more than any slope
-    could gain. So, with `above_mean`, the constant's own sums are asked for, too, for what holds up a solver by name (`solvers/floored.py`), and averaged with the moments' entries by precision. On 14 tables that nothing here was chosen on
-    (diamonds, flights, adult's age and hours, four other columns, six of UCI; up to 8 000 records, ε = 0.1 and 0.3, 16 draws) 103 lines lose 1.013 times what the constant does in the mean, where 1.087 were lost; the 30 useful models lose 0.006 in the median, and gain 0.015 in the mean.
-
-    **Guarantee.** The plan buys `μ`-GDP answers, as squares of μ add up (Dong, Roth, Su 2022); everything after them is post-processing.
+    **Guarantee.** The plan buys one `μ`-GDP answer; everything after it is post-processing.
 
     Attributes:
         above_mean: whether slopes have to be better than the released mean alone, rather than zero (`shrinkage.choose_ridge`); a fit by name or by "auto" has it so.
@@ -57,7 +51,7 @@ class MomentsSolver(Solver):
         check_options(self, above_mean=YES_OR_NO)
 
     def plan(self, problem: Problem, prices: QueryPrices, allowance: Allowance) -> Plan:
-        """One moments release, and the sums of the constant where noise is not low.
+        """One moments release.
 
         Raises:
             CapabilityError: the loss is not the squared loss, the set has no projection, or the penalty's prox over it is not known.
@@ -65,33 +59,15 @@ class MomentsSolver(Solver):
         if not isinstance(problem.loss, Squared):
             raise CapabilityError(f"Moments tell the squared loss, not {problem.loss.name!r}. Use solver='gradient'.")
         require_proximal(problem, "The moments solver")
-        mu = allowance.mu
-        share = self._share(problem, prices, mu)
-        query = prices.price("moments", mu=mu * math.sqrt(1.0 - share), target_scale=TARGET_SCALE)
-        reason = (
-            "no noise: exact least squares" if math.isinf(mu) else "one release serves all targets, refits and errors"
-        )
+        query = prices.price("moments", mu=allowance.mu, target_scale=TARGET_SCALE)
+        private = allowance.is_private
+        reason = "one release serves all targets, refits and errors" if private else "no noise: exact least squares"
         settings = {"target_scale": TARGET_SCALE, "sigma": query.sigma, "above_mean": self.above_mean}
-        if not share:
-            return Plan(self.name, (query,), settings, reason)
-        level = level_plan(problem, prices, Allowance.gdp(mu * math.sqrt(share)))
-        reason += f"; the mean is asked for once more, at {share:.0%} of the budget"
-        return Plan(self.name, (query, *level.queries), {**settings, **level.settings}, reason)
+        return Plan(self.name, (query,), settings, reason)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """Release, then solve."""
-        moments = curator.answer("moments")
-        if noise := plan.settings.get("sums"):
-            moments = _with_level(moments, noise, curator.restricted(np.zeros(0, dtype=np.int64)))
-        return solve_moments(moments, problem, above_mean=self.above_mean)
-
-    def _share(self, problem: Problem, prices: QueryPrices, mu: float) -> float:
-        """Of μ² for the sums of the constant; 0 where that is not worth it, or where slopes are held against zero."""
-        if not (self.above_mean and problem.intercept and problem.targets == 1 and 0.0 < mu < math.inf):
-            return 0.0
-        noise = level_plan(problem, prices, Allowance.gdp(mu)).settings.get("sums", (0.0,))
-        share = min((mean_noise(noise) / PRECISE) ** 2, LEVEL * MOST)
-        return share if share >= LEAST else 0.0
+        return solve_moments(curator.answer("moments"), problem, above_mean=self.above_mean)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
         """½ excess mean squared error on the reference table, of the ridge that the solver would come to there."""
@@ -123,17 +99,6 @@ class MomentsSolver(Solver):
         reference, s = Reference.of(problem), float(plan.settings["sigma"]) / problem.records
         t = s * math.sqrt(problem.targets) / (TARGET_SCALE * math.sqrt(2.0))
         return math.sqrt(t**2 + 0.5 * s**2 * (reference.eigenvalues.size * reference.coefficient**2))
-
-
-def _with_level(moments: NoisyMoments, noise: tuple[float, ...], line: Answers) -> NoisyMoments:
-    """The entries that sums of this noise tell once more, averaged by precision; `line` sees records through the constant column alone."""
-    cross, gram, corner = moments.cross.copy(), moments.gram.copy(), 1.0
-    level = noise[0] ** 2 / (noise[0] ** 2 + moments.cross_noise**2)
-    cross[-1, 0] = level * cross[-1, 0] - (1.0 - level) * float(line.answer("gradient", np.zeros(1))[0])
-    if len(noise) > 1:
-        corner = noise[1] ** 2 / (noise[1] ** 2 + moments.gram_noise**2)
-        gram[-1, -1] = corner * gram[-1, -1] + (1.0 - corner) * float(line.answer("means")[-1])
-    return replace(moments, cross=cross, gram=gram, level=level, corner=corner)
 
 
 def solve_moments(moments: NoisyMoments, problem: Problem, *, above_mean: bool = False) -> Solution:
