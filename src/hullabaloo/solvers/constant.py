@@ -108,11 +108,10 @@ def level_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, loud
         reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
         return Plan(ConstantSolver.name, bought, {"sums": noise}, reason)
     if problem.once and isinstance(problem.loss, Pinball):
-        loss = (
-            MEDIAN if problem.alike else problem.loss
-        )  # derivatives are 1 apart, and shortest where 0 is between them
-        about = {"loss": loss, "clip": max(loss.tau, 1.0 - loss.tau), "count": HALVINGS}
-        halving = prices.restricted(0).price("gradient", mu=allowance.mu / math.sqrt(HALVINGS), **about)
+        # Derivatives are 1 apart at any level, and shortest at that of the median: what this adds is public where records count alike.
+        loss = MEDIAN if problem.alike else problem.loss
+        asked = {"loss": loss, "clip": max(loss.tau, 1.0 - loss.tau), "mu": allowance.mu / math.sqrt(HALVINGS)}
+        halving = prices.restricted(0).price("gradient", count=HALVINGS, **asked)
         if (share := halving.sigma / problem.records) <= HEARD:
             reason = f"the best constant by {HALVINGS} halvings of the range, every slope 0"
             return Plan(ConstantSolver.name, (halving,), {"sums": (share,)}, reason)
@@ -163,7 +162,7 @@ def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> flo
 
 def _quantile(problem: Problem, noise: tuple[float, ...], curator: Answers) -> float:
     """The level below which its share of the targets lies."""
-    level, less = 0.0, (problem.loss.tau - MEDIAN.tau) * problem.alike  # type: ignore[attr-defined]  # pinball
+    level, less = 0.0, (problem.loss.tau - MEDIAN.tau) * problem.alike  # type: ignore[union-attr]  # pinball
     for k in range(1, HALVINGS + 1):
         above = float(curator.answer("gradient", np.array([level]))[0]) > less
         level += -(0.5**k) if above else 0.5**k
