@@ -1,6 +1,7 @@
 """The demo: the whole job, once; a second run spends nothing; what it writes stands on its own."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ def test_the_demo_does_the_whole_job_once(run: Run, tmp_path: Path) -> None:
     assert charges(run) == 1
     assert page.read_bytes() == seen, "the page is of the one release, and is not made again"
     assert (tmp_path / "there" / "model.json").read_bytes() == model
+    _, _, next_ = again.out.partition("What to try next")
+    commands = [shlex.split(line.partition(" | ")[0])[1:] for line in next_.splitlines()[1:] if line.strip()]
+    assert [words[0] for words in commands] == ["card", "ledger", "domain", "predict", "summary"]
+    assert [run(*words).code for words in commands] == [0] * len(commands), "what is suggested works, and is free"
+    assert charges(run) == 1
 
 
 @pytest.mark.slow

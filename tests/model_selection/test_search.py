@@ -196,6 +196,8 @@ def test_everything_is_refused_before_the_charge(tmp_path):
     refused("search of an int", model=3)
     refused("has budget= of its own", model=hb.Ridge(domain=DOMAIN, budget=BUDGET))
     refused("has dataset= of its own", model=hb.Ridge(domain=DOMAIN, dataset="clinic"))
+    for told in (True, 0.3):
+        refused("has inference= of its own.*fit it again for errors", model=hb.Ridge(domain=DOMAIN, inference=told))
     refused("take nothing from a public table", model=hb.Ridge(domain=DOMAIN, public=x))
     refused("hb.Domain", model=hb.Ridge())
     refused("holdout", holdout=1.0)

@@ -47,6 +47,7 @@ MISPLACED = (
     "The command line holds an address with a password where none belongs, and what is wrong with it cannot be said without "
     "repeating a part of the password. Pass a ledger's address with --ledger or in HULLABALOO_LEDGER, its password in ~/.pgpass or PGPASSWORD."
 )
+SPELT = " (Written as in Python: errors='unit' is --errors unit here, inference=False --inference no, penalty=hb.L1Penalty(0.01) --penalty l1:0.01; see --help.)"
 
 
 class Stopped(HullabalooError):
@@ -92,7 +93,8 @@ def described(error: Exception, words: Sequence[str] = ()) -> tuple[str, ExitCod
         machine = (OSError, MissingLibrary)
         kinds = ((machine, ExitCode.MACHINE), (LedgerError, ExitCode.LEDGER), (Stopped, ExitCode.INTERRUPTED))
         code = next((code for kind, code in kinds if isinstance(error, kind)), ExitCode.REFUSED)
-        return type(error).__name__, code, str(error)
+        spelt = SPELT * bool(re.search(r"\b\w+=(?:hb\.|'|True|False|None)", str(error)))
+        return type(error).__name__, code, str(error) + spelt
     if hasattr(error, "format_message"):  # Typer's usage errors, whichever library it takes them from
         return "Usage", ExitCode.USAGE, _usage(error)
     if type(error).__name__ == "Abort":

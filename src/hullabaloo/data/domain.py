@@ -101,34 +101,25 @@ class Domain:
         self._check_roles()
 
     def _check_roles(self) -> None:
-        if self.missing_target not in ("fill", "drop"):
-            raise DomainError(
-                f"`missing_target` is 'fill' (a missing target counts as `target_fill`) or 'drop' (its record counts for nothing), not {self.missing_target!r}."
-            )
-        if self.drops and (not self.targets or any(one.fill is not None for one in self.targets)):
-            raise DomainError(
-                "`missing_target='drop'` needs a `target` or `classes`, and no `target_fill`: a record without a target is left out, not filled. Leave one of them out."
-            )
-        if self.unit is None and self.records_per_unit > 1:
-            raise DomainError(
-                "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare unit='patient_id' (the column's name), or leave `records_per_unit` out."
-            )
-        if self.unit == "record":
-            raise DomainError(
-                "The unit column is called 'record', which is the word for a guarantee that counts every row for itself: statements and ledgers could not tell the two apart. Rename the column, for example to 'person'."
-            )
         roles = [t.column for t in self.targets if t.column is not None]
         roles += [self.unit] if self.unit is not None else []
         roles += [self.weight[0]] if self.weight is not None else []
         doubled = [name for i, name in enumerate(roles) if name in roles[:i] or name in self.feature_names]
-        if doubled:
-            raise DomainError(
-                f"The column {doubled[0]!r} is declared in two roles (feature, target, unit or weight); a model would learn from its own answer or the unit would be released. Give each column one role."
-            )
-        if self.records_per_unit > 1 and self.records is None:
-            raise DomainError(
-                "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand, of the records that count, will do."
-            )
+        why = ""
+        if self.missing_target not in ("fill", "drop"):
+            why = f"`missing_target` is 'fill' (a missing target counts as `target_fill`) or 'drop' (its record counts for nothing), not {self.missing_target!r}."
+        elif self.drops and (not self.targets or any(one.fill is not None for one in self.targets)):
+            why = "`missing_target='drop'` needs a `target` or `classes`, and no `target_fill`: a record without a target is left out, not filled. Leave one of them out."
+        elif self.unit is None and self.records_per_unit > 1:
+            why = "`records_per_unit` is declared without the `unit`, the column that says whose record it is. Declare unit='patient_id' (the column's name), or leave `records_per_unit` out."
+        elif self.unit == "record":
+            why = "The unit column is called 'record', which is the word for a guarantee that counts every row for itself: statements and ledgers could not tell the two apart. Rename the column, for example to 'person'."
+        elif doubled:
+            why = f"The column {doubled[0]!r} is declared in two roles (feature, target, unit or weight); a model would learn from its own answer or the unit would be released. Give each column one role."
+        elif self.records_per_unit > 1 and self.records is None:
+            why = "With several records a unit the number of records kept is private, so `records`, a public nominal number, has to be declared: results are divided by it. Any rough size known beforehand, of the records that count, will do."
+        if why:
+            raise DomainError(why)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

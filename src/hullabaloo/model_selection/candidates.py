@@ -21,6 +21,7 @@ from hullabaloo.model_selection.catalogue import TABLES, Chosen, choose, reading
 from hullabaloo.model_selection.metrics import Mean, Metric, ScoreAnswer
 from hullabaloo.privacy import Budget
 from hullabaloo.release import ReleaseRequest, found, positive, prepare
+from hullabaloo.release.parameters import inference_share
 
 MOST = 1_000
 UNTOLD = "A search buys no errors: another fit with the settings that it chose, a charge of its own, tells them."
@@ -77,11 +78,11 @@ def models_of(
     """
     if not isinstance(estimator, PrivateLinearModel):
         raise InvalidParameter(
-            f"A search of {found(estimator)} was asked. It fits estimators of hullabaloo, whose every run has a known price: pass one that is not fitted, "
-            "such as hb.Ridge(domain=domain)."
+            f"A search of {found(estimator)} was asked. It fits estimators of hullabaloo, whose every run has a known price: pass one that is not fitted, such as hb.Ridge(domain=domain)."
         )
-    for name in ("budget", "ledger", "dataset", "test_key", "public"):
-        if getattr(estimator, name) is not None:
+    for name in ("budget", "ledger", "dataset", "test_key", "public", "inference"):
+        own = getattr(estimator, name)
+        if own is not None and (name != "inference" or inference_share(own) not in ("auto", False)):
             raise InvalidParameter(
                 f"The estimator of a search has {name}= of its own, and {_FIXED[name]}. Nothing was charged or read. Leave it out there."
             )
@@ -219,8 +220,7 @@ def contend(
         try:
             if model.selection is not None:
                 raise InvalidParameter(
-                    f"selection={model.selection!r} was asked in a search, which compares the models of all columns. Leave it out; "
-                    "best_estimator_.refit(selection='fdr') applies one where the best solver is 'moments'."
+                    f"selection={model.selection!r} was asked in a search, which compares the models of all columns. Leave it out; best_estimator_.refit(selection='fdr') applies one where the best solver is 'moments'."
                 )
             task = replace(model._task(encoding), key=terms.key, inference=False, held=False)
             if not terms.count_is_public:

@@ -243,6 +243,7 @@ def problem_of(task: Any, encoding: Encoding, records: int) -> Problem:
         weighted=not facts.alike,
         public=getattr(task, "public", None),
         earlier=getattr(task, "earlier", 0),
+        once=getattr(task, "held", False),
     )
 
 

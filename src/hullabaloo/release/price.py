@@ -235,7 +235,10 @@ def _expectation(prepared: PlannedFit, known: Mapping[str, float]) -> str:
     table, constant, unknown = words(problem)
     if prepared.solver.name == CONSTANT:
         asked = name_of(prepared.task.solver)
-        return f"{f'{asked!r} gives way to the constant: ' * (asked not in ('auto', CONSTANT))}no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
+        if asked == CONSTANT:
+            return f"no slope is released, as solver={asked!r} was asked: the model is {constant}"
+        gives_way = "" if asked == "auto" else f"{asked!r} gives way to the constant: "
+        return f"{gives_way}no slope is released, as noise of this budget would drown every one: the model is {constant}; a price for more records or a larger epsilon says what they bring"
     formula = _risk(prepared, problem.records, 1.0)
     lost, shares, how, told = prospect(prepared, formula, known)
     where = f"{table.format(shares, QUARTER * ('left' not in told))} ({how})"

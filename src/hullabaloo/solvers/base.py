@@ -51,6 +51,7 @@ class Problem:
         earlier: how many versions ago the stream was begun whose fits go on as they were: from 1 on effects of missing values are as they were estimated; from 2 on fits that start from a model look for evidence in all directions alike; from 3 on gradients of a rare class are cut in whitened coordinates as those of an even one (beside inference from 2 on); from 4 on residuals' curvature hides its long records in all directions alike; from 5 on with another cut in counts' steps for the level alone; from 6 on in those of residuals, too, and other slopes where a set holds and the intercept is beyond
             its bounds; from 7 on without a curvature where a set or a penalty holds, with other steps for the level in the second phase, and longer directions of a subspace; from 8 on without a curvature of
             classes, and with other and fewer such steps in the first phase, too. Of inference: from 1 version ago on records beyond the last edge of a histogram end at the next one, no edges reach farther where noise is low, and what shortening takes of a cluster is in all directions alike; from 2 on more of what is beyond a cut counts as lost, a rare class's gradients are as long as noise may hide, and steps of classes are drawn back wherever a score says so; from 3 on of lengths a bin's records crowd at its lower end, and steps reckon with as many records at the ends of bounds as noise hides, from 6 on all but a hundredth of gradients are as long as they are for their spread, whatever the noise, from 7 on no second hump of lengths is looked for, from 9 on the score along the constant is not released once more, and of a solver whose noise is not Gaussian it is searched how much of ε it gets.
+        once: whether this is a fit by itself, none of a stream or a search.
     """
 
     loss: AnyLoss
@@ -71,6 +72,7 @@ class Problem:
     public: PublicTable | None = None
     before: tuple[float, ...] = ()
     earlier: int = 0
+    once: bool = False
 
     @property
     def free(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hullabaloo.errors import CapabilityError
 from hullabaloo.geometry import NoPenalty
-from hullabaloo.losses import KernelCode
+from hullabaloo.losses import KernelCode, Pinball
 from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.gradient.gradient import GradientSolver, plain_level_noise
@@ -31,6 +31,10 @@ USUAL_LEVEL, UNSTEADY = 0.5, 2.0
 """How far from 0, the middle of the range, an intercept usually is; what noise hides is taken for that much less; and how many
 times the noise of steps alone an intercept of measured gradients varies, as lengths and cuts are noisy, too."""
 
+HALVINGS, HEARD, MEDIAN = 14, 0.02, Pinball(0.5)
+"""How often the range of a quantile is halved, and the noise of the shares that decide it up to which it is; beyond, half-way once in a hundred fits noise takes a quantile of a tenth to the other half, where few records hold it.
+Chosen on diamonds, bikes, power plants, California and blogs (2 000 and 10 000 records, ε = 0.1 and 1, levels 0.5 and 0.9): eight halvings leave narrow targets up to a fifth of the loss more, sixteen are a tenth noisier."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConstantSolver(Solver):
@@ -44,6 +48,9 @@ class ConstantSolver(Solver):
     Of a squared loss the mean derivative at 0 is minus the mean of the targets times m, of classes, ±1, half of that, and m is asked for where it is not public. Of a squared loss it is taken where noise is
     below `LOUD`; of classes the mean tells the log-odds, what noise could hide of either class counting as for events.
 
+    A quantile's range is halved where noise is at most `HEARD`: its mean derivative is m times the share of targets below less its level, so that the sign tells the half.
+    Measured gradients end short of quantiles near an end, whatever the budget; fits of streams and searches go on with them.
+
     **Guarantee.** The plan buys what the intercept's solver does for records of one column, the constant 1, or two sums over these, `|φ'|` at most `LARGEST` or 1 a record, at the
     allowance's price: `μ`-GDP, as squares of μ add up (Dong, Roth, Su 2022); slopes are public.
     """
@@ -56,29 +63,25 @@ class ConstantSolver(Solver):
         Raises:
             CapabilityError: no intercept, a set without 0, several targets, or no noise is asked for.
         """
+        why, held = "", problem.constraint
         if problem.targets > 1:
-            raise CapabilityError(
-                "The best constants of several targets that are learned together are those of each alone. Use hb.LinearRegression, or "
-                "multi_class='one-vs-rest', with solver='constant'; or another solver."
-            )
-        if not problem.intercept:
-            raise CapabilityError(
-                "Without an intercept the best constant is 0, which needs no data. Use another solver, or fit_intercept=True."
-            )
-        if not allowance.is_private:
-            raise CapabilityError(
-                "Without noise the best constant is the mean of the target, which needs no solver. Use another solver, or a finite budget."
-            )
-        slopes = problem.dimension - 1
-        if problem.constraint is not None and not problem.constraint.contains(np.zeros(slopes)):
-            raise CapabilityError("The set does not hold 0, so no member predicts a constant. Use another solver.")
+            why = "The best constants of several targets that are learned together are those of each alone. Use hb.LinearRegression, or multi_class='one-vs-rest', with solver='constant'; or another solver."
+        elif not problem.intercept:
+            why = "Without an intercept the best constant is 0, which needs no data. Use another solver, or fit_intercept=True."
+        elif not allowance.is_private:
+            why = "Without noise the best constant is the mean of the target, which needs no solver. Use another solver, or a finite budget."
+        elif held is not None and not held.contains(np.zeros(problem.dimension - 1)):
+            why = "The set does not hold 0, so no member predicts a constant. Use another solver."
+        if why:
+            raise CapabilityError(why)
         return level_plan(problem, prices, allowance, loud)
 
     def run(self, problem: Problem, plan: Plan, curator: Answers) -> Solution:
         """The intercept, last."""
         level, theta = curator.restricted(np.zeros(0, dtype=np.int64)), np.zeros((problem.dimension, 1))
         if noise := plan.settings.get("sums"):
-            theta[-1] = (_rate if problem.loss.kernel_code == KernelCode.POISSON else _mean)(problem, noise, level)
+            of = {KernelCode.POISSON: _rate, KernelCode.PINBALL: _quantile}.get(problem.loss.kernel_code, _mean)
+            theta[-1] = of(problem, noise, level)
             return Solution(theta)
         found = _solver(problem).run(alone(problem), plan, level)
         theta[-1] = found.theta[-1] / (1.0 + (_noise(problem, plan) / USUAL_LEVEL) ** 2)
@@ -104,6 +107,14 @@ def level_plan(problem: Problem, prices: QueryPrices, allowance: Allowance, loud
     if bought and (problem.loss.kernel_code != KernelCode.SQUARED or mean_noise(noise) <= loud):
         reason = f"the best constant from {len(bought)} mean{'s' * (len(bought) > 1)} with noise, every slope 0"
         return Plan(ConstantSolver.name, bought, {"sums": noise}, reason)
+    if problem.once and isinstance(problem.loss, Pinball):
+        # Derivatives are 1 apart at any level, and shortest at that of the median: what this adds is public where records count alike.
+        loss = MEDIAN if problem.alike else problem.loss
+        asked = {"loss": loss, "clip": max(loss.tau, 1.0 - loss.tau), "mu": allowance.mu / math.sqrt(HALVINGS)}
+        halving = prices.restricted(0).price("gradient", count=HALVINGS, **asked)
+        if (share := halving.sigma / problem.records) <= HEARD:
+            reason = f"the best constant by {HALVINGS} halvings of the range, every slope 0"
+            return Plan(ConstantSolver.name, (halving,), {"sums": (share,)}, reason)
     inner = _solver(problem).plan(alone(problem), prices.restricted(0), allowance)
     return Plan(ConstantSolver.name, inner.queries, inner.settings, "the best constant, every slope 0")
 
@@ -147,6 +158,15 @@ def _rate(problem: Problem, noise: tuple[float, float], curator: Answers) -> flo
     events = math.hypot(max(rates[0] * whole - first, 0.0), noise[0])
     rate = events / math.hypot(max(whole, 0.0), noise[1])
     return float(np.clip(math.log(rate), *problem.loss.intercept_bounds))
+
+
+def _quantile(problem: Problem, noise: tuple[float, ...], curator: Answers) -> float:
+    """The level below which its share of the targets lies."""
+    level, less = 0.0, (problem.loss.tau - MEDIAN.tau) * problem.alike  # type: ignore[union-attr]  # pinball
+    for k in range(1, HALVINGS + 1):
+        above = float(curator.answer("gradient", np.array([level]))[0]) > less
+        level += -(0.5**k) if above else 0.5**k
+    return level
 
 
 def _noise(problem: Problem, plan: Plan) -> float:

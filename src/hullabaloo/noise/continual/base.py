@@ -188,17 +188,12 @@ class Strategy(ABC):
 
 def check(steps: int, decay: float, window: int | None) -> None:
     """Refuse a workload that is none."""
+    why = ""
     if not isinstance(steps, int) or isinstance(steps, bool) or not 1 <= steps <= FOREVER:
-        raise InvalidParameter(
-            f"A continual sum was asked for steps={steps!r}. Noise is calibrated for a number of steps fixed beforehand: pass a whole "
-            f"number from 1 to {FOREVER} (the latter for a stream whose length is unknown)."
-        )
-    if not isinstance(decay, int | float) or not 0.0 < decay <= 1.0:
-        raise InvalidParameter(
-            f"A continual sum was asked for decay={decay!r}. It is the factor by which the past weighs less after every step: pass a "
-            "number in (0, 1], 1 for a sum that forgets nothing."
-        )
-    if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
-        raise InvalidParameter(
-            f"A continual sum was asked for window={window!r}. It is the number of latest steps that a sum holds: pass a positive whole number, or None for all steps."
-        )
+        why = f"steps={steps!r}. Noise is calibrated for a number of steps fixed beforehand: pass a whole number from 1 to {FOREVER} (the latter for a stream whose length is unknown)"
+    elif not isinstance(decay, int | float) or not 0.0 < decay <= 1.0:
+        why = f"decay={decay!r}. It is the factor by which the past weighs less after every step: pass a number in (0, 1], 1 for a sum that forgets nothing"
+    elif window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
+        why = f"window={window!r}. It is the number of latest steps that a sum holds: pass a positive whole number, or None for all steps"
+    if why:
+        raise InvalidParameter(f"A continual sum was asked for {why}.")

@@ -144,20 +144,15 @@ def terms(problem: Problem, clip: float, *, window: float = WINDOW) -> Terms:
 
 def check(problem: Problem) -> None:
     """Refuse what Frank–Wolfe steps cannot do, with the remedy."""
+    why = ""
     if problem.constraint is None:
-        raise CapabilityError(
-            "Frank–Wolfe was asked without a set, and its steps go towards the vertices of one. Pass "
-            "constraint=L1Ball(radius) or another bounded set, or use solver='gradient'."
-        )
-    if not isinstance(problem.penalty, NoPenalty):
-        raise CapabilityError(
-            f"Frank–Wolfe was given the penalty {problem.penalty!r}, and its steps know a set only. Use a constraint in its "
-            "place (L1Ball for an l1 penalty), or another solver."
-        )
-    if problem.targets != 1 and not isinstance(problem.loss, VectorLoss):
-        raise CapabilityError(
-            f"Frank–Wolfe was asked for {problem.targets} targets with the loss {problem.loss.name!r} of one. Use a loss of several targets, or fit one target at a time."
-        )
+        why = "Frank–Wolfe was asked without a set, and its steps go towards the vertices of one. Pass constraint=L1Ball(radius) or another bounded set, or use solver='gradient'."
+    elif not isinstance(problem.penalty, NoPenalty):
+        why = f"Frank–Wolfe was given the penalty {problem.penalty!r}, and its steps know a set only. Use a constraint in its place (L1Ball for an l1 penalty), or another solver."
+    elif problem.targets != 1 and not isinstance(problem.loss, VectorLoss):
+        why = f"Frank–Wolfe was asked for {problem.targets} targets with the loss {problem.loss.name!r} of one. Use a loss of several targets, or fit one target at a time."
+    if why:
+        raise CapabilityError(why)
     about = problem.loss.constants(prediction_bound(problem), math.sqrt(problem.targets))
     no_jump(problem.loss, "Frank–Wolfe", about.smoothness)  # towards a vertex nothing may fall
 

@@ -25,6 +25,8 @@ from hullabaloo.solvers.perturbation.objective_perturbation import clip_for, ref
 class OutputPerturbationSolver(Solver):
     """One noisy minimiser for all of the budget; the exact optimum without noise.
 
+    The ridge that its noise asks for falls slowly as budgets grow: along columns much narrower than their bounds it ends short of the optimum where gradients do not.
+
     **Guarantee.** The plan buys one `μ`-GDP answer; ridge and clip come from public facts.
 
     Source: 001, Equation (17).
