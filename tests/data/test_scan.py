@@ -154,7 +154,7 @@ def test_private_bounds_take_parts(unit: str | None, table: pa.Table, folder: Pa
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "name", ["moments", *(pytest.param(one, marks=pytest.mark.slow) for one in ("adaptive", "classes"))]
+    "name", ["weights", *(pytest.param(one, marks=pytest.mark.slow) for one in ("adaptive", "classes"))]
 )
 def test_no_more_parts_are_held_than_there_are_threads(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch

@@ -83,7 +83,7 @@ class GradientSolver(Solver):
                 if q:
                     moved[:q] = proximal(problem, moved[:q].ravel(), size).reshape(moved[:q].shape)
                 if problem.intercept:
-                    moved[q:] = (theta[q:] - path.middle * gradient[q:]).clip(low, high)
+                    moved[q:] = np.minimum(np.maximum(theta[q:] - path.middle * gradient[q:], low), high)
                 return moved
 
             return step
