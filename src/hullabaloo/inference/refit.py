@@ -16,30 +16,30 @@ from hullabaloo.solvers.floored import pulled
 
 
 def refit(model: FittedModel, features: list[str] | None = None) -> Release:
-    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty, and by the private constant as far as this one is."""
+    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty, and by the private constant as far as this one is, unless the set holds no constant."""
     released_moments(model)
-    release, encoding = model.release, model.encoding
+    release, encoding, body = model.release, model.encoding, model.constraint
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
     slopes = names[:-1] if facts.intercept else names
     left = 0 if len(keep) == facts.width else 1  # of a matrix of slopes a part is none
-    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets), left or len(slopes))
-    check_dimension(model.constraint, model.penalty, slopes)
-    solution = solved(model, keep)
+    check_matrix(model.loss, (body, model.penalty), len(facts.targets), left or len(slopes))
+    check_dimension(body, model.penalty, slopes)
+    solution, held = solved(model, keep), tuple(line for line in release.trace if "held up" in line)
+    if held and body is not None and not body.contains(np.zeros(len(slopes))):
+        held = ()
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
     scores = release.scores if features is None else ()  # of all columns
     lost = {} if release.score is None or features is None else {"errors of all columns": release.score.errors}
+    unselected = {name: part for name, part in release.plan.items() if name != "selection"}
     return replace(
         release,
-        theta=pulled(theta, release.trace),
-        plan={
-            **{name: part for name, part in release.plan.items() if name != "selection"},
-            "refit": {"features": features, **lost},
-        },
+        theta=pulled(theta, held),
+        plan=unselected | {"refit": {"features": features, **lost}},
         scores=scores,
-        trace=(*solution.trace, *(line for line in release.trace if "held up" in line)),
+        trace=(*solution.trace, *held),
     )
 
 
