@@ -12,6 +12,8 @@ from hullabaloo.errors import InvalidParameter
 from hullabaloo.inference.fit_quality import total
 from hullabaloo.release.expected_errors import ExpectedError, alike, expected_errors, expected_totals, publicly_known
 from hullabaloo.release.planned import prepare
+from hullabaloo.solvers import MomentsSolver
+from hullabaloo.solvers.floored import FlooredSolver
 
 N = 20_000
 
@@ -57,6 +59,17 @@ def test_without_noise_it_is_the_error_of_least_squares() -> None:
     """Of a single number, which no other explains."""
     found = told(posed(hb.LinearRegression, math.inf), age=12.0, y=3.0)[0, 1]
     assert found == pytest.approx(3.0 / (12.0 * math.sqrt(N)))
+
+
+def test_moments_that_are_held_up_have_the_errors_of_what_is_left_for_them() -> None:
+    """Those of moments alone, whose class is passed, at the smaller budget."""
+    domain = hb.Domain(dict.fromkeys("abc", (-1, 1)), target={"y": (-1, 1)}, indicators=False)
+    held = hb.LinearRegression(domain=domain, budget=hb.Budget.gdp(0.05), solver="moments")
+    fit = prepare(held._task(encoding := held._encoding(None, None)), encoding, 2_000)
+    assert isinstance(fit.solver, FlooredSolver)
+    left = hb.Budget.gdp(0.05 * math.sqrt(1.0 - fit.solver.share))
+    alone = hb.LinearRegression(domain=domain, budget=left, solver=MomentsSolver(above_mean=True))
+    assert told(held, 2_000) == pytest.approx(told(alone, 2_000), rel=1e-3)
 
 
 @pytest.mark.few(4)

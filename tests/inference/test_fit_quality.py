@@ -406,12 +406,17 @@ def test_an_r2_that_is_told_where_noise_makes_it_small_is_held_as_often_as_other
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(("noise", "text"), [(0.01, "0.30"), (0.25, "above 0.084: noise hides how far")])
-def test_an_r2_whose_upper_end_noise_hides_is_told_from_below(monkeypatch: Any, noise: float, text: str) -> None:
-    """A range that ends at 1, which no R² is beyond, says no more than its lower end."""
+@pytest.mark.parametrize(
+    ("r2", "noise", "text"),
+    [(0.3, 0.01, "0.30"), (0.3, 0.25, "above 0.084: noise hides how far"), (0.2, 0.6, "not told"), (0.1, 0.01, "0.10")],
+)
+def test_an_r2_whose_upper_end_noise_hides_is_told_from_below(
+    monkeypatch: Any, r2: float, noise: float, text: str
+) -> None:
+    """A range that ends at 1, which no R² is beyond, says no more than its lower end; and nothing where that is not above 0."""
     made, _, _ = fitted(0)
     monkeypatch.setattr(
-        fit_quality, "_fit", lambda model, target: Explained(0.3, 0.1 * bool(noise > 0.1) + 0.01, 0.7, 1.0, 0.01)
+        fit_quality, "_fit", lambda model, target: Explained(r2, 0.1 * bool(noise > 0.1) + 0.01, 0.7, 1.0, 0.01)
     )
     score = made.release_.scores[0]
     score = replace(score, spread_noise=noise * float(score.matrix[-1, -1]) ** 2)

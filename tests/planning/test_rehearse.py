@@ -13,8 +13,8 @@ from hullabaloo.curator import Curator, Query
 from hullabaloo.curator.centred_gradient import CentredGradientQuery
 from hullabaloo.data import Rows
 from hullabaloo.errors import NotPaidFor
-from hullabaloo.geometry import Intervals, NoPenalty, SubmodularPenalty
-from hullabaloo.losses import Huber, Logistic
+from hullabaloo.geometry import Intervals, NoPenalty, SquaredL2Penalty, SubmodularPenalty
+from hullabaloo.losses import Huber, Logistic, MultinomialLogistic
 from hullabaloo.noise import TestKey
 from hullabaloo.planning.choose import exact, forecasts
 from hullabaloo.planning.context import PlanContext
@@ -85,6 +85,15 @@ def test_targets_that_share_nothing_are_penalised_one_by_one() -> None:
     plain = replace(pose, penalty=NoPenalty())
     added = objective(pose, rows, theta) - objective(plain, rows, theta)
     assert added == pytest.approx(sum(penalty.value(column) for column in theta[:-1].T.copy()))
+
+
+def test_predictions_that_are_learned_together_have_free_intercepts() -> None:
+    """All of them, not the last alone."""
+    pose = replace(asked(1_000), loss=MultinomialLogistic(), targets=3, penalty=SquaredL2Penalty(0.3))
+    rows = synthetic_table(pose, SCENARIOS[0], 40)
+    theta = np.arange(15.0).reshape(5, 3)
+    added = objective(pose, rows, theta) - objective(replace(pose, penalty=NoPenalty()), rows, theta)
+    assert added == pytest.approx(pose.penalty.value(theta[:-1].ravel()))
 
 
 @pytest.mark.parametrize("view", ["whole", "one target", "columns", "matrix", "offset"])

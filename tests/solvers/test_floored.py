@@ -13,7 +13,7 @@ import pytest
 import hullabaloo as hb
 from hullabaloo.curator import Curator
 from hullabaloo.data.source import Rows
-from hullabaloo.geometry import ConvexSet, L1Ball
+from hullabaloo.geometry import Box, ConvexSet, L1Ball, L2Ball, Simplex
 from hullabaloo.losses import Squared
 from hullabaloo.model_selection.candidates import contend
 from hullabaloo.noise import TestKey
@@ -289,6 +289,48 @@ def test_moments_are_held_up_and_so_are_their_refits() -> None:
         assert [query["name"] for query in alone.release_.plan["queries"]] == ["moments"]
         assert not alone.release_.plan["settings"]["above_mean"]
         assert np.array_equal(alone.refit().coef_, alone.coef_)
+
+
+MADE: dict[str, dict[str, Any]] = {
+    "again": {},
+    "of some": {"features": ["a", "b"]},
+    "of none": {"features": []},
+    "selected": {"selection": "fdr"},
+    "bounded": {"selection": "bound"},
+    "penalised": {"penalty": hb.L1Penalty(0.02)},
+    "selected of some": {"features": ["a", "b"], "selection": "fdr"},
+}
+
+
+@pytest.mark.parametrize("how", MADE)
+def test_every_further_model_of_a_release_is_held_up_as_far_as_the_fit_is(how: str) -> None:
+    """What is kept is put in the place of what the second look said: none, a part, all. Selected models were left as they were, with an intercept against 0, up to 19 times as far off as the constant."""
+    (X, y), level = drawn(), 1e-300 if how == "bounded" else 0.1
+    about: dict[str, Any] = {"budget": hb.Budget(0.6, 1e-8), "domain": DOMAIN, "solver": "moments"}
+    model = hb.Lasso(penalty=hb.L1Penalty(0.001), selection_level=level, test_key=TestKey(bytes(32)), **about)
+    release = model.fit(X, np.clip(y + 0.5 * X[:, 0] + 0.2, -1, 1)).release_
+    constant, thetas = 0.15, []
+    for kept in (0.0, 0.25, 1.0):
+        model.release_ = replace(release, trace=({"held up": kept, "constant": constant},))
+        made = model.refit(**MADE[how]).release_
+        assert made.trace[-1] == model.release_.trace[-1]
+        thetas.append(made.theta[:, 0])
+    none, some, whole = thetas
+    assert np.array_equal(none, [0.0, 0.0, 0.0, constant])
+    assert some == pytest.approx(0.75 * none + 0.25 * whole)
+    assert whole[:-1].any() == (how not in ("of none", "bounded"))
+
+
+@pytest.mark.parametrize("body", [L1Ball(0.01), L2Ball(0.02), Box(-0.01, 0.3), Box(0.2, 0.5), Simplex()], ids=str)
+@pytest.mark.parametrize("features", [None, ["a"]])
+def test_no_further_model_of_what_is_held_up_leaves_its_set(body: ConvexSet, features: list[str] | None) -> None:
+    """Of a set that holds no constant nothing is moved towards one, nor said to be: a point between them is in neither."""
+    model = hb.LinearRegression(budget=SMALL, domain=DOMAIN, solver="moments", test_key=TestKey(bytes(32)))
+    release, slopes = model.fit(*drawn()).release_, np.arange(len(features or "abc"))
+    model.release_ = replace(release, trace=({"held up": 0.3, "constant": 0.1},))
+    made = model.refit(constraint=body, features=features).release_
+    assert body.contains(made.theta[slopes, 0])
+    assert any("held up" in line for line in made.trace) == body.contains(np.zeros(len(slopes)))
 
 
 def test_auto_takes_the_moments_that_a_fit_by_name_would(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ released point θ₁. With `z = ⟨x, θ₁⟩` the curvature has Var z and the 
 predict, d away, `E r²` is `⟨d, Gd⟩ − 2⟨d, b⟩` further, and `2t² tr H` for what noise the step follows. Errors: the upper half of Fieller's interval for the spread's noise,
 which Var r and Var y share, and by the delta method noise of score and curvature, what shortening may take of the score, sampling as of normal residuals, and of the squares what is lost: `SHORTENED`, or, near a bound of the target and where that is more, `E(L² − c²)₊ ≥ 2c E(L − c)₊` over their sum, by the released loss of gradients longer than c. On
 the tables of the report half of `benchmarks/inference.py` with a squared loss (n = 20 000, both declarations, ε = 1 and 3, 8 draws) the range held the population's R² in 150 of 151 fits that tell one (146 of 149 of
-the development half), the residuals' standard deviation in 101 of 103 (93 of 96). Both are told from a strength on that noise may have made: the lower end of the deviation's range and the upper one of R² are those of one so told. (Quality of 6 497 wines within (0, 10), R² 0.29, ε = 1, 1.5 and 2: 46 of 48 ranges of R², 38 without that.) Where that upper end is 1, which no R² is above, the lower end alone is told.
+the development half), the residuals' standard deviation in 101 of 103 (93 of 96). Both are told from a strength on that noise may have made: the lower end of the deviation's range and the upper one of R² are those of one so told. (Quality of 6 497 wines within (0, 10), R² 0.29, ε = 1, 1.5 and 2: 46 of 48 ranges of R², 38 without that.) Where that upper end is 1, which no R² is above, the lower end alone is told, and nothing where it is not above 0.
 
 *Totals.* The score's last place over a is the mean of observed less predicted targets at θ₁, `⟨G̃_last, d⟩` less at the coefficients that predict, and as the loss bends
 (`solvers/score/step.py`). Its errors are the noise of both, what shortening may take of the score and of the curvature, and `BENT` of what bending alone adds.
@@ -84,9 +84,9 @@ def quality(model: FittedModel) -> Iterator[tuple[str, str]]:
             continue
         half = QUANTILE * fit.standard_error
         of_noise = _highest(fit, model.release.scores[k]) if score is not None and half <= WIDEST else -math.inf
-        high = min(max(fit.r2 + half, of_noise), 1.0)
-        text = _range(fit.r2, half, WIDEST, 1.0, ends=(fit.r2 - half, high))
-        yield f"R²{told}", text if of_noise < 1.0 else f"above {fit.r2 - half:.3f}: noise hides how far"
+        high, low = min(max(fit.r2 + half, of_noise), 1.0), fit.r2 - half
+        text = _range(fit.r2, half if of_noise < 1.0 else math.inf, WIDEST, 1.0, ends=(low, high))
+        yield f"R²{told}", text if of_noise < 1.0 or low <= 0.0 else f"above {low:.3f}: noise hides how far"
         if math.isfinite(fit.residual) and not math.isnan(fit.residual_error):
             scale, most = float(model.encoding.target_scale[k]), fit.residual + QUANTILE * fit.residual_error
             deviation = math.sqrt(max(fit.residual, 0.0)) * scale

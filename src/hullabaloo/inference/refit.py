@@ -11,40 +11,43 @@ from hullabaloo.losses import Squared
 from hullabaloo.privacy.answers import NoisyMoments
 from hullabaloo.release import Release
 from hullabaloo.release.planned import check_dimension, check_matrix, problem_of
-from hullabaloo.solvers import solve_moments
+from hullabaloo.solvers import Solution, solve_moments
 from hullabaloo.solvers.floored import pulled
 
 
 def refit(model: FittedModel, features: list[str] | None = None) -> Release:
-    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty, and by the private constant as far as this one is."""
-    moments, release, encoding = released_moments(model), model.release, model.encoding
+    """The release of a model of the same moments on some of the columns, held by this one's constraint and penalty, and by the private constant as far as this one is, unless the set holds no constant."""
+    released_moments(model)
+    release, encoding, body = model.release, model.encoding, model.constraint
     keep = kept_columns(encoding, features)
     facts = encoding.facts
     names = [facts.columns[place] for place in keep]
     slopes = names[:-1] if facts.intercept else names
     left = 0 if len(keep) == facts.width else 1  # of a matrix of slopes a part is none
-    check_matrix(model.loss, (model.constraint, model.penalty), len(facts.targets), left or len(slopes))
-    check_dimension(model.constraint, model.penalty, slopes)
-    problem = replace(problem_of(model, encoding, release.statement.records), dimension=len(keep))
-    fitted = release.plan["settings"].get("above_mean", False)
-    solution = solve_moments(moments.subset(keep), problem, above_mean=fitted)
-    held = tuple(line for line in release.trace if "held up" in line)
+    check_matrix(model.loss, (body, model.penalty), len(facts.targets), left or len(slopes))
+    check_dimension(body, model.penalty, slopes)
+    solution, held = solved(model, keep), tuple(line for line in release.trace if "held up" in line)
+    if held and body is not None and not body.contains(np.zeros(len(slopes))):
+        held = ()
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
-    for line in held:
-        theta = pulled(theta, line["constant"], line["held up"])
     scores = release.scores if features is None else ()  # of all columns
     lost = {} if release.score is None or features is None else {"errors of all columns": release.score.errors}
+    unselected = {name: part for name, part in release.plan.items() if name != "selection"}
     return replace(
         release,
-        theta=theta,
-        plan={
-            **{name: part for name, part in release.plan.items() if name != "selection"},
-            "refit": {"features": features, **lost},
-        },
+        theta=pulled(theta, held),
+        plan=unselected | {"refit": {"features": features, **lost}},
         scores=scores,
         trace=(*solution.trace, *held),
     )
+
+
+def solved(model: FittedModel, places: list[int], targets: list[int] | None = None) -> Solution:
+    """Of the released moments of the columns at these places, by the rule of the fit; not yet held up."""
+    problem = replace(problem_of(model, model.encoding, model.release.statement.records), dimension=len(places))
+    above_mean = model.release.plan["settings"].get("above_mean", False)
+    return solve_moments(released_moments(model).subset(places, targets), problem, above_mean=above_mean)
 
 
 def released_moments(model: FittedModel) -> NoisyMoments:

@@ -30,11 +30,13 @@ from hullabaloo.geometry import ConvexSet, ElasticNetPenalty, L1Ball, L1Penalty,
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.from_moments import constants
 from hullabaloo.inference.intervals import inference, tell
+from hullabaloo.inference.refit import solved
 from hullabaloo.losses import AnyLoss, Squared
 from hullabaloo.planning.named import name_of
-from hullabaloo.release import Release, problem_of
+from hullabaloo.release import Release
 from hullabaloo.release.parameters import inference_share, one_of, positive
-from hullabaloo.solvers import Solver, solve_moments
+from hullabaloo.solvers import Solver
+from hullabaloo.solvers.floored import pulled
 from hullabaloo.solvers.score.shares import SMOOTH
 
 RULES = ("fdr", "bound")
@@ -126,7 +128,7 @@ def asked_of(model: FittedModel) -> FittedModel:
 def selected(model: FittedModel, rule: SelectionRule) -> Release:
     """The release with what the rule does not keep at 0; as it is where it tells no errors.
 
-    From moments, the others are those of the same set or penalty on the columns kept. Of another solver they stay as released, and the
+    From moments, the others are those of the same set or penalty on the columns kept, as of a refit. Of another solver they stay as released, and the
     intercept takes over what the columns left out add to predictions on average.
     """
     release = model.release
@@ -148,16 +150,13 @@ def selected(model: FittedModel, rule: SelectionRule) -> Release:
 
 
 def _solved(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Array:
-    """The optimum on the columns kept, by the released moments."""
-    facts, moments = model.encoding.facts, model.release.moments
-    assert moments is not None
+    """The optimum on the columns kept, by the released moments and the rule of the fit, held up by the private constant as far as the release is."""
+    facts = model.encoding.facts
     places, theta = [*np.flatnonzero(keep), *([facts.width - 1] * facts.intercept)], np.zeros(facts.width)
     if places:
-        held = model.constraint if keep.any() else None
-        problem = problem_of(replace(model, constraint=held), model.encoding, model.release.statement.records)
-        part = solve_moments(moments.subset(places, [target]), replace(problem, dimension=len(places)))
-        theta[places] = part.theta[:, 0]
-    return theta
+        held = replace(model, constraint=model.constraint if keep.any() else None)
+        theta[places] = solved(held, places, [target]).theta[:, 0]
+    return pulled(theta, model.release.trace)
 
 
 def _zeroed(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Array:

@@ -21,7 +21,9 @@ and the preconditioned gradient, on the same tables, which `planning.choose.LESS
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -148,15 +150,14 @@ def _between(problem: Problem, plan: Plan, level: Array, found: Solution, curato
     if not brief:
         last, noise = falls(1.0)
         kept = first / (first + max(-last - noise, 0.0)) if first > 0.0 else 0.0
-    return replace(
-        found,
-        theta=pulled(found.theta, level[-1], kept),
-        trace=(*found.trace, {"held up": kept, "constant": float(level[-1])}),
-    )
+    trace = (*found.trace, {"held up": kept, "constant": float(level[-1])})
+    return replace(found, theta=pulled(found.theta, trace), trace=trace)
 
 
-def pulled(theta: Array, level: float, kept: float) -> Array:
-    """The point of the line from the constant `level` to θ (p, 1) of which so much is kept."""
-    start = np.zeros_like(theta)
-    start[-1] = level
-    return start + kept * (theta - start)
+def pulled(theta: Array, trace: Sequence[Mapping[str, Any]]) -> Array:
+    """The point of the line from the constant to θ, (p,) or (p, 1), of which as much is kept as a fit's trace says; θ where that says nothing."""
+    for line in (line for line in trace if "held up" in line):
+        start = np.zeros_like(theta)
+        start[-1] = line["constant"]
+        theta = start + line["held up"] * (theta - start)
+    return theta
