@@ -46,7 +46,7 @@ _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO
 _FOREIGN = ("builtins", "typing", "math", "numpy", "numba", "llvmlite")
 """Whose functions and types are told apart by name: their versions are in the digest."""
 
-_CODE = ["co_code", "co_exceptiontable", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags"]
+_CODE = ["co_code", "co_exceptiontable", "co_names", "co_varnames", "co_freevars", "co_cellvars"]
 _CODE += ["co_argcount", "co_kwonlyargcount", "co_posonlyargcount"]
 
 _PARTS = ["fndesc", "environment", "signature", "objectmode", "lifted", "type_annotation", "reload_init"]
@@ -241,7 +241,8 @@ def _of_code(code: CodeType, space: dict[str, Any], seen: dict[int, int]) -> Any
         _of_code(one, space, seen) if isinstance(one, CodeType) else _described(one, seen) for one in code.co_consts
     ]
     meant = [(name, _described(space[name], seen)) for name in code.co_names if name in space]
-    return [getattr(code, name) for name in _CODE], constants, meant
+    flags = code.co_flags | inspect.CO_OPTIMIZED  # which Numba clears of what is called under a profiler
+    return [flags, *(getattr(code, name) for name in _CODE)], constants, meant
 
 
 def _root(value: Any) -> str:

@@ -293,6 +293,8 @@ def _header(model: FittedModel, known: Inference, slopes_: list[Row]) -> Iterato
     elif single:
         yield "Target", encoding.facts.targets[0]
     yield "Loss", model.loss.name
+    if model.constraint is not None:
+        yield "Set", str(model.constraint)
     held = [f" ({line['held up']:.0%} kept; held up by the constant)" for line in release.trace if "held up" in line]
     told = [line for line in release.trace if "moments enough" in line]
     held += [(ALONG if "steps enough" in line else FIRST)[any(line.values())] for line in told]
