@@ -20,7 +20,7 @@ from hullabaloo.release.parameters import one_of, positive
 DROWNED = "No errors are told{}: noise is as large as the curvature at the released coefficients, or nearly half of it beside a number that varies little within its bounds, or far fewer records count than were declared, too few to show how long gradients are. More budget, fewer columns, narrower bounds or more records help."
 FAR = "No errors are told{}: the released coefficients are {} from their estimates, as far as noise shows it, in predictions on the scale of the link, and what is released of the curvature holds within {}. Noise, a set, a penalty or a rare class may hold them apart: fit with more budget, fewer columns or a weaker set or penalty{}."
 NEAREST = "; of solvers preconditioned_gradient ends nearest to the estimates"
-"""Of 48 fits of two classes (eight tables, ε = 1 and 3, three draws) it was too far in 8, objective perturbation in 19, plain gradients in 30."""
+"""Of 48 fits of two classes (eight problems of seven tables, ε = 1 and 3, three draws) it was too far in 8, objective perturbation in 19, plain gradients in 30."""
 NEITHER = "This release holds neither a score nor second moments, so errors cannot be told from it without another charge; fit with inference=True, to have them."
 
 Estimator = Debiased | FromScore
