@@ -180,6 +180,28 @@ def test_what_no_target_can_be_is_refused(kind: str, most: float) -> None:
         model.price(3_000, known={"y": most * 1.01})
 
 
+@pytest.mark.parametrize("name", ["x0", "level=b", "y"])
+@pytest.mark.usefixtures("unrehearsed")
+def test_no_values_within_bounds_vary_more_than_half_the_way_between_these(name: str) -> None:
+    """A deviation of 100 of a column within (10, 48) made the errors to expect five times too small."""
+    features = {"x0": (10, 48), "level": hb.Categorical(["a", "b"], baseline="a")}
+    model = hb.LinearRegression(domain=hb.Domain(features, target={"y": (-3.5, 3.5)}), budget=hb.Budget(1.0, 1e-8))
+    most = {"x0": 19.0, "level=b": 0.5, "y": 3.5}[name]
+    model.price(3_000, known={name: most})
+    with pytest.raises(hb.errors.InvalidParameter, match="at most half the way between"):
+        model.price(3_000, known={name: most * 1.01})
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("known", [{"y": 0.3}, {"mean of y": 0.2}])
+@pytest.mark.parametrize("kind", ["classes", "counts"])
+def test_what_is_known_already_is_not_asked_for(kind: str, known: dict[str, float]) -> None:
+    estimator, domain = KINDS[kind]
+    model = estimator(budget=hb.Budget(1.0, 1e-8), domain=domain)
+    assert any("publicly known" in note for note in model.price(3_000).notes)
+    assert not any("publicly known" in note for note in model.price(3_000, known=known).notes)
+
+
 @pytest.mark.slow
 def test_counts_have_each_their_own_bound() -> None:
     domain = hb.Domain(FEATURES, target={"few": (0, 4), "many": (0, 400)}, indicators=False, records=N)

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from datetime import date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,7 @@ def test_order_of_features_is_kept() -> None:
 
 REFUSED = [
     ({"features": {"a": ("2019-01-01", "2020-01-01")}, "target": (0, 1)}, "a date has no bounds"),
+    ({"features": {"a": (date(2019, 1, 1), datetime(2020, 1, 1))}, "target": (0, 1)}, "a date has no bounds"),
     ({"features": {"a": ["2019-01-01", "2020-01-01 12:00"]}, "target": (0, 1)}, "days since a given one"),
     ({"features": {"a": ("x", 1)}, "target": (0, 1)}, "neither two numbers, as bounds are, nor a list of levels"),
     ({"features": {"a": [2.5]}, "target": (0, 1)}, "Write both bounds"),

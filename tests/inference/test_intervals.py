@@ -398,6 +398,15 @@ def test_what_shortening_takes_leans_to_columns_of_wide_bounds_and_rare_levels(i
     assert np.all(np.isfinite(FromScore(fitted, found).covariance))
 
 
+def test_the_solver_that_ends_nearest_is_advised_to_whoever_took_another() -> None:
+    fitted = scored(hb.LogisticRegression, classes={"y": [0, 1]})._fitted()
+    found, plan = fitted.release.scores[0], fitted.release.plan
+    far = replace(
+        fitted.release, scores=(replace(found, score=found.score * 1e3),), plan={**plan, "solver": "gradient"}
+    )
+    assert "of solvers preconditioned_gradient ends nearest" in inference(replace(fitted, release=far)).reason
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("times", [1e3, 1e9])
 def test_a_score_that_points_anywhere_is_not_told_and_breaks_nothing(times: float) -> None:
@@ -406,6 +415,8 @@ def test_a_score_that_points_anywhere_is_not_told_and_breaks_nothing(times: floa
     told = inference(replace(fitted, release=replace(fitted.release, scores=(far,))))
     assert not told.told
     assert "from their estimates" in told.reason
+    assert "preconditioned_gradient" not in told.reason  # which fitted it
+    assert "too far, " not in told.reason
 
 
 def seen(model: Any, curvature: np.ndarray, move: np.ndarray, **changed: Any) -> Any:

@@ -189,7 +189,7 @@ def deviation(text: str) -> tuple[str, float]:
 def expected(when: str, head: list[str], lines: list[Any]) -> list[Any]:
     """A table of the errors to expect, with what they are; an empty line where none are told."""
     said = f"Expected standard errors{when}, of sampling and privacy, in the units of the table: eight to nine tables of ten are within the range"
-    narrower = "" if when else "; what is publicly known narrows it (--known NAME=STANDARD_DEVIATION)"
+    narrower = "" if when else "; public knowledge narrows it (--known NAME=DEVIATION, --known 'mean of TARGET=MEAN')"
     return ["", f"{said}{narrower}:", table(head, lines)] if lines else [""]
 
 

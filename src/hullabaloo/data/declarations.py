@@ -114,7 +114,7 @@ def declaration(name: str, spec: object) -> Declaration:
                 raise DomainError(
                     f"{spec!r} was found, which is neither two numbers, as bounds are, nor a list of levels. Write both bounds, or hb.Categorical(levels)."
                 )
-            if len(spec) == 2 and all(isinstance(one, str) and DATE.match(one) for one in spec):
+            if len(spec) == 2 and all(DATE.match(str(one)) for one in spec):
                 raise DomainError(
                     f"Two dates were found, {spec[0]!r} and {spec[1]!r}, and a date has no bounds. Write the column and its bounds as numbers, such as days since a given one; "
                     "or hb.Categorical(levels), in a file {levels = [...]}, where both are levels."

@@ -22,6 +22,12 @@ def columns_of(encoding: Encoding, name: str) -> list[int]:
     return places or [place for place, column in enumerate(encoding.feature_names_out) if column == name]
 
 
+def halves(encoding: Encoding) -> dict[str, float]:
+    """Half the way between a number's bounds, in the units of its coefficient, by the column's name."""
+    layout = encoding.layout
+    return {layout.names[one.column]: one.half for one in layout.numeric} if layout else {}
+
+
 def reference_gram(encoding: Encoding) -> Array:
     """The mean of x xᵀ over a table that is spread evenly over the declared domain, shape (p, p).
 

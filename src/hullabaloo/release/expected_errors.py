@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from hullabaloo.data import ClassTarget, Encoding
-from hullabaloo.data.reference import columns_of, reference_gram, undetermined
+from hullabaloo.data.reference import columns_of, halves, reference_gram, undetermined
 from hullabaloo.errors import InvalidParameter
 from hullabaloo.losses import Huber, Logistic, Poisson, Squared
 from hullabaloo.privacy import Neighbours
@@ -36,7 +36,8 @@ from hullabaloo.release.planned import PlannedFit
 from hullabaloo.solvers import MomentsSolver, WithInference
 from hullabaloo.solvers.floored import FlooredSolver
 
-ROOTS = ": of a class √(s(1 − s)) of its share s, of counts the root of their mean, which is within their bound"
+ROOTS = ": of values beyond their bounds as if at them, and so at most half the way between these; of a class √(s(1 − s)) of its share s, of counts the root of their mean"
+ROUNDED = 1.0 + 1e-9
 USUAL = 0.42
 """Of the development half, with standard deviations known, the median forecast is 1.04 times what fits tell, of the report half 1.2 (0.58, of longer intervals, made it 1.36 and 1.5)."""
 USUALLY = {
@@ -221,18 +222,20 @@ def publicly_known(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str
     Raises:
         InvalidParameter: `known` names no column or target, or is no positive number, or a mean is none within the target's bounds.
     """
-    names, targets = prepared.encoding.feature_names_out, prepared.encoding.facts.targets
+    encoding, names, targets = prepared.encoding, prepared.encoding.feature_names_out, prepared.encoding.facts.targets
     if not isinstance(known, Mapping):
         raise InvalidParameter(
             f"known= was given a {type(known).__name__}, and must map names to standard deviations, such as {{{targets[0]!r}: 2.5}}."
         )
-    classes = isinstance(prepared.encoding.targets[0], ClassTarget)
+    classes = isinstance(encoding.targets[0], ClassTarget)
     follows = classes or isinstance(prepared.problem.loss, Poisson)
-    limits, found = dict.fromkeys(names, (0.0, math.inf)), {}
-    for one in prepared.encoding.targets:
+    # No values within bounds have a deviation above half the way between these, and of a level that is 1/2.
+    widest = dict.fromkeys(names, math.inf) | {names[one]: 0.5 for one in _levels(encoding) - {-1}} | halves(encoding)
+    limits, found = {one: (0.0, ROUNDED * widest[one]) for one in names}, {}
+    for one in encoding.targets:
         lo, hi = (0.0, 1.0) if isinstance(one, ClassTarget) else (one.lo, one.hi)
         # No class of share s has a √(s(1 − s)) above 1/2, and no mean of counts is above what one may count.
-        most = (0.5 if classes else math.sqrt(hi)) * (1.0 + 1e-9) if follows else math.inf
+        most = (0.5 if classes else math.sqrt(hi) if follows else 0.5 * (hi - lo)) * ROUNDED
         limits |= dict.fromkeys(one.names, (0.0, most)) | dict.fromkeys(map(MEAN.format, one.names), (lo, hi))
     for name, value in known.items():
         if name not in limits:

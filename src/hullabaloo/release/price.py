@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hullabaloo.codec import arguments
-from hullabaloo.data.reference import undetermined
+from hullabaloo.data.reference import halves, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
 from hullabaloo.losses import Huber, KernelCode, Squared
 from hullabaloo.planning.favours import CONSTANT
@@ -70,10 +70,9 @@ def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]
 
     Usual of numbers is a third of half the range, mean squares 0.1 and 0.12. A row is as long as one bound for each feature.
     """
-    encoding, problem, names = prepared.encoding, prepared.problem, prepared.encoding.feature_names_out
+    encoding, problem = prepared.encoding, prepared.problem
     (name, *others), code = encoding.facts.targets, problem.loss.kernel_code
-    halves = {names[one.column]: one.half for one in (encoding.layout.numeric if encoding.layout else ())}
-    more = sum(9.0 * (known[one] / halves[one]) ** 2 - 1.0 for one in halves if one in known)
+    more = sum(9.0 * (known[one] / half) ** 2 - 1.0 for one, half in halves(encoding).items() if one in known)
     varied = {"varied": max(1.0 + more / (problem.norm_l2**2 - problem.intercept), 1e-9)} if more else {}
     if others or name not in known:
         return varied
@@ -99,17 +98,19 @@ def words(problem: Problem) -> tuple[str, str, str]:
 
 
 SIGNAL, REHEARSED = "how strong the signal is", "rehearsed"
-NARROWER = "what is said of the gain is of columns whose s.d. is a sixth of their ranges; publicly known ones, and of what a model leaves of the target, decide it: price(known={{{0!r}: …}}), in a shell --known {0}=…; 'mean of {0}', of a class its share, of counts the mean, tells it as well, and of numbers decides with it how far the total is off"
+NARROWER = "the gain is that of columns whose s.d. is a sixth of their range; publicly known standard deviations of columns, and of what a model leaves of the target, tell it more closely: price(known={{{0!r}: …}}), in a shell --known {0}=…; of a class its share does so, too, and of counts their mean: 'mean of {0}'"
 QUARTER = " whose s.d. is a quarter of its range"
 # A budget beyond this protects so little that it is not offered as a remedy.
 LARGEST_EPSILON = 10.0
 HELD_UP = "the private constant holds the model up: after the solver a second look at the records decides how far its model is moved towards that constant; to have the solver's own model whatever it is, pass its class as solver="
 FIRST = "moments are asked for first, at a quarter of the budget, of many cells with two gradients along them: where their own release says that noise has cost them next to nothing they are the model, or where errors are told its start, and none of the other solver's questions is asked; the charge is that of all"
+EXPECTED = "expected standard errors, of sampling and privacy together, in the units of the table (eight to nine tables of ten are within the range; publicly known standard deviations, and for totals means of targets, narrow it: price(known={'x': …, 'mean of y': …})):"
 HIDDEN = "the fit tells no error of a column that is too narrow in its bounds for the noise, that one or two records could decide, or that rests on how columns that go together differ where noise hides it"
 APART = "it tells errors and totals if coefficients are near their estimates, which is known after the fit alone: noise, a set, a penalty or a rare class may hold them apart"
 WEIGHED = "plan and price take weights to be half their bound on average: where their mean is less, expect larger errors than these, and declare a smaller bound, beyond which weights are clipped; a factor of weights and bound changes nothing"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 CHOSEN = "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
+DIFFERENCES = "{}: every level has a column beside the intercept, so only differences between levels are determined. Predictions do not suffer; to read the coefficients, declare a baseline: hb.Categorical([...], baseline=...)"
 LOUD = "it tells no total whose error is above 0.13"
 UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left; of columns that go together noise may hide each, so that all of them go"
 # Passes over the table from which a price tells their time.
@@ -168,10 +169,7 @@ class Price(Printed):
             f"gain:  {self.expectation}",
         ]
         if shown := self.expected:
-            lines.append(
-                "expected standard errors, of sampling and privacy together, in the units of the table (eight to nine tables of ten are within the range; standard deviations that "
-                "are publicly known narrow it, price(known={name: ...})):"
-            )
+            lines.append(EXPECTED)
             lines += text_table(shown, marks=["  "] * len(shown))
         bounds = bound_lines(self.lower_bounds, self.upper_bounds)
         return "\n".join([*lines, *bounds, *(f"note:  {note}" for note in (*self.withheld, *self.notes))])
@@ -193,7 +191,7 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
         records=prepared.problem.records,
         expectation=expectation,
         reason=plan.reason,
-        notes=_notes(prepared, bool(expected), f"({REHEARSED})" in expectation),
+        notes=_notes(prepared, bool(expected), f"({REHEARSED})" in expectation, known),
         upper_bounds=upper_bounds(prepared.problem, [Forecast(prepared.solver, plan)]) if private else (),
         lower_bounds=() if pair is None else tuple(lower_bounds(prepared.problem, *pair)),
         errors=expected,
@@ -202,12 +200,12 @@ def price(prepared: PlannedFit, known: Mapping[str, float] = NOTHING) -> Price:
     )
 
 
-def _notes(prepared: PlannedFit, expected: bool, rehearsed: bool) -> tuple[str, ...]:
-    task, encoding, problem = prepared.task, prepared.encoding, prepared.problem
+def _notes(prepared: PlannedFit, expected: bool, rehearsed: bool, known: Mapping[str, float]) -> tuple[str, ...]:
+    task, encoding, problem, told = prepared.task, prepared.encoding, prepared.problem, prepared.encoding.facts.targets
     notes = [UNCONFIRMED] * asks_public(prepared.plan) + [HELD_UP] * ("floor" in prepared.plan.settings)
     inner = prepared.solver.solver if isinstance(prepared.solver, WithInference) else prepared.solver
     notes += [FIRST] * isinstance(inner, MomentsFirstSolver)
-    notes += [NARROWER.format(encoding.facts.targets[0])] * (rehearsed and len(encoding.facts.targets) == 1)
+    notes += [NARROWER.format(*told)] * (rehearsed and len(told) == 1 and told[0] not in known)
     notes += [WEIGHED] * (task.domain.weight is not None)
     notes += [DROPS] * task.domain.drops + [CHOSEN] * any(query.name == "select" for query in prepared.plan.queries)
     if prepared.without and task.inference is not False:
@@ -218,13 +216,9 @@ def _notes(prepared: PlannedFit, expected: bool, rehearsed: bool) -> tuple[str, 
     )
     notes += [f"it takes {passes(problem, count)}"] * (count >= LONG)
     notes += filter(None, [large_delta(task.budget, prepared.problem.records)])
-    features = undetermined(encoding)
-    if expected and features and task.budget.is_private:
+    if expected and (features := undetermined(encoding)) and task.budget.is_private:
         names = ", ".join(repr(name) for name in features[:5]) + (" and others" if len(features) > 5 else "")
-        notes.append(
-            f"{names}: every level has a column beside the intercept, so only differences between levels are determined. Predictions do not suffer; "
-            "to read the coefficients, declare a baseline: hb.Categorical([...], baseline=...)"
-        )
+        notes.append(DIFFERENCES.format(names))
     return tuple(notes)
 
 
