@@ -329,7 +329,7 @@ PLANNING = (
     ),
     Said(
         "docs/planning.md",
-        'Of the other {}, {} are on `concrete` (824 records); {} of all are of `moments`, whose intercept drowns first, and {} of "auto"',
+        'Of the other {}, {} are on `concrete` (824 records); {} of all are of `moments`, and {} of "auto"',
         lambda: [
             elsewhere(),
             len(above(table="concrete")),
