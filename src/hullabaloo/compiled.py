@@ -95,9 +95,8 @@ class Kept:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept for the signature; None where nothing was."""
         path = self._path(sig, target_context.codegen())
-        with suppress(
-            Exception
-        ):  # it may name a module or kernel that is gone, or Numba be another: all is compiled again
+        # What was kept may name a module or kernel that is gone, or another Numba's: it is compiled again, whatever fails.
+        with suppress(Exception):
             data = b"" if path is None else path.read_bytes()
             check, body = data[:32], data[32:]
             if check == hashlib.sha256(body).digest():

@@ -27,7 +27,7 @@ from hullabaloo.queries import PricedQueries
 from hullabaloo.release.planned import prepare
 from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import MomentsSolver, Plan, Problem, Solution, Solver
-from hullabaloo.solvers.floored import AMPLE, HARDY, HOPELESS, FlooredSolver
+from hullabaloo.solvers.floored import AMPLE, HARDY, HOPELESS, FlooredSolver, pulled
 from hullabaloo.streaming.refits import planned
 from tests.sampling import sampled
 from tests.solvers.tables import Table, prices, problem, table
@@ -382,3 +382,10 @@ def test_streams_searches_and_units_are_not_held_up() -> None:
     encoding = domain.encoding(n_features=3)
     units = hb.LinearRegression(budget=SMALL, domain=domain, solver="gradient")._task(encoding)
     assert prepare(units, encoding, 4_000).solver is SOLVERS["gradient"]
+
+
+def test_what_was_saved_before_the_constant_was_told_is_not_pulled() -> None:
+    """Refits of such a model end in its own numbers, not in an error after they were asked for."""
+    theta, start = np.array([0.5, -0.25]), np.array([0.0, 0.75])
+    assert np.array_equal(pulled(theta, ({"held up": 0.25},)), theta)
+    assert np.array_equal(pulled(theta, ({"held up": 0.25, "constant": 0.75},)), start + 0.25 * (theta - start))
