@@ -129,6 +129,7 @@ class _Task:
     neighbours: Neighbours
     penalty: Penalty
     constraint: None = None
+    held: bool = True
 
 
 def summary(half: str, lines: list[dict[str, Any]]) -> dict[str, Any]:

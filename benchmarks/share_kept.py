@@ -233,6 +233,7 @@ def _shares(
             targets=1,
             records=one.n,
             neighbours=neighbours,
+            once=True,
         )
         if number == 0:  # the splits are of one size, so the plan is the same
             prices = PricedQueries(facts, neighbours, one.n)

@@ -92,6 +92,7 @@ def constant(loss: Any, rows: Any) -> float:
     [
         pytest.param(rare_class, "auto", 0.3, 1.05, marks=pytest.mark.slow),
         (rare_class, "adaptive_gradient", 0.3, 1.05),
+        (rare_class, "preconditioned_gradient", 0.3, 1.05),
         (counts, "auto", 0.1, 1.02),
         pytest.param(counts, "auto", 0.3, 1.02, marks=pytest.mark.slow),
         (counts, "preconditioned_gradient", 0.3, 1.05),

@@ -15,6 +15,7 @@ from hullabaloo.solvers.gradient.location_scale import TINY
 from hullabaloo.solvers.gradient.public_start import confirmed
 from hullabaloo.solvers.gradient.released_curvature import FLOOR, LONGER, raised
 from hullabaloo.solvers.gradient.travel import boldness, onward, smooth_and_steep, swift
+from hullabaloo.solvers.gradient.walk_noise import EVIDENT, credible, pace
 
 SETTLE = 10.0
 """How many times its own memory the intercept's walk lasts."""
@@ -22,8 +23,6 @@ HEAVY = 20.0
 """How many typical lengths the constant column weighs while the intercept alone is fitted."""
 STEEP = 3.0
 """How many times the curvature at a level the mean curvature may be where predictions vary around it."""
-EVIDENT = 3.0
-"""Standard deviations above the mean of pure noise from which a gradient speaks for the second phase's walk: chance alone does in one fit of a hundred."""
 FARTHEST = 4.0
 """How many times as far the last walks go at most where classes separate."""
 FIRST_CUT, LOOSE = 3.0, 2.0
@@ -35,8 +34,6 @@ HEARD = 0.5
 """Deviations of its noise from which the level of residuals moves by steps of its own after the first phase: by 0 shares of tables without skew are lost, by 1 those of skewed targets."""
 AVERAGED = 0.4
 """Share of the last walk that is averaged: its noise is that of so many of its answers."""
-RESTARTED = 0.9, 4.0 / 3.0
-"""Memory, and length of steps over the longest that need none, of a walk that forgets its speed: stable at any curvature that `ROOM` allows for."""
 LONG_GRADIENTS, LONG_RECORDS = 2.0**5, 2.0**8
 """Last edges of the second phase's histograms, over the natural length of a gradient and the typical length of a record."""
 
@@ -146,7 +143,7 @@ class Descent:
         travel = path.reach_first * path.travel(view.typical, clip_norm) * path.curvature / path.smoothness
         if path.ridge and not path.measured:
             travel = min(travel, 1.0 / (path.smoothness * view.steepest))
-        last, mean, gradient = self.walk(point, path.first, clip_norm, travel, path.burn_first)
+        last, mean, gradient = self.walk(point, path.first, clip_norm, first := travel, path.burn_first)
         variance = (path.noise * clip_norm) ** 2 * path.steps / path.first
         share = boldness(gradient[: view.slopes], variance, path.doubt, path.careful, path.eager)
         if self.problem.before and self.problem.earlier < 2:
@@ -157,6 +154,10 @@ class Descent:
         farther = self.farther(level, histogram.mean_length(shares, grid))
         travel = farther * share * path.travel(view.typical, cut)
         _, mean, gradient = self.walk(last, path.second, cut, travel, path.burn)
+        doubted = self.problem.once and self.problem.free and not (path.ridge or path.late or path.check_noise)
+        if self.classes and doubted:
+            about = path, view.steepest, path.smoothness / STEEP
+            mean[: view.slopes] *= credible(mean[: view.slopes], *about, (clip_norm, cut), (first, travel))
         levelled = self.problem.intercept and not self.problem.offset_bound  # of the user's offsets no level is known
         if self.classes and levelled and path.ridge and not path.late:
             mean = self.uncut_level(mean, cut, float(gradient[-1]))
@@ -336,11 +337,7 @@ class Descent:
         forgets its speed where the gradient is against it (O'Donoghue & Candès 2015), and steps once as if it had none: its last point is taken, which lay 0.002 to 0.004 of the gain off beside rare levels.
         """
         path, view, q = self.path, self.view, self.view.slopes
-        largest = 1.0 / (path.smoothness * (view.steepest if steepest is None else steepest) * path.room)
-        memory = min(max(1.0 - largest * steps / travel, 0.0), 1.0 - 1.0 / (1.0 + steps / path.memory))
-        stretch = (1.0 + math.sqrt(memory)) ** 2 if path.late and not path.ridge and swift(self.problem) else 1.0
-        memory, stretch = RESTARTED if path.bend_noise else (memory, stretch)
-        step = min(stretch * largest, travel * (1.0 - memory) / steps)
+        step, memory, largest = pace(path, steps, travel, steepest or view.steepest, swift(self.problem))
         middle = 1.0 / (path.smoothness * path.room)
         if steepest is None:
             middle = min(middle, SETTLE * (1.0 - memory) / (steps * path.smoothness))

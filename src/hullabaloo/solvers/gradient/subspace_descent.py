@@ -26,13 +26,14 @@ from hullabaloo.privacy import Allowance
 from hullabaloo.solvers.base import Answers, Array, Plan, Problem, QueryPrices, Solution, Solver
 from hullabaloo.solvers.constant import PLAIN, USUAL_LEVEL, ConstantSolver, alone, level_plan
 from hullabaloo.solvers.gradient.coordinates import Coordinates
-from hullabaloo.solvers.gradient.descent import EVIDENT, Descent
+from hullabaloo.solvers.gradient.descent import Descent
 from hullabaloo.solvers.gradient.gradient import plain_level_noise
 from hullabaloo.solvers.gradient.histogram import BINS, edges, quantile
 from hullabaloo.solvers.gradient.location_scale import TINY, reach
 from hullabaloo.solvers.gradient.measured_gradient import AdaptiveGradientSolver, checked
 from hullabaloo.solvers.gradient.schedule import TYPICAL, GradientSchedule
 from hullabaloo.solvers.gradient.travel import smooth_and_steep
+from hullabaloo.solvers.gradient.walk_noise import EVIDENT
 from hullabaloo.solvers.reference import Reference
 
 FIT, CONSTANT = AdaptiveGradientSolver(), ConstantSolver()
