@@ -20,8 +20,7 @@ from hullabaloo.errors import HullabalooError
 from hullabaloo.losses import KernelCode, Loss
 from hullabaloo.noise import TestKey
 
-RECORDS, DRAWS = 60_000, 4
-EPSILONS = (1.0, 10.0, 50.0)
+RECORDS, DRAWS = 60_000, {1.0: 12, 10.0: 4, 50.0: 4}  # draws of each ε
 SOLVERS = ("adaptive_gradient", "preconditioned_gradient", "gradient", "objective_perturbation", "moments", "auto")
 Array = np.ndarray
 
@@ -155,22 +154,22 @@ def fingerprint() -> dict[str, Any]:
 def run(
     names: tuple[str, ...] = NAMES + LATER,
     solvers: tuple[str, ...] = SOLVERS,
-    epsilons: tuple[float, ...] = EPSILONS,
+    draws: dict[float, int] = DRAWS,
     n: int = RECORDS,
-    draws: int = DRAWS,
 ) -> dict[str, Any]:
     """Median distances and means for every design, solver and ε."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(lines, name, solver, epsilons, n, draws) for name in names for solver in solvers]
-        return {"records": n, "draws": draws, "lines": [line for job in jobs for line in job.result()]}
+        jobs = [pool.submit(lines, name, solver, draws, n) for name in names for solver in solvers]
+        about = {"records": n, "draws": list(draws.values())}
+        return {**about, "lines": [line for job in jobs for line in job.result()]}
 
 
-def lines(name: str, solver: str, epsilons: tuple[float, ...], n: int, draws: int) -> list[dict[str, Any]]:
+def lines(name: str, solver: str, draws: dict[float, int], n: int) -> list[dict[str, Any]]:
     """One design and solver; nothing where the solver refuses."""
     found = []
-    for epsilon in epsilons:
+    for epsilon, count in draws.items():
         try:
-            off, mean, ran = zip(*(distance(name, solver, epsilon, key, n) for key in range(draws)), strict=True)
+            off, mean, ran = zip(*(distance(name, solver, epsilon, key, n) for key in range(count)), strict=True)
         except HullabalooError:
             continue
         about = {"design": name, "asked": solver, "solver": ran[0], "epsilon": epsilon}

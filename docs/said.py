@@ -314,7 +314,7 @@ def over(table: str) -> list[str]:
     return [f"{found[relation]:.2f}" for relation in ("replace-one", "add-or-remove")]
 
 
-FARTHER = ("rare class", "rare class, mixed columns", "robust costs")
+FARTHER = ("costs", "rare class", "quantile, mixed columns")
 PLANNING = (
     Said(
         "docs/planning.md",
