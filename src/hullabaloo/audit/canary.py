@@ -109,8 +109,7 @@ def surroundings(canary: Canary, width: int) -> Iterator[Canary]:
         for count in (1, 8, 64):
             yield made(domain, first, canary.second, [other] * count)
     if canary.second is None:
-        nominal = EXPECTED * domain.records_per_unit
-        yield made(domain, first, None, [opposite] * BACKGROUND, nominal)
+        yield made(domain, first, None, [opposite] * BACKGROUND, EXPECTED * domain.records_per_unit)
 
 
 def _features(domain: Domain, width: int) -> list[tuple[tuple[Any, ...], str]]:

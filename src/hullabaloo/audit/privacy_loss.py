@@ -16,6 +16,7 @@ from hullabaloo.selection.choice import Choice
 from hullabaloo.selection.quantiles import QuantilesQuery
 
 Array = npt.NDArray[np.float64]
+Pair = tuple[Array, Array]  # of the two tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,9 +44,7 @@ class PrivacyLoss:
     choice_score: tuple[float, float] = (0.0, 0.0)
 
 
-def gaussian(
-    name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int, each: bool
-) -> PrivacyLoss:
+def gaussian(name: str, allowed: float, answer: Array, exact: Pair, truth: int, each: bool) -> PrivacyLoss:
     """A Gaussian release in units of its noise; `each`: one release a coordinate."""
     shift = exact[1] - exact[0]
     square = float(shift @ shift)
@@ -54,7 +53,7 @@ def gaussian(
     return PrivacyLoss(name, loss, realised, allowed, 0.5 * square, answer - exact[truth], shift)
 
 
-def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array], truth: int) -> PrivacyLoss:
+def laplace(name: str, allowed: float, answer: Array, exact: Pair, truth: int) -> PrivacyLoss:
     """A Laplace release in units of its scale."""
 
     first, second = (np.abs(answer - x) for x in exact)
@@ -64,9 +63,7 @@ def laplace(name: str, allowed: float, answer: Array, exact: tuple[Array, Array]
     return PrivacyLoss(name, float(np.sum(first - second)), realised, allowed, 0.5 * realised**2, draws)
 
 
-def chosen(
-    query: Choice | QuantilesQuery, answer: int, scores: tuple[Array, Array], excluded: Any, truth: int
-) -> PrivacyLoss:
+def chosen(query: Choice | QuantilesQuery, answer: int, scores: Pair, excluded: Any, truth: int) -> PrivacyLoss:
     """A private choice: of range ε₀ by the exponential mechanism, of loss at most ε₀ by permute-and-flip."""
     kept = np.ones(scores[0].size, dtype=bool) if excluded is None else ~np.asarray(excluded)
     once = isinstance(query, Choice) and query.once
@@ -98,8 +95,7 @@ def flipped(scores: Array) -> Array:
     """
     q = np.exp(scores - scores.max())
     nodes, weights = np.polynomial.legendre.leggauss(64)
-    t = 0.5 * (nodes + 1.0)
-    factors = np.log1p(-np.outer(t, q))
+    factors = np.log1p(-np.outer(0.5 * (nodes + 1.0), q))
     others = np.exp(factors.sum(axis=1, keepdims=True) - factors)
     return np.asarray(scores - scores.max() + np.log(0.5 * weights @ others))
 

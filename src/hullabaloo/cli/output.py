@@ -54,9 +54,7 @@ def visible(text: str) -> str:
     >>> visible("age\\x1b[2J")
     'age\\\\x1b[2J'
     """
-    return "".join(
-        one if one == "\n" or one.isprintable() or category(one) == "Zs" else ascii(one)[1:-1] for one in text
-    )
+    return "".join(c if c == "\n" or c.isprintable() or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
 
 
 class Verbatim(str):

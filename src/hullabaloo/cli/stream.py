@@ -256,9 +256,8 @@ def made_stream(
     cls, periodic = getattr(hb.streaming, CLASSES[asked.method]), asked.method == "periodic"
     given = asked._asdict() | {"rule": asked.rule and asked.rule.replace("-", "_")}
     own = {name: given[name] for name in OWN if given[name] is not None}
-    of_fit = (
-        {} if periodic else {name: one for name, one in model._asdict().items() if one != model._field_defaults[name]}
-    )
+    given_of_fit = {} if periodic else model._asdict()
+    of_fit = {name: one for name, one in given_of_fit.items() if one != model._field_defaults[name]}
     build.refuse_foreign((*of_fit, *own), inspect.signature(cls).parameters, "method", asked.method, "stream")
     own |= {"horizon": asked.horizon, "every": every(asked.every)}
     if periodic:

@@ -255,5 +255,4 @@ def open_moments(task: StreamTask, encoding: Encoding, *, facts: RowFacts | None
         how: `transform`, `solve` and `public` of `MomentsProcess`.
     """
     problem = check_stream(task, encoding)
-    query = plan_moments(task, encoding.facts if facts is None else facts)
-    return MomentsProcess(task, problem, query, **how)
+    return MomentsProcess(task, problem, plan_moments(task, encoding.facts if facts is None else facts), **how)

@@ -202,8 +202,7 @@ class PrefixProcess(Process):
     def _rows(self) -> Rows | None:
         """All records so far, as one table."""
         if len(self._parts) > 1:
-            columns = zip(*map(held, self._parts), strict=True)
-            self._parts = [Rows(*map(_joined, columns))]
+            self._parts = [Rows(*map(_joined, zip(*map(held, self._parts), strict=True)))]
         return self._parts[0] if self._parts else None
 
 

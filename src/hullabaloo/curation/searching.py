@@ -57,8 +57,7 @@ class PlannedCandidate:
         lengths = (getattr(query, "length", 1) for query in self.fit.bought.queries)
         longest = max((length for length in lengths if type(length) is int), default=1)  # of a choice it is a norm
         asked = sum(query.count for query in self.fit.bought.queries)
-        targets = len(self.encoding.facts.targets)
-        return 8 * targets * (longest + self.encoding.facts.width) + asked
+        return 8 * len(self.encoding.facts.targets) * (longest + self.encoding.facts.width) + asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)

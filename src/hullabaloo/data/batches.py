@@ -68,9 +68,8 @@ def giver_of(source: Any) -> Callable[[], Any] | None:
     Raises:
         SchemaError: it can be read once, or PyArrow is not there.
     """
-    pa, dataset = (
-        library(name, "hullabaloo[parquet]", "Reading a table in parts") for name in ("pyarrow", "pyarrow.dataset")
-    )
+    pa = library("pyarrow", "hullabaloo[parquet]", "Reading a table in parts")
+    dataset = library("pyarrow.dataset", "hullabaloo[parquet]", "Reading a table in parts")
     if isinstance(source, pa.RecordBatchReader):
         raise SchemaError(
             "A pyarrow.RecordBatchReader can be read once, and a table in parts is read anew for each question. Pass a function that returns a "

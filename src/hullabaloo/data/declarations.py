@@ -47,9 +47,8 @@ class Numeric:
         lo, hi = bounds_pair((self.lo, self.hi), "A numeric feature")
         fill = None if self.fill is None else finite(self.fill, "The fill of a numeric feature")
         transform = "identity" if self.transform is None else self.transform
-        settle(
-            self, lo=lo, hi=hi, fill=fill, indicator=flag(self.indicator, "indicator", unsaid=True), transform=transform
-        )
+        indicator = flag(self.indicator, "indicator", unsaid=True)
+        settle(self, lo=lo, hi=hi, fill=fill, indicator=indicator, transform=transform)
         if fill is not None and not lo <= fill <= hi:
             raise DomainError(
                 f"The fill {fill:g} of a numeric feature lies outside its bounds [{lo:g}, {hi:g}]: it would be clipped and mean something else. Declare a fill inside the bounds, or wider bounds."

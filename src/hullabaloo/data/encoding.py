@@ -180,8 +180,7 @@ class Encoding:
     @property
     def prediction_offset(self) -> Array:
         """(k,) what is added to scaled ``predictions``, which hold the known offset already."""
-        centre = 0.0 if self.offset is None else self.offset.centre
-        return self.target_offset + centre
+        return self.target_offset + (0.0 if self.offset is None else self.offset.centre)
 
     def _scales(self) -> tuple[Array, Array]:
         pairs: list[tuple[float, float]] = []

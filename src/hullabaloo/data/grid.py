@@ -89,8 +89,7 @@ def _around_zero(lo: float, hi: float) -> Array:
 
 
 def _around(centre: float, lo: float, hi: float, smallest: float) -> Array:
-    reach = max(hi - centre, centre - lo)
-    unit = smallest * reach
+    unit = smallest * max(hi - centre, centre - lo)
     steps = np.linspace(math.asinh((lo - centre) / unit), math.asinh((hi - centre) / unit), STEPS)
     return np.append(centre + _digits(unit * np.sinh(steps)), centre)
 

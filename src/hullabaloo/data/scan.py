@@ -194,9 +194,8 @@ class RemotePath:
     """A file or folder by its address, as far as readers ask about a path. What its store says when it fails may hold passwords, and is left out."""
 
     def __init__(self, address: str) -> None:
-        fsspec, arrow = (
-            library(name, "hullabaloo[remote]", "Reading from an address") for name in ("fsspec.core", "pyarrow.fs")
-        )
+        fsspec = library("fsspec.core", "hullabaloo[remote]", "Reading from an address")
+        arrow = library("pyarrow.fs", "hullabaloo[remote]", "Reading from an address")
         there = False
         with suppress(Exception):
             self._store, self._path = fsspec.url_to_fs(address)

@@ -76,8 +76,7 @@ class Family:
     @property
     def most(self) -> int:
         """The number of rows that constants are stated for; a table of units has as many rows as its units have."""
-        public = self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike
-        return self.records * (1 if public else MARGIN)
+        return self.records * (1 if self.neighbours is Neighbours.REPLACE_ONE and self.facts.alike else MARGIN)
 
     @property
     def doubled(self) -> bool:

@@ -223,8 +223,7 @@ class LpBall(NormBall, HasMirrorMap):
 
         multiplier = increasing_root(room, max(0.0, dual - self.radius) / unit, dual / unit)
         u: Vector = power_shrunk(size, multiplier, q - 1.0)
-        length = power_norm(u, q)
-        return np.copysign(u / length * self.radius, theta)
+        return np.copysign(u / power_norm(u, q) * self.radius, theta)
 
     def norm(self, theta: Vector) -> float:
         """‖θ‖_q."""

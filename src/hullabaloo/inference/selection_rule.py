@@ -71,9 +71,8 @@ class SelectionRule:
 
 def is_l1(constraint: ConvexSet | None, penalty: Penalty) -> bool:
     """Whether a set or penalty of the library has its corners where single coefficients are 0."""
-    return isinstance(constraint, L1Ball) or (
-        isinstance(penalty, L1Penalty | ElasticNetPenalty) and penalty.weights[0] > 0.0
-    )
+    penalised = isinstance(penalty, L1Penalty | ElasticNetPenalty) and penalty.weights[0] > 0.0
+    return penalised or isinstance(constraint, L1Ball)
 
 
 def telling_solver(
@@ -87,7 +86,7 @@ def telling_solver(
     asked: Solver | str = model.solver
     if model.selection is None:
         return asked
-    squared = isinstance(loss, Squared)
+    by_moments, untold = isinstance(loss, Squared) and asked == "auto", inference_share(model.inference) is False
     fault = remedy = ""
     if not is_l1(*shape):
         fault = "has neither an l1 set nor an l1 penalty, and so selects nothing"
@@ -95,16 +94,14 @@ def telling_solver(
     elif not isinstance(loss, SMOOTH):
         fault = f"has the loss {loss.name!r}, whose sampling errors no release tells"
         remedy = "Use hb.Lasso, or a logistic, Huber or Poisson loss"
-    elif inference_share(model.inference) is False and (
-        name_of(asked) != "moments" and not (squared and asked == "auto")
-    ):
+    elif untold and name_of(asked) != "moments" and not by_moments:
         fault = "leaves inference out, so that the release would not tell how far coefficients are from the truth"
         remedy = "Pass inference=True"
     if fault:
         raise InvalidParameter(
             f"selection={model.selection!r} was asked of a {type(model).__name__} that {fault}; nothing was charged or read. {remedy}, or leave selection out."
         )
-    return "moments" if squared and asked == "auto" and inference_share(model.inference) is False else asked
+    return "moments" if by_moments and untold else asked
 
 
 def tested(encoding: Encoding, basis: Array) -> Array:
@@ -145,8 +142,7 @@ def selected(model: FittedModel, rule: SelectionRule) -> Release:
     of_target = _solved if again else _zeroed
     theta = np.column_stack([of_target(model, keep[:, k], k) for k in range(keep.shape[1])])
     told = {"rule": rule.name, "level": rule.level, "tested": keep.size, "selected": int(keep.sum())}
-    plan = {**release.plan, "selection": told}
-    return replace(release, theta=theta, plan=plan)
+    return replace(release, theta=theta, plan={**release.plan, "selection": told})
 
 
 def _solved(model: FittedModel, keep: npt.NDArray[np.bool_], target: int) -> Array:

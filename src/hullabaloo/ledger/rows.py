@@ -72,8 +72,7 @@ def to_charge(row: Row, database: str) -> Charge:
 
 def to_stream(row: Row) -> Stream:
     """Read a row of hullabaloo_stream; raises Garbled."""
-    label = f"stream {shown(row['stream'])} on dataset {shown(row['dataset'])}"
-    return Stream(**_read(label, row, _STREAM))
+    return Stream(**_read(f"stream {shown(row['stream'])} on dataset {shown(row['dataset'])}", row, _STREAM))
 
 
 def to_totals(row: Row) -> Totals:

@@ -102,8 +102,7 @@ class _Dataset:
 
     def _open(self, session: Session) -> tuple[RowMapping | None, Any, Sequence[RowMapping]]:
         """The dataset's row, the last row's number, and streams on no charge of its own, all of one moment."""
-        mine = schema.datasets.c.name == self._key
-        row = session.first(select(schema.datasets).where(mine))
+        row = session.first(select(schema.datasets).where(schema.datasets.c.name == self._key))
         last = session.connection.scalar(select(func.max(_charges.number)).where(_charges.dataset == self._key))
         beyond = or_(_streams.charge < 1, _streams.charge > (last if isinstance(last, int) else 0))
         return row, last, self._of_streams(beyond, session)

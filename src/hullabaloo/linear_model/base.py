@@ -311,11 +311,9 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
 
     def _fitted(self) -> FittedModel:
         check_is_fitted(self, "release_")
-        constraint, penalty = chosen(self, self.encoding_)
-        loss, name = self._loss(self.encoding_), type(self).__name__
-        known = FittedModel(
-            self.release_, self.encoding_, loss, constraint, penalty, name, self._meaning(), self._again
-        )
+        (held, pulled), encoding = chosen(self, self.encoding_), self.encoding_
+        loss, name = self._loss(encoding), type(self).__name__
+        known = FittedModel(self.release_, encoding, loss, held, pulled, name, self._meaning(), self._again)
         return replace(known, meaning=f"{known.meaning} {in_words(known)}".strip())
 
     def _again(self) -> Task:
@@ -357,5 +355,4 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         """(n, k) predictions on the link's scale, in the user's units."""
         check_is_fitted(self, "release_")
         encoding: Encoding = self.encoding_
-        unit = encoding.predictions(X, self.release_.theta)
-        return unit * encoding.target_scale + encoding.prediction_offset
+        return encoding.predictions(X, self.release_.theta) * encoding.target_scale + encoding.prediction_offset

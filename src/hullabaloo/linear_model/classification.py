@@ -108,8 +108,7 @@ class LogisticClassifier(PrivateClassifier, ABC):
         return False
 
     def _loss(self, encoding: Encoding) -> AnyLoss:
-        together = self._multinomial()
-        return MultinomialLogistic() if len(encoding.facts.targets) > 1 and together else Logistic()
+        return MultinomialLogistic() if self._multinomial() and len(encoding.facts.targets) > 1 else Logistic()
 
     def _unit(self) -> str:
         apart = not self._multinomial() or len(self.classes_) == 2
@@ -211,9 +210,8 @@ class LinearSVC(PrivateClassifier):
                     f"Nothing was charged or read. Use one of {', '.join(map(repr, SUBGRADIENTS))}, or smoothing=0.5."
                 )
             return SmoothedHinge(2.0 * SHARPEST)
-        return SmoothedHinge(
-            positive("smoothing", self.smoothing, "half the width of the rounded corner, or 0", lowest=SHARPEST)
-        )
+        what = "half the width of the rounded corner, or 0"
+        return SmoothedHinge(positive("smoothing", self.smoothing, what, lowest=SHARPEST))
 
     def _unit(self) -> str:
         return "the decision in favour"

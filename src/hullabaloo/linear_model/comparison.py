@@ -70,7 +70,6 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
         for k, target in enumerate(facts.targets):
             # Coefficients of another answer were not fitted to these moments' noise: no ridge is known then.
             known = (float(line["ridge"]) for line in release.trace if line.get("target") == k and "ridge" in line)
-            ridge = next(known, math.inf)
-            found = explained(part, release.theta[keep, k], facts, target=k, ridge=ridge)
+            found = explained(part, release.theta[keep, k], facts, target=k, ridge=next(known, math.inf))
             rows.append(Compared(name, target, len(keep) - facts.intercept, found.r2, found.standard_error))
     return Comparison(tuple(rows))

@@ -113,11 +113,9 @@ def own_from_dict(
             "classmethod from_dict(data) that reads what its to_dict() wrote, or arguments of these names."
         ) from error
     if "otherwise" in data:
-        shape, size = (
-            (geometry.SubmodularBall, "radius") if missing is SetNotLoaded else (geometry.SubmodularPenalty, "strength")
-        )
-        told = data["otherwise"]
-        return shape(made, told["size"] if "size" in told else told[size])
+        told, a_set = data["otherwise"], missing is SetNotLoaded
+        size = told["size"] if "size" in told else told["radius" if a_set else "strength"]
+        return (geometry.SubmodularBall if a_set else geometry.SubmodularPenalty)(made, size)
     return made
 
 

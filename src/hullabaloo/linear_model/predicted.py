@@ -80,9 +80,7 @@ def columns_of(
         )
     values, classes, names = model.predict(table), getattr(model, "classes_", None), list(model.encoding_.facts.targets)
     if classes is None:
-        columns = dict(
-            zip([f"predicted_{name}" for name in names], values.reshape(len(values), len(names)).T, strict=True)
-        )
+        columns = dict(zip([f"predicted_{name}" for name in names], values.reshape(-1, len(names)).T, strict=True))
     else:
         name = model.encoding_.targets[0].column or UNNAMED
         of_class = [f"probability_{name}={label}" for label in classes.tolist()]

@@ -173,12 +173,10 @@ class GroupLasso(LeastSquares):
     def _default(self, encoding: Encoding) -> Shape:
         groups = column_groups(encoding, self.groups)
         if self.strength is not None:
-            return None, geometry.GroupPenalty(
-                groups, positive("strength", self.strength, "the weight of the groups' norms")
-            )
-        return geometry.GroupBall(
-            groups, positive("radius", self.radius, "the radius of the default ball")
-        ), geometry.NoPenalty()
+            strength = positive("strength", self.strength, "the weight of the groups' norms")
+            return None, geometry.GroupPenalty(groups, strength)
+        radius = positive("radius", self.radius, "the radius of the default ball")
+        return geometry.GroupBall(groups, radius), geometry.NoPenalty()
 
 
 class HuberRegressor(LinearPredictor):

@@ -47,46 +47,42 @@ class Outcome(Score):
         return seen.truth[:, self.target]
 
 
-def _errors(seen: Scored, target: int, reach: float) -> Array:
-    """|f − o| over `reach`, cut off at 1."""
-    apart = np.abs(seen.forecast[:, target] - seen.truth[:, target])
-    return np.asarray(np.minimum(apart / reach, 1.0))
-
-
 @dataclass(frozen=True, slots=True)
-class SquaredError(Score):
-    """(f − o)², f the prediction cut off at the declared bounds, of which f − o is at most `span` = hi − lo; `reach` is the largest error that counts, as a share of that; larger ones count as it."""
+class Error(Score):
+    """|f − o| to a power, f the prediction cut off at the declared bounds, of which f − o is at most `span` = hi − lo; `reach` is the largest error that counts, as a share of that; larger ones count as it."""
 
     target: int
     span: float
     reach: float = 1.0
 
+    @property
+    @abstractmethod
+    def power(self) -> int:
+        """Of the error."""
+
     def of(self, seen: Scored) -> Array:
-        """(f − o)² over reach²."""
-        return np.asarray(np.square(_errors(seen, self.target, self.reach)))
+        """|f − o| over reach, to the power."""
+        apart = np.abs(seen.forecast[:, self.target] - seen.truth[:, self.target])
+        return np.asarray(np.minimum(apart / self.reach, 1.0) ** self.power)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """At most (reach (hi − lo))²."""
-        return 0.0, (self.reach * self.span) ** 2
+        """At most reach (hi − lo), to the power."""
+        return 0.0, (self.reach * self.span) ** self.power
 
 
 @dataclass(frozen=True, slots=True)
-class AbsoluteError(Score):
-    """|f − o|; `span` and `reach` as for the squared error."""
+class SquaredError(Error):
+    """(f − o)²."""
 
-    target: int
-    span: float
-    reach: float = 1.0
+    power = 2
 
-    def of(self, seen: Scored) -> Array:
-        """|f − o| over reach."""
-        return _errors(seen, self.target, self.reach)
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """At most reach (hi − lo)."""
-        return 0.0, self.reach * self.span
+@dataclass(frozen=True, slots=True)
+class AbsoluteError(Error):
+    """|f − o|."""
+
+    power = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,8 +224,7 @@ class SmoothedHinge(Loss):
     def _constants(self, size: float, targets: float, clip: float) -> LossConstants:
         """Lipschitz Y (less where −YZ does not leave the corner), smooth with constant Y²/(2h)."""
         steepest = 0.0 if targets == 0.0 else min((1.0 + self.h + targets * size) / (2.0 * self.h), 1.0)
-        smoothness = targets**2 / (2.0 * self.h)
-        return LossConstants(targets * steepest, smoothness, strong_convexity=0.0)
+        return LossConstants(targets * steepest, targets**2 / (2.0 * self.h), strong_convexity=0.0)
 
     def _steepness(self, m: Array) -> Array:
         return np.clip((1.0 + self.h - m) / (2.0 * self.h), 0.0, 1.0)

@@ -149,8 +149,7 @@ def floored(context: PlanContext, solver: Solver, plan: Plan, *, brief: bool = F
         enough = brief and solver.name == HARDY and unit < SUFFICIENT
         faint = QUIET if brief or careful or solver.name == MOMENTS else FAINT
         if solver.name not in (SPARSE, CONSTANT) and not enough and loud(*context.facts, faint)[1]:
-            share = share_for(unit, brief, LESS if careful else 1.0)
-            held = FlooredSolver(solver.name, solver, share, brief)
+            held = FlooredSolver(solver.name, solver, share_for(unit, brief, LESS if careful else 1.0), brief)
             return held, held.plan(*context.facts)
         if brief and solver == SOLVERS.get(LABORIOUS):
             cells = context.problem.records * context.problem.dimension

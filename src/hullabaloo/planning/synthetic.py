@@ -199,8 +199,7 @@ def _of_structure(problem: Problem, function: SetFunction, scenario: Scenario, s
     if body is None:
         return theta
     assert isinstance(body, SubmodularBall)
-    together = isinstance(problem.loss, VectorLoss)
-    parts = theta.reshape(-1, 1) if together else theta
+    parts = theta.reshape(-1, 1) if isinstance(problem.loss, VectorLoss) else theta
     return np.column_stack([part / body.gauge(part) for part in parts.T]).reshape(theta.shape)
 
 
@@ -255,8 +254,7 @@ def _targets(problem: Problem, scenario: Scenario, signal: Array, offset: Array 
     if code == KernelCode.POISSON:
         from scipy.special import pdtrik
 
-        known = 0.0 if offset is None else offset[:, None]
-        rate = np.exp(signal + known)
+        rate = np.exp(signal + (0.0 if offset is None else offset[:, None]))
         rate = np.minimum(rate / (scenario.rarity * rate.mean(axis=0)), 1.0)
         # The law's quantiles, bit for bit those of scipy.stats, which takes half a second to import.
         return np.asarray(np.minimum(np.ceil(pdtrik(chance, 5.0 * rate)) / 5.0, 1.0), dtype=np.float64)
@@ -287,8 +285,7 @@ def cheap_support(function: SetFunction, p: int, stream: int) -> Members:
         if step and int(members.sum()) >= wanted:
             break
         costs = _costs(function, members)
-        least = float(costs.min())
-        cheapest = np.flatnonzero(costs <= least * (1.0 + 1e-9))
+        cheapest = np.flatnonzero(costs <= float(costs.min()) * (1.0 + 1e-9))
         members[cheapest[int(luck[step] * cheapest.size)]] = True
         members |= _costs(function, members) <= 1e-9 * function.value(np.ones(p, dtype=np.bool_))
         if members.all():

@@ -152,8 +152,7 @@ def _far_integral(s: float, epsilon: Array, curvature: float) -> Array:
 def _near_integral(s: float, epsilon: Array, curvature: float) -> Array:
     """Bound ``∫₀^s M(√(s² + g²)) dg`` by rectangles: the integrand increases, and it matters little."""
     g = s * (1.0 - np.linspace(1.0, 0.0, 33) ** 2)
-    value = peak(np.hypot(s, g[1:])[None, :], epsilon[:, None], curvature)
-    return value @ np.diff(g)
+    return peak(np.hypot(s, g[1:])[None, :], epsilon[:, None], curvature) @ np.diff(g)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,8 +227,7 @@ class ObjectiveCurve:
         rate = (k * records + records - 1) * tau
         front = 2.0 * math.log(records) + math.log(tau) + math.log1p(2.0 * tau / math.sqrt(2.0 * math.pi))
         moment = (k * records + records - 1) * origin + 0.5 * math.log(2.0 * math.pi)
-        edge = float(log_ndtr(rate - y))
-        return front + moment + rate * rate / 2.0 + edge
+        return front + moment + rate * rate / 2.0 + float(log_ndtr(rate - y))
 
 
 def _log_sum(logarithms: list[float]) -> float:

@@ -59,8 +59,7 @@ def _down_to_a_face(quadratic: Quadratic, shape: Shape, theta: Array) -> tuple[A
         if found is None:
             return theta, False
         face, extra = found
-        system = FaceSystem(quadratic, face)
-        move = system.solve(quadratic.slope(theta) + extra)
+        move = FaceSystem(quadratic, face).solve(quadratic.slope(theta) + extra)
         new = search(quadratic, shape, theta, move)
         if new is None:
             return theta, True

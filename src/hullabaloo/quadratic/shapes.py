@@ -126,8 +126,7 @@ def _through_the_penalty(quadratic: Quadratic, body: L1Ball, theta: Array, minim
 
     def room(strength: float) -> float:
         nonlocal last
-        shape = WithWeights(np.full(last.size, strength))
-        last = minimise(quadratic, shape, last)
+        last = minimise(quadratic, WithWeights(np.full(last.size, strength)), last)
         return body.radius - float(np.abs(last).sum())
 
     room(increasing_root(room, 0.0, float(np.abs(quadratic.cross).max())))

@@ -32,9 +32,8 @@ def levels(encoding: Encoding, found: NoisyScore) -> list[Marked]:
     layout = encoding.layout
     if layout is None or not encoding.facts.intercept:
         return []
-    groups: list[Any] = [
-        ((one.column, one.indicator), (one.indicator,), False) for one in layout.numeric if one.indicator >= 0
-    ]
+    numbers = (one for one in layout.numeric if one.indicator >= 0)
+    groups: list[Any] = [((one.column, one.indicator), (one.indicator,), False) for one in numbers]
     groups += [(block.places, block.places, len(block.columns) < len(block.all_levels)) for block in layout.onehot]
     seen: list[Marked] = []
     back, centre = np.linalg.inv(found.matrix)[:-1, :-1], found.centre

@@ -161,6 +161,5 @@ def _least(loss: Loss, Z: Array, y: Array, known: Array, ridge: float, start: Ar
         return float(np.mean(loss.value(z, y))) + 0.5 * float(pulled @ at), slope
 
     bounds = [(None, None)] * q + [loss.intercept_bounds] * (start.size - q)
-    return np.asarray(
-        minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}).x
-    )
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
+    return np.asarray(found.x)

@@ -139,8 +139,7 @@ class PrivacyStatement:
         """ε at δ that the release really has, for a person with `records` units in the table."""
         if not self.private:
             return math.inf
-        chosen = self.delta if delta is None else delta
-        return epsilon_of(group(self.event, records), chosen)
+        return epsilon_of(group(self.event, records), self.delta if delta is None else delta)
 
     def delta_at(self, epsilon: float) -> float:
         """δ at ε that the release really has."""

@@ -21,9 +21,8 @@ SIZE, SMALL = 11.5, 10.5
 
 def new_figure(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
     """An empty figure with one pair of axes, on the Agg canvas."""
-    figures, agg = (
-        library(f"matplotlib.{name}", "hullabaloo[report]", "A picture") for name in ("figure", "backends.backend_agg")
-    )
+    figures = library("matplotlib.figure", "hullabaloo[report]", "A picture")
+    agg = library("matplotlib.backends.backend_agg", "hullabaloo[report]", "A picture")
     figure: Figure = figures.Figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
     agg.FigureCanvasAgg(figure)
     axes = figure.add_subplot()

@@ -40,8 +40,7 @@ def loss_bound(event: Event, chance: float) -> float:
     best = math.inf
     for _ in range(3):  # a grid, refined around its best point
         trials = [start + width * j / 64.0 for j in range(1, 65)]
-        values = [(_loss(event, trial, chance), trial) for trial in trials]
-        found, place = min(values)
+        found, place = min((_loss(event, trial, chance), trial) for trial in trials)
         best = min(best, found)
         width, start = width / 16.0, max(0.0, place - width / 32.0)
     return best

@@ -203,8 +203,7 @@ def _bound(problem: CompositeProblem) -> Claim:
     bound = convex_bound(gap, float(np.sum(M * w**2)), sigma, M, updates)
     how: dict[str, Any] = {"passes": 10, "step": 1.0, "clip": clip, "order": "uniform"}
     fits = [CoordinateDescent(smooth, True).fit(seed=seed, **how)[1] for seed in REPORTED]
-    found = [problem.value(one) - problem.value(w) for one in fits]
-    mean, error = mean_error(found)
+    mean, error = mean_error([problem.value(one) - problem.value(w) for one in fits])
     says = "excess over (p/K)(G⁰ + D⁰/2) + ‖σ‖²_{M⁻¹}, ten times the budget, nothing clipped: ratio"
     return Claim("Utility, convex", says, mean / bound, error / bound, high=1.0)
 

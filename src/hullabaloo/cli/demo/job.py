@@ -73,7 +73,7 @@ def run(folder: Path, output: Output) -> Outcome:
     remaining, curve = ledger.remaining(survey.DATASET), None
     if not (reused and (folder / "page.html").exists()):
         with output.steps("Accuracy against epsilon, on public data", len(survey.EPSILONS)) as advance:
-            curve = measure(model, domain, table, survey.DELTA, advance)
+            curve = measure(model, domain, table, advance)
         write_page(folder / "page.html", model, curve, remaining.describe(), refusal)
     return Outcome(model, curve, price, remaining, refusal, reused)
 

@@ -56,9 +56,7 @@ class Curve(NamedTuple):
     draws: Mapping[float, tuple[float, float]]
 
 
-def measure(
-    model: "PrivateLinearModel", domain: "hb.Domain", survey: Any, delta: float, advance: Callable[[], None]
-) -> Curve:
+def measure(model: "PrivateLinearModel", domain: "hb.Domain", survey: Any, advance: Callable[[], None]) -> Curve:
     """Fit again and again, without a ledger, because the table is public; `advance` is called after each ε. *Not private*: it measures on the table itself."""
 
     def fitted(budget: hb.Budget) -> float:
@@ -66,7 +64,7 @@ def measure(
 
     draws: dict[float, tuple[float, float]] = {}
     for epsilon in EPSILONS:
-        found = [fitted(hb.Budget(epsilon, delta)) for _ in range(DRAWS)]
+        found = [fitted(hb.Budget(epsilon, DELTA)) for _ in range(DRAWS)]
         draws[epsilon] = statistics.fmean(found), statistics.pstdev(found)
         advance()
     return Curve(fitted(hb.Budget(math.inf)), score(model, survey), draws)

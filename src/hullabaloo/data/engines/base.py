@@ -106,9 +106,7 @@ class Reading:
     def nothing(self) -> Part:
         """No rows: what a table without any part is."""
         facts = self.encoding.facts
-        weight, offset = (
-            np.zeros(0) if there else None for there in (facts.weighted, self.encoding.offset is not None)
-        )
+        weight, offset = (np.zeros(0) if one else None for one in (facts.weighted, self.encoding.offset is not None))
         return part_of(Rows(np.zeros((0, facts.width)), np.zeros((0, len(facts.targets))), weight, offset))
 
 

@@ -153,8 +153,7 @@ def _counting(reading: Reading, words: list[Words]) -> Words:
 def _numbers(words: Words) -> NDArray[np.int64]:
     """The units by number."""
     order, numbers = np.lexsort(words[:, :4].T), np.zeros(len(words), dtype=np.int64)
-    others = np.diff(words[order, :4], axis=0).any(axis=1)
-    numbers[order[1:]] = np.cumsum(others)
+    numbers[order[1:]] = np.cumsum(np.diff(words[order, :4], axis=0).any(axis=1))
     return numbers
 
 

@@ -135,9 +135,8 @@ def _files(path: Any) -> tuple[ParquetFile, ...]:
     Raises:
         SchemaError: PyArrow is not there, or a file is no complete Parquet file; nothing of what it holds is told.
     """
-    arrow, dataset = (
-        library(name, "hullabaloo[parquet]", "Reading a Parquet file") for name in ("pyarrow", "pyarrow.dataset")
-    )
+    arrow = library("pyarrow", "hullabaloo[parquet]", "Reading a Parquet file")
+    dataset = library("pyarrow.dataset", "hullabaloo[parquet]", "Reading a Parquet file")
     found: list[ParquetFile] | None = None
     with suppress(Exception):  # reason: the reader's own error may quote bytes of the file
         # Under no schema, as PyArrow's own of a folder would have each name once.
@@ -169,8 +168,7 @@ def _opened(path: Any, fragment: Any) -> ParquetFile:
             raise ValueError(path)
         for number in range(group.num_columns):
             chunk = group.column(number)
-            first = chunk.dictionary_page_offset or chunk.data_page_offset
-            start = min(first, chunk.data_page_offset)
+            start = min(chunk.dictionary_page_offset or chunk.data_page_offset, chunk.data_page_offset)
             if group.num_rows and not before <= start <= start + chunk.total_compressed_size <= end:
                 raise ValueError(path)
     folders = fragment.path.removeprefix(str(path)).split("/")[:-1]

@@ -163,8 +163,7 @@ class SparseTable(Table):
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """See ``Table``."""
-        dense = self.rows()[:, list(columns)].toarray()
-        return np.ascontiguousarray(dense, dtype=np.float64)
+        return np.ascontiguousarray(self.rows()[:, list(columns)].toarray(), dtype=np.float64)
 
     def cells(self, column: int) -> list[Any]:
         """See ``Table``."""

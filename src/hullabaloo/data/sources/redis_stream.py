@@ -71,10 +71,8 @@ class RedisSource(StreamSource):
             )
 
     def _find(self, mark: Mark, continues: bool) -> bool:
-        last = mark.place.get("id")
-        if (mark.place.get("server"), mark.place.get("stream")) != (self._shown, self._stream) or not isinstance(
-            last, str
-        ):
+        server, stream, last = map(mark.place.get, ("server", "stream", "id"))
+        if (server, stream) != (self._shown, self._stream) or not isinstance(last, str):
             return False
         if last != BEGINNING and not self._ask("XRANGE", self._stream, last, last):
             raise SourceChanged(

@@ -73,7 +73,10 @@ def refuse_unless_submodular(function: SetCallable, p: int) -> None:
         if both < max(one, other) - slack:
             _refuse_falling(_columns(first if both < one - slack else second), j if both < one - slack else i)
         if one + other < both + base - slack:
-            _refuse_supermodular(_columns(first), _columns(second))
+            raise InvalidParameter(
+                f"The set function is not submodular: for A = {_set(_columns(first))} and B = {_set(_columns(second))}, F(A) + F(B) is below "
+                "F(A ∪ B) + F(A ∩ B), and Ω is not convex then; make a column's cost fall, or stay, as the set around it grows."
+            )
 
 
 def _pairs(p: int) -> Iterator[tuple[int, int, int]]:
@@ -90,13 +93,6 @@ def _pairs(p: int) -> Iterator[tuple[int, int, int]]:
 def _refuse_falling(a: Sequence[int], column: int) -> None:
     raise InvalidParameter(
         f"The set function falls when column {column} joins {_set(a)}, but Ω is a norm only when a larger set never costs less; make the function nondecreasing."
-    )
-
-
-def _refuse_supermodular(a: Sequence[int], b: Sequence[int]) -> None:
-    raise InvalidParameter(
-        f"The set function is not submodular: for A = {_set(a)} and B = {_set(b)}, F(A) + F(B) is below F(A ∪ B) + "
-        "F(A ∩ B), and Ω is not convex then; make a column's cost fall, or stay, as the set around it grows."
     )
 
 

@@ -35,8 +35,7 @@ def falling_projection(t: Floats, gains: Floats, radius: float) -> tuple[Floats,
     bracket, until the blocks repeat. To the left of the root t is replaced by t − τ·gains, and τ is written as the
     largest T/D less a rest where it is near that, so that the digits of u survive however far t is.
     """
-    top = np.abs(t).max()
-    scale = 2.0 ** np.floor(np.log2(top))
+    scale = 2.0 ** np.floor(np.log2(np.abs(t).max()))
     given = t / scale
     target = radius / scale
     current = given.copy()

@@ -224,8 +224,7 @@ def project_polyhedron(function: SetFunction, v: Vector, radius: float) -> Vecto
     size = np.abs(v)
     order = falling_order(size)
     cap = radius * float(singletons(function, v.size).max())
-    rising = size[order[::-1]]
-    gaps = np.minimum(np.diff(rising, prepend=0.0), cap)
+    gaps = np.minimum(np.diff(size[order[::-1]], prepend=0.0), cap)
     near = np.empty(v.size)
     near[order[::-1]] = np.cumsum(gaps)
     return np.copysign(near - prox(function, near, radius), v) + 0.0

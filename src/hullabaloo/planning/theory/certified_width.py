@@ -41,9 +41,8 @@ def certified_width(body: ConvexSet, p: int, *, within: float = 0.05, failure: f
     Source: 002, Section 2.2, Gaussian width.
     """
     if isinstance(body, WithIntercept) and p > body.columns:  # whose width is the sum of both
-        return certified_width(body.body, p - body.columns, within=within, failure=failure).plus(
-            body.gaussian_width(body.columns)
-        )
+        slopes = certified_width(body.body, p - body.columns, within=within, failure=failure)
+        return slopes.plus(body.gaussian_width(body.columns))
     known = body.gaussian_width(p)
     if known.high <= (1.0 + within) * known.low or not math.isfinite(known.high):
         return known

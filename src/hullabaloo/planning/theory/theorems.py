@@ -155,8 +155,7 @@ def frank_wolfe_bound(
     given, reach = Allowance(Budget(epsilon, delta)), lipschitz * size
 
     def error(count: int) -> float:
-        moved = neighbours.copies * reach
-        return 2.0 * moved / (records * given.selection_epsilon(count)) * math.log(vertices)
+        return 2.0 * (neighbours.copies * reach) / (records * given.selection_epsilon(count)) * math.log(vertices)
 
     many = error(_MANY) / math.sqrt(_MANY)
     return _walk(curvature, error, many, 2.0 * reach if start is None else start, steps)

@@ -162,8 +162,7 @@ class CoordinateDescentSolver(Solver):
 
     def _exact(self, problem: Problem, loss: Loss, prices: QueryPrices) -> Plan:
         """No noise: passes to the optimum. A set's bound of the intercept is not that of the level: no centre then."""
-        centre = self.centre if problem.constraint is None else False
-        centred = rule.centred(problem, centre)
+        centred = rule.centred(problem, self.centre if problem.constraint is None else False)
         updates, smoothness = rule.EXACT_PASSES * problem.dimension, rule.smoothness_of(loss, exact=True)
         schedule = Schedule(rule.EXACT_ROUNDS, updates, centred, smoothness, exact=True)
         queries: list[PricedQuery] = [prices.price("means", mu=math.inf)] if centred else []
@@ -180,9 +179,8 @@ class CoordinateDescentSolver(Solver):
         """
         centred = rule.centred(problem, self.centre if printed is None else bool(self.centre))
         queries, rest, means, moments = self._prepaid(problem, prices, mu, centred)
-        noise = (
-            prices.price("coordinate_gradient", loss=loss, mu=rest, count=1).sigma / problem.records * problem.dimension
-        )
+        one = prices.price("coordinate_gradient", loss=loss, mu=rest, count=1)
+        noise = one.sigma / problem.records * problem.dimension
         travel = rule.passes(noise, self.constants)
         rounds, updates = self._counts(problem, max(travel, rule.FEWEST_PASSES), 1 if printed else None)
         usual = rule.WARM if rule.is_smooth(loss) else rule.WARM_COUNTS

@@ -93,9 +93,8 @@ class FrankWolfeSolver(Solver):
         rule.check(problem)
         polytope = self._is_polytope(problem)
         if allowance.calibration is Calibration.PAPER and allowance.is_private:
-            walk, query, reason = (rule.printed_selections if polytope else rule.printed_gradients)(
-                problem, prices, allowance
-            )
+            printed = rule.printed_selections if polytope else rule.printed_gradients
+            walk, query, reason = printed(problem, prices, allowance)
             told = check_passes(self, problem, walk.steps, self.max_passes)
             return Plan(self.name, (query,), asdict(walk), f"{reason}; {told}")
         buy, clip = self._selections if polytope else self._gradients, self.clip
@@ -121,8 +120,7 @@ class FrankWolfeSolver(Solver):
         """Iterates; the number and kind of questions is the plan's."""
         walk = rule.Iterates(**plan.settings)
         theta = descend(_start(problem), _towards(problem, curator, walk), steps=walk.steps)
-        slopes = theta[: problem.slopes]
-        trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(slopes))},)
+        trace = ({"step": walk.steps, "nonzero": int(np.count_nonzero(theta[: problem.slopes]))},)
         return Solution(theta.reshape(problem.dimension, problem.targets), trace=trace)
 
     def predicted_risk(self, problem: Problem, plan: Plan) -> float:
@@ -165,9 +163,8 @@ class FrankWolfeSolver(Solver):
         pure = allowance.budget.pair is not None and allowance.budget.pair[1] == 0.0
         many = 1024  # beyond the exact composition: ε₀ √T is then constant
         lone = allowance.selection_epsilon(1) if pure else math.sqrt(many) * allowance.selection_epsilon(many)
-        count = self._count(
-            about.count(rule.selection_error(problem, query(lone, 1), about), rule.signal(problem), pure=pure)
-        )
+        error = rule.selection_error(problem, query(lone, 1), about)
+        count = self._count(about.count(error, rule.signal(problem), pure=pure))
         epsilon = allowance.selection_epsilon(count)
         chosen = query(epsilon, count)
         if count == 1 and allowance.budget.pair is not None:
@@ -187,9 +184,8 @@ class FrankWolfeSolver(Solver):
         one = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu, count=1).sigma / problem.records
         count = self._count(about.count(rule.noise_error(problem, one, about), rule.signal(problem), pure=False))
         query = prices.price("gradient", loss=problem.loss, clip=about.clip, mu=mu / math.sqrt(count), count=count)
-        return rule.Iterates.of(
-            "general", count, about, rule.noise_error(problem, query.sigma / problem.records, about)
-        ), query
+        error = rule.noise_error(problem, query.sigma / problem.records, about)
+        return rule.Iterates.of("general", count, about, error), query
 
 
 def _start(problem: Problem) -> Array:

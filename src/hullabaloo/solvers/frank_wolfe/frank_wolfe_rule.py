@@ -85,10 +85,8 @@ class Terms:
         """
         if error_of_one <= 0.0:
             return EXACT_STEPS
-        ratio, power = (
-            (2.0 * self.curvature / error_of_one, 1 / 2) if pure else (4.0 * self.curvature / error_of_one, 2 / 3)
-        )
-        count = max(math.ceil(SHORTER * math.pow(ratio, power)), 1)
+        size, power = (2.0, 1 / 2) if pure else (4.0, 2 / 3)
+        count = max(math.ceil(SHORTER * math.pow(size * self.curvature / error_of_one, power)), 1)
         if self.half > 0.0:
             return max(count, math.ceil(min(BESIDE * (self.reach**2 + 2.0 * self.half**2), HARMLESS)))
         blind = self.usual(count, error_of_one * (count if pure else math.sqrt(count))) >= signal

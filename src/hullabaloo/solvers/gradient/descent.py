@@ -97,8 +97,7 @@ class Descent:
         noise, weight = path.noise * math.sqrt(path.steps), HEAVY * self.view.length
 
         def derivative(level: float) -> float:
-            point = np.append(np.zeros(self.view.slopes), level)
-            return float(self.gradient(point, 1.01 * weight, weight)[-1])
+            return float(self.gradient(np.append(np.zeros(self.view.slopes), level), 1.01 * weight, weight)[-1])
 
         if schedule.is_counts(self.loss):
             rate = max(-derivative(low), noise)
@@ -127,8 +126,7 @@ class Descent:
             found = confirmed(self.problem, self.curator, view, path.check_noise, path.check_clip, path.smoothness)
             told = {"public model confirmed": 0.0 if found is None else found[0]}
             if found is not None:
-                known = view.public_slopes(self.problem, found[0])
-                point = np.append(known, found[1])[: point.size]
+                point = np.append(view.public_slopes(self.problem, found[0]), found[1])[: point.size]
         if path.opening and schedule.is_residual(self.loss):
             moved = self.intercept_alone(point, path.opening, path.slope, 0.5 if path.ridge else 1.0)
             noise = path.noise * path.slope * math.sqrt(path.steps / path.opening)
@@ -287,9 +285,8 @@ class Descent:
         """The private quantile of gradients' lengths at a point, their shares and the edges between these."""
         path = self.path
         residual, least = schedule.is_residual(self.loss), path.least * self.natural
-        grid = (far_edges if residual else edges)(
-            path.longest * self.natural, histogram.BINS + histogram.LOW * residual - 1
-        )
+        longest, count = path.longest * self.natural, histogram.BINS + histogram.LOW * residual - 1
+        grid = (far_edges if residual else edges)(longest, count)
         read = histogram.gradient_quantile if residual else quantile
         shares = self.shares(point, grid)
         found = read(shares, grid, path.share_noise, above=path.cut, likely=likely)

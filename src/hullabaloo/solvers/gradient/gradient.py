@@ -170,8 +170,7 @@ def _reference(problem: Problem) -> Reference:
 def _exact(problem: Problem, curator: Answers) -> Array:
     """Without noise: G's columns are `g(e_j) − g(0)`, and the quadratic is minimised exactly."""
     zero = curator.answer("gradient", np.zeros(problem.dimension))
-    columns = [curator.answer("gradient", unit) - zero for unit in np.eye(problem.dimension)]
-    gram = np.stack(columns, axis=1)
+    gram = np.stack([curator.answer("gradient", unit) - zero for unit in np.eye(problem.dimension)], axis=1)
     gram = 0.5 * (gram + gram.T)
     return minimise_quadratic(gram, -zero, feasible=problem.feasible, penalty=problem.regulariser).theta
 

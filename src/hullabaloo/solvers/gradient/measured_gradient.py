@@ -239,8 +239,7 @@ def level_noise(problem: Problem, plan: Plan) -> float:
 
 def _expected_whitened(problem: Problem, path: GradientSchedule, values: Array) -> tuple[Array, float, float, float]:
     """g, η h, the noise of one coordinate of the mean gradient of u, and the intercept's; rows of norm ≤ 1, usual lengths."""
-    floor = path.floor(path.around * TYPICAL_WHITENED, values.size)
-    gain = values / (values + floor)
+    gain = values / (values + path.floor(path.around * TYPICAL_WHITENED, values.size))
     length = math.sqrt(max(float(gain.sum()), 1.0))
     intercept_weight = length * values.size**-0.25 if problem.intercept else 1.0
     noise = path.result_noise * 0.5 * path.slope

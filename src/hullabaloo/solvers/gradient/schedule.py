@@ -164,9 +164,8 @@ class GradientSchedule:
         noises |= {name: getattr(self, name) / counted for name in ("share_noise", "late_share_noise")}
         made = replace(self, **noises, room=max(self.room / mean_weight, min(self.room, ROOM)))
         by_noise = _rule(problem, asdict(made), whitened=not self.ridge)
-        return replace(
-            made, **{name: by_noise[name] for name in ("reach", "late_reach" if self.late else "reach", "cut")}
-        )
+        moved = ("reach", "late_reach", "cut") if self.late else ("reach", "cut")
+        return replace(made, **{name: by_noise[name] for name in moved})
 
     def flatter(self, problem: Problem, bend: float) -> "GradientSchedule":
         """For a curvature of so many times L: coefficients of rare counts show in gradients so many times as weak, and noise counts for as much more."""
@@ -361,10 +360,8 @@ def _whitened(
         first, second, late = SWIFT[0], min(math.ceil(growth * SWIFT[1]), MOST_SWIFT), STEPS_SWIFT
     if common["bend_noise"]:
         late = released.newton_steps(common["bend_noise"], problem.dimension, late_level) - released.FIRST_NEWTON
-        first, late = (
-            (math.ceil(growth * released.FIRST_CLASSES), late + 1) if classes else (released.FIRST_NEWTON, late)
-        )
-        second, growth = 0, 1.0
+        first = math.ceil(growth * released.FIRST_CLASSES) if classes else released.FIRST_NEWTON
+        second, late, growth = 0, late + classes, 1.0
     cut = 0.01 if counts else min(max((0.45 if residual else 0.1) * math.sqrt(level / USUAL), 0.005), 0.6)
     return {
         "opening": 0 if classes or not centred(problem) else 2 if counts else int(lifts),

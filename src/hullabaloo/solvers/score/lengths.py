@@ -185,9 +185,8 @@ def _second_hump(left: Array, variance: Array, weights: Array, most: float, beyo
     whole = float(chances.sum())
     if whole <= 1.0 or np.any(odds > RESOLVED):
         return weights, np.zeros(places.size)
-    shares = np.asarray(
-        np.sum(chances * np.maximum(signs, 0.0) / np.sqrt(precision), axis=0) @ runs / whole, dtype=np.float64
-    )
+    size = np.sum(chances * np.maximum(signs, 0.0) / np.sqrt(precision), axis=0)
+    shares = np.asarray(size @ runs / whole, dtype=np.float64)
     return chances.sum(axis=1) / whole, np.cumsum(shares[::-1])[::-1]
 
 

@@ -30,9 +30,8 @@ class NormalPredictions:
     @classmethod
     def of(cls, found: NoisyScore, theta: Array) -> "NormalPredictions":
         """At a point, of records around their released centre."""
-        return cls(
-            float(np.append(found.centre, 1.0) @ theta), (found.scale * np.linalg.solve(found.matrix, theta))[:-1]
-        )
+        slopes = (found.scale * np.linalg.solve(found.matrix, theta))[:-1]
+        return cls(float(np.append(found.centre, 1.0) @ theta), slopes)
 
     @property
     def chances(self) -> Array:

@@ -363,8 +363,7 @@ class _Scores:
         weight, q = moments.mean_weight(intercept=True, weighted=False), self.problem.slopes
         self.gram = moments.gram / weight
         self.gram[-1, -1], centre = 1.0, self.gram[-1, :-1]
-        root = np.linalg.cholesky(self.gram[:-1, :-1] - np.outer(centre, centre))
-        B = symmetric(np.linalg.inv(root).T)
+        B = symmetric(np.linalg.inv(np.linalg.cholesky(self.gram[:-1, :-1] - np.outer(centre, centre))).T)
         self.found = Coordinates(centre, typical(q), 1.0, True, B, mean_weight=weight, counted=weight)
         return self.found.whole
 
