@@ -202,6 +202,42 @@ def test_what_is_known_already_is_not_asked_for(kind: str, known: dict[str, floa
     assert not any("publicly known" in note for note in model.price(3_000, known=known).notes)
 
 
+@pytest.mark.parametrize("left", [{}, {"y": 0.3}, {"y": 0.3, "z": 0.3}])
+def test_what_is_left_of_several_targets_narrows_the_gain_where_it_is_known_of_all(left: dict[str, float]) -> None:
+    """Of one alone nothing follows; that of all is taken as its root mean square, and the price says no longer what it takes in its place."""
+    domain = hb.Domain(FEATURES, target={"y": (-1, 1), "z": (-1, 1)}, indicators=False, records=N)
+    model = hb.LinearRegression(budget=hb.Budget(0.3, 1e-8), domain=domain, solver=hb.MomentsSolver(), inference=False)
+    said, usual = (model.price(N, known=known).expectation for known in (left, {}))
+    assert ("a quarter of its range" in said) == (len(left) < 2) == (said == usual)
+    alike, apart = ({"y": one, "z": (2 * 0.3**2 - one**2) ** 0.5} for one in (0.3, 0.1))
+    assert kept(model, **alike) == kept(model, **apart)
+
+
+@pytest.mark.parametrize(
+    ("made", "held"),
+    [
+        (hb.Lasso(), "L1Ball(radius=1.0)"),
+        (hb.Ridge(), "SquaredL2Penalty(strength=0.001)"),
+        (hb.Ridge(penalty=hb.SquaredL2Penalty(0.1)), ""),
+        (hb.Lasso(penalty=hb.NoPenalty()), ""),
+        (hb.LinearRegression(), ""),
+        (hb.MultiTaskRegression(solver="mirror_descent"), "NuclearBall(radius=1.0, columns=2)"),
+    ],
+)
+def test_a_price_names_the_set_or_penalty_that_holds_a_model_unasked(made: Any, held: str) -> None:
+    target = {"y": (-1, 1), "z": (-1, 1)} if isinstance(made, hb.MultiTaskRegression) else {"y": (-1, 1)}
+    domain = hb.Domain(FEATURES, target=target, indicators=False)
+    made = made.set_params(budget=hb.Budget.gdp(0.2), domain=domain)
+    if made.solver == "auto":
+        made.set_params(solver=hb.MomentsSolver())
+    told = [
+        note.partition(" is this estimator's default and holds")[0]
+        for note in made.price(500).notes
+        if "default" in note
+    ]
+    assert told == [held] * bool(held)
+
+
 @pytest.mark.slow
 def test_counts_have_each_their_own_bound() -> None:
     domain = hb.Domain(FEATURES, target={"few": (0, 4), "many": (0, 400)}, indicators=False, records=N)

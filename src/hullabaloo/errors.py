@@ -87,7 +87,7 @@ class InvalidParameter(HullabalooError, ValueError):
 
 
 class UnknownParameter(HullabalooError, TypeError):
-    """A keyword was given that an estimator does not have."""
+    """A keyword was given that an estimator or a function does not have, or one that it needs was not."""
 
 
 class DomainError(InvalidParameter):

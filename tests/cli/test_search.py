@@ -64,8 +64,14 @@ def test_a_price_reads_nothing(run: Run, ledger: str, words: tuple[object, ...],
     charged = (*words, "--ledger", URL, "--dataset", "clinic", "--price", "--records", 400)
     assert run(*charged, "--json").json["price"]["candidates"] == 4
     assert "Nothing was read or spent." in run(*charged).out
-    assert not run("ledger", "log", URL, "clinic", "--json").json["charges"]
     assert not (tmp_path / "best.json").exists()
+    place = words.index("--out")
+    unnamed = (*words[:place], *words[place + 2 :])
+    assert run(*unnamed, "--price", "--records", 400).code == 0, "a price writes no model"
+    refused = run(*unnamed, "--ledger", URL, "--dataset", "clinic")
+    assert refused.code == 1
+    assert "Nothing was read or charged. Pass --out" in refused.err
+    assert not run("ledger", "log", URL, "clinic", "--json").json["charges"]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def test_a_value_lies_in_the_range_that_stands_beside_it(value: float) -> None:
 
 def test_where_it_is_not_told_the_line_says_so() -> None:
     without, _, _ = fitted(0, errors="homoskedastic")
-    assert "hb.evaluate tells r2" in dict(without.summary().header)["R²"]
+    assert "not told; an evaluation tells r2" in dict(without.summary().header)["R²"]
+    assert "hb." not in str(without.summary()), "a summary is shown by commands, too"
     made, _, _ = fitted(0)
     score = made.release_.scores[0]
     loud = replace(score, spread_noise=20.0 * score.spread_noise)

@@ -192,6 +192,7 @@ def test_levels_without_a_baseline_are_said_to_mean_differences_alone() -> None:
         for budget in (hb.Budget(2.0, 1e-6), hb.Budget(0.01, 1e-6)):
             model = hb.LinearRegression(domain=domain, budget=budget, **about).fit(frame, y)
             assert ("only differences between levels are determined" in model.summary().note) == said
+            assert "hb." not in str(model.summary()), "a summary is shown by commands, too"
             assert ("least norm" in model.summary().note) == (said and "estimate" in model.summary().cells()[0])
 
 

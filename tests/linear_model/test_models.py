@@ -114,6 +114,19 @@ def test_refitting_costs_nothing_and_gives_any_model(fitted: hb.LinearRegression
     assert not fitted.refit(constraint=hb.L1Ball(1), penalty=hb.L1Penalty(1)).coef_.any()
 
 
+@pytest.mark.parametrize("body", [hb.L1Ball(1.0), hb.L2Ball(1.0), hb.Box(-1, 1), hb.Simplex()])
+def test_a_refit_without_features_is_the_constant_whatever_would_hold_slopes(
+    fitted: hb.LinearRegression, body: Any
+) -> None:
+    """It ended in a sentence on numbers of coordinates, for a default set, too, which could not be left out."""
+    alone = fitted.refit(features=[], constraint=body)
+    assert not alone.coef_.any()
+    assert alone.intercept_ == pytest.approx(fitted.refit(features=[]).intercept_, rel=1e-3)
+    for of_more in ({"constraint": hb.Box([-1.0] * 4, [1.0] * 4)}, {"penalty": hb.GroupPenalty([[0, 1], [2, 3]], 0.1)}):
+        with pytest.raises(InvalidParameter, match=r"in 4 dimensions, but 0 encoded columns .*no feature is left"):
+            fitted.refit(features=[], **of_more)  # type: ignore[arg-type]
+
+
 def test_a_release_without_moments_says_what_to_do() -> None:
     model = hb.LinearRegression(budget=BUDGET, domain=DOMAIN, solver="gradient", test_key=KEY, inference=False).fit(
         table(2000)
@@ -132,6 +145,7 @@ def test_comparing_models_gives_their_r_squared_without_optimism(fitted: hb.Line
         assert abs(row.r2 - true) < 6 * row.standard_error + 0.02
     assert found.rows[0].r2 > found.rows[1].r2
     assert "nothing more was spent" in str(found)
+    assert "R² may come out above 1 or below 0" in str(found)
     assert len(found.to_dataframe()) == 2
     with pytest.raises(InvalidParameter, match="No models"):
         hb.compare([])

@@ -1,8 +1,11 @@
 """Parameters are declared once, as fields: what `__init__` takes, stores and shows follows from the class."""
 
 import inspect
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -60,6 +63,61 @@ def test_habits_of_other_libraries_are_answered_with_what_to_write(kind: Any, gi
 def test_parameters_without_a_name_are_answered_with_a_sentence() -> None:
     with pytest.raises(HullabalooError, match="Lasso takes its parameters by name, and got 1 without one"):
         hb.Lasso(0.1)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("who", ["plan", "streaming.plan"])
+@pytest.mark.parametrize(
+    ("given", "named", "says"),
+    [
+        (
+            [],
+            {"epsilon": 1.0},
+            r"has no parameter 'epsilon': a budget is one object, budget=hb\.Budget.* Its parameters: ",
+        ),
+        ([], {"solver": "moments"}, "has no parameter 'solver'. Its parameters: "),
+        ([hb.Ridge()], {}, "takes its parameters by name, and got 1 without one. They are "),
+        ([], {"p": 3}, "was not given budget and (n|horizon). Its parameters: "),
+    ],
+)
+def test_plans_are_asked_for_by_the_names_that_they_have(
+    who: str, given: list[Any], named: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(HullabalooError, match=rf"^hb\.{who} {says}") as told:
+        attrgetter(who)(hb)(*given, **named)
+    assert isinstance(told.value, TypeError)
+
+
+def switches(made: object) -> list[str]:
+    """Public methods that take a yes or no, with its name."""
+    methods = [(name, getattr(type(made), name, None)) for name in dir(made) if not name.startswith("_")]
+    return [
+        f"{name} {one.name}"
+        for name, method in methods
+        if callable(method) and method.__module__.startswith("hullabaloo")
+        for one in inspect.signature(method).parameters.values()
+        if isinstance(one.default, bool)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["estimator", "stream"])
+def test_what_is_neither_yes_nor_no_is_refused(kind: str) -> None:
+    """A text counted as True, so that clip="no" clipped and exponentiate="no" showed ratios."""
+    X, y = np.full((40, 1), 0.5), np.full(40, 0.5)
+    domain = hb.Domain(features={"a": (0, 1)}, target=(0, 1), indicators=False)
+    common: dict[str, Any] = {"domain": domain, "budget": hb.Budget(1.0, 1e-6)}
+    if kind == "stream":
+        made: Any = hb.streaming.IncrementalRegression(horizon=40, every=40, **common).fit(X, y).model_at()
+    else:
+        made = hb.LinearRegression(solver="moments", **common).fit(X, y)
+    positional = {"predict": [X], "contrast": [{"a": 1.0}]}
+    found = [one.split() for one in switches(made)]
+    assert {name for name, _ in found} >= {"predict", "summary", "tidy", "contrast"}
+    for method, name in found:
+        ask = partial(getattr(made, method), *positional.get(method, []))
+        ask(**{name: np.False_})
+        for value in ("no", 1, None):
+            with pytest.raises(HullabalooError, match=f"parameter {name} is True or False, but {value!r} was given"):
+                ask(**{name: value})
 
 
 def test_a_class_of_a_users_own_declares_more_or_writes_its_own() -> None:

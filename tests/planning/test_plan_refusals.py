@@ -13,6 +13,7 @@ from hullabaloo.cli.plan import loss_from_text
 from hullabaloo.erm.optimise import Reach
 from hullabaloo.errors import CapabilityError, HullabalooError, InvalidParameter
 from hullabaloo.planning.named import SOLVERS
+from hullabaloo.planning.table import PlanRow, PlanTable
 from hullabaloo.release.planned import _chosen, prepare
 
 QUICK = hb.Budget.gdp(0.2)
@@ -29,6 +30,17 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     yield
     _chosen.cache_clear()
+
+
+def test_what_is_not_compared_is_left_out_and_can_be_asked_for_where_it_says_so() -> None:
+    """It was said to be unable, beside a sentence that it can be asked for by name; and moments named a solver that may be left out itself."""
+    row = PlanRow("gradient", False, reason="It would end short; it can be asked for by name.")
+    assert row.cells()[:2] == ("gradient", "left out")
+    table = PlanTable("a problem", "moments", "one", (row,), (), ())
+    assert "gradient is left out: It would" in str(table)
+    assert "cannot" not in str(table)
+    with pytest.raises(CapabilityError, match=r"Moments tell the squared loss, not 'logistic'\. Use solver='auto'"):
+        hb.LogisticRegression(budget=QUICK, domain=CLASSES, solver="moments").price(100)
 
 
 @pytest.mark.parametrize(

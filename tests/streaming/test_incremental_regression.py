@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 import hullabaloo as hb
 from hullabaloo.errors import DomainError, HullabalooError, InvalidParameter
+from hullabaloo.inference.refit import refit
 from hullabaloo.noise import TestKey
 
 KEY = TestKey(bytes(range(32)))
@@ -382,6 +383,25 @@ def test_a_release_is_solved_again_under_another_set_at_no_cost(tmp_path: Path) 
     assert np.abs(both.coef_).sum() <= np.abs(first.refit(constraint=hb.L1Ball(0.1)).coef_).sum() * (1.0 + 1e-9)
     with pytest.raises(InvalidParameter, match="9 dimensions"):
         first.refit(constraint=hb.Box([0.0] * 9, [1.0] * 9))
+
+
+def test_a_release_is_solved_again_on_other_columns(tmp_path: Path) -> None:
+    """As an estimator's is: of the same moments, and by the same rule where columns are left out of none."""
+    X, y = table(200)
+    first = stream(budget=hb.Budget(200.0, 1e-6)).fit(X, y).model_at()
+    name, *others = first.feature_names_out_
+    part, whole = first.refit(features=[name]), first.refit(features=[name, *others])
+    assert np.array_equal(whole.coef_, first.coef_)
+    assert part.coef_[0] != 0.0
+    assert not part.coef_[1:].any()
+    assert part.release_.theta == pytest.approx(refit(first._fitted(), [name]).theta)
+    told = {row.name for row in part.summary().rows if math.isfinite(row.low)}
+    assert name in told
+    assert not told & {*others}
+    part.save(tmp_path / "m.json")
+    assert np.array_equal(hb.streaming.load(tmp_path / "m.json").predict(X), part.predict(X))
+    with pytest.raises(InvalidParameter, match="no feature 'nosuch'"):
+        first.refit(features=["nosuch"])
 
 
 def test_a_stream_of_unknown_length_has_no_last_record() -> None:

@@ -63,7 +63,7 @@ def search(
     *,
     domain: Path,
     grid: Path,
-    out: Path,
+    out: Path | None = None,
     target: str | None = None,
     budget: BudgetOptions,
     model: ModelOptions,
@@ -87,7 +87,7 @@ def search(
     A refusal comes before the charge and spends nothing; what was charged stays charged.
 
     Args:
-        out FILE: Where the best model is saved (JSON).
+        out FILE: Where the best model is saved (JSON); not needed for --price.
         price: Say what it would cost and gain; reads and spends nothing.
         records N: For --price: the number of records; else the domain's `records`.
         confidence LEVEL: Level of the intervals that are shown.
@@ -117,6 +117,10 @@ def search(
         found = made.price(declared.records if records is None else records)
         output.result({"price": found.to_dict()}, str(found), NOTHING)
         return
+    if out is None:
+        raise InvalidParameter(
+            "A search saves the best model, and no file was named for it. Nothing was read or charged. Pass --out best.json, or --price for what it would cost."
+        )
     path = build.existing(source, "table")
     with output.working(ORDER):
         made.fit(path, build.target(declared, target))

@@ -60,7 +60,7 @@ SHAPE, LEAST = 0.14, 1e-4
 """Share of a pseudo-R² that is taken as unknown, as records are not normal and noise hides some of their curvature; and the least share of a class that is reckoned with."""
 CLOSE = 0.5
 """How far predictions of classes and counts may move in the last step, root mean square on the scale of the link, before no total is told."""
-UNTOLD = "not told; hb.evaluate tells {}"
+UNTOLD = "not told; an evaluation tells {}"
 
 
 def quality(model: FittedModel) -> Iterator[tuple[str, str]]:

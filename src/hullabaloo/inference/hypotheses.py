@@ -62,8 +62,7 @@ def _numbers(given: Any, what: str) -> Array:
         sound = False
     if not sound:
         raise InvalidParameter(
-            f"The {what} of a test was given as {kind_of(given)}. Pass texts such as 'age = 0' or 'x1 + x2 = 1', mappings such as "
-            "{'x1': 1, 'x2': -1}, or finite numbers, a row for each equation."
+            f"The {what} of a test was given as {kind_of(given)}. Pass texts such as 'age = 0' or 'x1 + x2 = 1', mappings such as {{'x1': 1, 'x2': -1}}, or finite numbers, a row for each equation."
         )
     return found
 

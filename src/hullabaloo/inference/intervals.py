@@ -207,8 +207,7 @@ def predict_interval(model: FittedModel, X: Any, *, confidence: float, kind: str
     known = told_of(model, "Intervals of predictions were")
     if asked == "observation" and any(np.isnan(told.residual_variance) for told in known.told):
         raise InvalidParameter(
-            f"Intervals of single observations were asked of a {model.name}, and they are told for squared losses alone: a class or "
-            "a count is no normal residual away from its mean. Ask for kind='mean'."
+            f"Intervals of single observations were asked of a {model.name}, and they are told for squared losses alone: a class or a count is no normal residual away from its mean. Ask for kind='mean'."
         )
     encoding, rows = model.encoding, model.encoding.features(X)
     functions = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)

@@ -27,7 +27,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
     check_matrix(model.loss, (body, model.penalty), len(facts.targets), left or len(slopes))
     check_dimension(body, model.penalty, slopes)
     solution, held = solved(model, keep), tuple(line for line in release.trace if "held up" in line)
-    if held and body is not None and not body.contains(np.zeros(len(slopes))):
+    if held and slopes and body is not None and not body.contains(np.zeros(len(slopes))):
         held = ()
     theta = np.zeros((facts.width, len(facts.targets)))
     theta[keep] = solution.theta
@@ -55,13 +55,11 @@ def released_moments(model: FittedModel) -> NoisyMoments:
     moments: NoisyMoments | None = model.release.moments
     if not isinstance(model.loss, Squared):
         raise NotReleased(
-            f"A {model.name} cannot be computed from second moments, as its loss is not the squared one. Fit it again, within the budget; "
-            "LinearRegression, Ridge, Lasso, ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
+            f"A {model.name} cannot be computed from second moments, as its loss is not the squared one. Fit it again, within the budget; LinearRegression, Ridge, Lasso, ElasticNet, GroupLasso and StructuredSparseRegression with solver='moments' can be refitted."
         )
     if moments is None:
         raise NotReleased(
-            f"The release of this {model.name} does not contain the noisy moments that other models are computed from: only solver='moments', "
-            "asked for by name, always keeps them. Fit with solver='moments'; one such release serves any number of models."
+            f"The release of this {model.name} does not contain the noisy moments that other models are computed from: only solver='moments', asked for by name, always keeps them. Fit with solver='moments'; one such release serves any number of models."
         )
     return moments
 
@@ -76,8 +74,7 @@ def kept_columns(encoding: Encoding, features: list[str] | None) -> list[int]:
     outside = [name for name in features if not columns_of(encoding, name)]
     if outside:
         raise InvalidParameter(
-            f"The release has no feature {outside[0]!r}. A sub-model can use features that were in the fit: "
-            f"{', '.join(encoding.feature_names_in or ())}; or single encoded columns: {', '.join(encoding.feature_names_out)}."
+            f"The release has no feature {outside[0]!r}. A sub-model can use features that were in the fit: {', '.join(encoding.feature_names_in or ())}; or single encoded columns: {', '.join(encoding.feature_names_out)}."
         )
     if not features and not facts.intercept:
         raise InvalidParameter(

@@ -22,7 +22,7 @@ from hullabaloo.inference.significance import adjusted, p_values, z_against
 from hullabaloo.inference.wald import slopes
 from hullabaloo.losses import Logistic, Poisson
 from hullabaloo.privacy import Neighbours
-from hullabaloo.release.parameters import found
+from hullabaloo.release.parameters import found, yes_or_no
 from hullabaloo.solvers.score.with_inference import STEPPED
 from hullabaloo.tables import PrintedRows, html_paragraphs, html_table, probability, text_table, wrapped
 
@@ -162,7 +162,7 @@ def _block(header: tuple[tuple[str, str], ...]) -> list[str]:
 
 def summarise(model: FittedModel, confidence: float, exponentiate: bool = False, adjust: str | None = None) -> Summary:
     """See `CoefficientInference.summary`."""
-    level, known, ratio = check_confidence(confidence), inference(model), _ratio(model) if exponentiate else ""
+    level, known, ratio = check_confidence(confidence), inference(model), _ratio(model, exponentiate)
     rows = rows_of(model, known, level)
     single = [row.name != INTERCEPT for row in rows]
     p = adjusted(np.array([row.p_value for row in compress(rows, single)]), adjust)
@@ -185,7 +185,7 @@ def contrast(
     model: FittedModel, weights: Mapping[str, float], confidence: float, exponentiate: bool = False
 ) -> Summary:
     """See `CoefficientInference.contrast`."""
-    level, ratio = check_confidence(confidence), _ratio(model) if exponentiate else ""
+    level, ratio = check_confidence(confidence), _ratio(model, exponentiate)
     if not isinstance(weights, Mapping):
         raise InvalidParameter(
             f"The weights of a contrast are a mapping from column to number, {{'x1': 1, 'x2': -1}}, and {found(weights)} was given."
@@ -261,17 +261,18 @@ def _known_noise(model: FittedModel) -> float:
     return float(settings.get("sigma", math.nan)) if own else math.nan
 
 
-def _ratio(model: FittedModel) -> str:
-    """What an exponentiated coefficient is.
+def _ratio(model: FittedModel, asked: bool) -> str:
+    """What an exponentiated coefficient is, where they were asked for.
 
     Raises:
-        InvalidParameter: the loss has no logarithm in its link.
+        InvalidParameter: the loss has no logarithm in its link, or what was asked is neither yes nor no.
     """
+    if not yes_or_no("exponentiate", asked):
+        return ""
     what = "odds" if isinstance(model.loss, Logistic) else "expected count"
     if not isinstance(model.loss, Logistic | Poisson):
         raise InvalidParameter(
-            f"Exponentials were asked of a {model.name} with the loss {model.loss.name}, and they mean something where the logarithm of odds or of an expected count "
-            "is linear: of a logistic or Poisson regression, of several classes one-vs-rest. Leave them out."
+            f"Exponentials were asked of a {model.name} with the loss {model.loss.name}, and they mean something where the logarithm of odds or of an expected count is linear: of a logistic or Poisson regression, of several classes one-vs-rest. Leave them out."
         )
     return f"Rows are exponentials, the factor of the {what} for one unit of the column; std err is by the delta method, z and P are of the coefficient itself."
 
@@ -324,7 +325,7 @@ def _levels(model: FittedModel, told: bool) -> str:
         return ""
     shown = ", ".join(names[:5]) + " and others" * (len(names) > 5)
     least = " (estimates are those of least norm)" * told
-    return f"Of {shown} only differences between levels are determined{least}: a level alone has no z or P. With hb.Categorical([...], baseline=...) rows are differences."
+    return f"Of {shown} only differences between levels are determined{least}: a level alone has no z or P. With a baseline declared rows are differences."
 
 
 def _words(model: FittedModel, known: Inference, rows: list[Row]) -> Iterator[str]:

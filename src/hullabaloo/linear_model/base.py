@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hullabaloo.data import Domain, Encoding, TargetScale, path_of
 from hullabaloo.errors import InvalidParameter
-from hullabaloo.geometry import ConvexSet, Penalty
+from hullabaloo.geometry import ConvexSet, NoPenalty, Penalty
 from hullabaloo.inference.coefficients import CoefficientInference
 from hullabaloo.inference.fitted import Array, FittedModel
 from hullabaloo.inference.refit import refit
@@ -28,9 +28,9 @@ from hullabaloo.losses import AnyLoss
 from hullabaloo.noise import TestKey
 from hullabaloo.privacy import Budget, Calibration, Neighbours
 from hullabaloo.release import PrivacyStatement, Release, terms_of, warn_of_column
-from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive
+from hullabaloo.release.parameters import check_types, declared, inference_share, one_of, positive, shown
 from hullabaloo.release.planned import Task, fit, prepare, quiet
-from hullabaloo.release.price import UNSELECTED, Price, price
+from hullabaloo.release.price import DEFAULTED, UNSELECTED, Price, price
 from hullabaloo.release.public_table import public_table, refuse_itself
 from hullabaloo.solvers import Solver
 from hullabaloo.solvers.score.spread import ERRORS
@@ -233,8 +233,12 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         encoding = self._encoding(None, n_features)
         if isinstance(n, int) and n >= 2**63:
             positive("n", n, "a number of records", highest=2.0**63)
-        told = price(prepare(self._task(encoding), encoding, n), {} if known is None else known)
-        return told if self.selection is None else replace(told, notes=(UNSELECTED, *told.notes))
+        task = self._task(encoding)
+        told = price(prepare(task, encoding, n), {} if known is None else known)
+        notes = [UNSELECTED] * (self.selection is not None)
+        if self.constraint is None is self.penalty and (held := task.constraint or task.penalty) != NoPenalty():
+            notes.append(DEFAULTED.format(shown(held)))
+        return replace(told, notes=(*notes, *told.notes))
 
     def refit(
         self,
@@ -291,8 +295,7 @@ class PrivateLinearModel(CoefficientInference, DomainEstimator, ABC):
         share, errors = inference_share(self.inference), one_of("errors", self.errors, ERRORS)
         if errors == "unit" and encoding.domain.unit is None:
             raise InvalidParameter(
-                "errors='unit' was asked, and the domain declares no unit whose records may be alike. Nothing was charged or read. Declare "
-                "Domain(unit='patient_id', records_per_unit=...), or leave errors out."
+                "errors='unit' was asked, and the domain declares no unit whose records may be alike. Nothing was charged or read. Declare Domain(unit='patient_id', records_per_unit=...), or leave errors out."
             )
         return Task(
             **terms_of(self, encoding.domain, self.neighbours),

@@ -163,8 +163,7 @@ class LogisticRegression(LogisticClassifier):
     def _multinomial(self) -> bool:
         if isinstance(self.multi_class, str) and self.multi_class == "ovr":
             raise InvalidParameter(
-                "multi_class='ovr' was given, which is scikit-learn's word for a model of each class against all others. Nothing was charged or "
-                "read. Here it is called multi_class='one-vs-rest'."
+                "multi_class='ovr' was given, which is scikit-learn's word for a model of each class against all others. Nothing was charged or read. Here it is called multi_class='one-vs-rest'."
             )
         chosen = one_of("multi_class", self.multi_class, ("auto", "multinomial", "one-vs-rest"))
         if chosen != "auto":
@@ -206,8 +205,7 @@ class LinearSVC(PrivateClassifier):
         if isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool) and self.smoothing == 0:
             if name_of(self.solver) not in SUBGRADIENTS:
                 raise CapabilityError(
-                    f"smoothing=0 is the plain hinge, which has a corner and no curvature, and solver={name_of(self.solver)!r} rests on curvature. "
-                    f"Nothing was charged or read. Use one of {', '.join(map(repr, SUBGRADIENTS))}, or smoothing=0.5."
+                    f"smoothing=0 is the plain hinge, which has a corner and no curvature, and solver={name_of(self.solver)!r} rests on curvature. Nothing was charged or read. Use one of {', '.join(map(repr, SUBGRADIENTS))}, or smoothing=0.5."
                 )
             return SmoothedHinge(2.0 * SHARPEST)
         what = "half the width of the rounded corner, or 0"

@@ -28,7 +28,7 @@ class Comparison(PrintedRows):
     """The table of `hb.compare`; post-processing of the releases, at no further cost."""
 
     rows: tuple[Compared, ...]
-    note: str = "Computed from the released noisy moments: no record was read and nothing more was spent."
+    note: str = "Computed from the released noisy moments: no record was read and nothing more was spent. As noise is taken off, an R² may come out above 1 or below 0: its s.e. says how far it is from the true one."
 
     def __str__(self) -> str:
         body = [[r.model, r.target, str(r.columns), f"{r.r2:.4f}", f"{r.standard_error:.2g}"] for r in self.rows]
@@ -61,8 +61,7 @@ def compare(models: Sequence[PrivateLinearModel] | Mapping[str, PrivateLinearMod
     for name, model in named.items():
         if not isinstance(model, PrivateLinearModel) or not hasattr(model, "release_"):
             raise InvalidParameter(
-                f"What was given to compare as {name!r} is a {type(model).__name__}, and no fitted linear model of hullabaloo. Pass models that were fitted with "
-                "solver='moments', of a pipeline or search the one inside."
+                f"What was given to compare as {name!r} is a {type(model).__name__}, and no fitted linear model of hullabaloo. Pass models that were fitted with solver='moments', of a pipeline or search the one inside."
             )
         moments, release, facts = released_moments(model._fitted()), model.release_, model.encoding_.facts
         keep = kept_columns(model.encoding_, (release.plan.get("refit") or {}).get("features"))

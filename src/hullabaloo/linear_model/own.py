@@ -109,8 +109,7 @@ def own_from_dict(
         made = make(numbers) if make else kind(**{name: one for name, one in numbers.items() if name != "kind"})
     except Exception as error:  # reason: a class of the user's own may raise anything
         raise InvalidParameter(
-            f"The class {kind.__name__} was passed to make what the file describes as {numbers!r}, and raised {type(error).__name__} ({error}). Give it a "
-            "classmethod from_dict(data) that reads what its to_dict() wrote, or arguments of these names."
+            f"The class {kind.__name__} was passed to make what the file describes as {numbers!r}, and raised {type(error).__name__} ({error}). Give it a classmethod from_dict(data) that reads what its to_dict() wrote, or arguments of these names."
         ) from error
     if "otherwise" in data:
         told, a_set = data["otherwise"], missing is SetNotLoaded
@@ -129,8 +128,7 @@ def by_name(known: Iterable[type]) -> dict[str, type]:
     for kind in known:
         if not (isinstance(kind, type) and issubclass(kind, OPEN)) or kind.__name__ in found:
             raise InvalidParameter(
-                f"known has {kind!r}, but it lists classes of sets, penalties, set functions and solvers of the program's own, each name once: "
-                "hb.load(path, known=[MySet])."
+                f"known has {kind!r}, but it lists classes of sets, penalties, set functions and solvers of the program's own, each name once: hb.load(path, known=[MySet])."
             )
         found[kind.__name__] = kind
     return found

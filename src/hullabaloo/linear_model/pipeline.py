@@ -75,8 +75,7 @@ def _refuse_learning(step: Any) -> None:
         if any(step.func is function for function in _ELEMENTWISE):
             if step.kw_args:
                 raise InvalidParameter(
-                    f"FunctionTransformer({step.func.__name__}) was asked with kw_args, and nothing proves that they hold "
-                    "nothing of the table (a mask of its rows, an array to write to). Leave them out."
+                    f"FunctionTransformer({step.func.__name__}) was asked with kw_args, and nothing proves that they hold nothing of the table (a mask of its rows, an array to write to). Leave them out."
                 )
             return
         function = getattr(step.func, "__name__", "the identity" if step.func is None else repr(step.func))
@@ -158,8 +157,7 @@ class RowWise(Table):
             raise
         except Exception as error:  # reason: whatever a step says of a blank row, it says of no record
             raise InvalidParameter(
-                f"The steps of a private pipeline were tried on a blank row of {found} columns and failed ({type(error).__name__}: "
-                f"{str(error).rstrip('.')}). Nothing was read or charged. Correct their parameters."
+                f"The steps of a private pipeline were tried on a blank row of {found} columns and failed ({type(error).__name__}: {str(error).rstrip('.')}). Nothing was read or charged. Correct their parameters."
             ) from error
         self.schema = TableSchema(None, ("float64",) * width, (NUMBER,) * width)
 

@@ -14,6 +14,7 @@ from hullabaloo.linear_model.shared import NumberTargets, PlainScore
 from hullabaloo.losses import AnyLoss, Huber, Loss, Pinball, Poisson, ResidualLoss, Squared, SquaredTargets
 from hullabaloo.losses.base import SHARPEST, Array
 from hullabaloo.release import RegressorMixin, found, positive
+from hullabaloo.release.parameters import yes_or_no
 from hullabaloo.structure.structure import Groups, column_groups
 
 Shape = tuple[geometry.ConvexSet | None, geometry.Penalty]
@@ -27,7 +28,7 @@ class PrivateRegressor(PlainScore, RegressorMixin, PrivateLinearModel, ABC):
 
     def _held(self, values: Array, clip: bool) -> Array:
         """Predictions (n, k) as they are given, (n,) of one target, with `clip` inside the declared bounds."""
-        if clip:
+        if yes_or_no("clip", clip):
             bounds = [(one.lo, one.hi) for one in self.encoding_.targets if isinstance(one, BoundedTarget)]
             values = np.clip(values, *np.array(bounds).T)
         return values[:, 0].copy() if values.shape[1] == 1 else values
@@ -105,8 +106,7 @@ def table_of(model: Any, kind: type[Loss], of: str) -> Loss:
     if type(model.loss) is kind:
         return model.loss
     raise InvalidParameter(
-        f"The loss of a {type(model).__name__} is None or a table of the {of}, but {found(model.loss)} was given. Nothing was read or charged. Pass "
-        f"hb.custom_loss(function, of={of!r}, name=...); the library's own losses have estimators of their own, such as hb.HuberRegressor."
+        f"The loss of a {type(model).__name__} is None or a table of the {of}, but {found(model.loss)} was given. Nothing was read or charged. Pass hb.custom_loss(function, of={of!r}, name=...); the library's own losses have estimators of their own, such as hb.HuberRegressor."
     )
 
 
@@ -258,8 +258,7 @@ class PoissonRegressor(PrivateRegressor):
     def _target(self) -> tuple[TargetScale, str | None]:
         if not isinstance(self.exposure, str | None):
             raise InvalidParameter(
-                f"The exposure must be the name of a column that the domain declares, but {found(self.exposure)} was given. "
-                "Exposures are part of the table: add them as a column, declare its bounds, and pass its name."
+                f"The exposure must be the name of a column that the domain declares, but {found(self.exposure)} was given. Exposures are part of the table: add them as a column, declare its bounds, and pass its name."
             )
         return TargetScale.NONNEGATIVE, self.exposure
 

@@ -74,8 +74,7 @@ def choose(context: PlanContext, asked: str | Solver, *, floor: bool = True) -> 
         plain = replace(context, problem=replace(problem, public=None))
         if asked != "auto" and solver_named(asked).name not in ADAPTIVE:
             raise InvalidParameter(
-                f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public "
-                f"out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
+                f"A public table was passed, and solver={solver_named(asked).name!r} takes nothing from one. Nothing was charged or read. Leave public out, or ask for 'auto' or one of {', '.join(map(repr, ADAPTIVE))}."
             )
         solver, plan = choose(plain, asked, floor=floor and asked == "auto")
         with suppress(HullabalooError):
@@ -357,6 +356,5 @@ def _refuse_wide(problem: Problem, remedy: str) -> None:
     """A matrix that cannot be held is refused now: failing after the charge would spend the budget on nothing."""
     if isinstance(problem.loss, Squared) and problem.dimension > WIDEST:
         raise InvalidParameter(
-            f"Moments of {problem.dimension:,} columns were asked for, a matrix of {8e-9 * problem.dimension**2:,.0f} GB; at most "
-            f"{WIDEST:,} columns are taken. Nothing was charged or read. To go on, {remedy}declare fewer columns."
+            f"Moments of {problem.dimension:,} columns were asked for, a matrix of {8e-9 * problem.dimension**2:,.0f} GB; at most {WIDEST:,} columns are taken. Nothing was charged or read. To go on, {remedy}declare fewer columns."
         )

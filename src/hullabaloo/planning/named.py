@@ -67,6 +67,5 @@ def solver_from_dict(written: str | Mapping[str, Any]) -> str | solvers.Solver:
         return kind(**options)
     except TypeError:
         raise InvalidParameter(
-            f"The solver {written['name']!r} was written with the options {', '.join(sorted(options))}, which are not those that "
-            "it has in this version. Use the version of the library that wrote them."
+            f"The solver {written['name']!r} was written with the options {', '.join(sorted(options))}, which are not those that it has in this version. Use the version of the library that wrote them."
         ) from None

@@ -94,7 +94,7 @@ class PlanRow:
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as in `HEAD`."""
         if not self.able:
-            return (self.solver, "cannot", *[""] * (len(HEAD) - 2))
+            return (self.solver, "left out", *[""] * (len(HEAD) - 2))
         kept = "" if self.kept is None else "nothing" if self.kept < 0.005 else f"{self.kept:.0%}"
         return (
             self.solver,
@@ -165,8 +165,7 @@ class PlanTable(Printed):
         lines = [f"auto takes {self.chosen}: {self.why}.", UNTOLD]
         if self.constant and all(value <= NOTHING for _, value in self.constant):
             lines.append(
-                "On synthetic tables of this domain the penalty or set leaves nothing better than a constant, so there is nothing to keep, "
-                "whatever the budget. Where that is not what you want, ask for a weaker penalty or a larger set."
+                "On synthetic tables of this domain the penalty or set leaves nothing better than a constant, so there is nothing to keep, whatever the budget. Where that is not what you want, ask for a weaker penalty or a larger set."
             )
         if not self.constant:
             lines.append(
@@ -179,7 +178,7 @@ class PlanTable(Printed):
                 f"On synthetic tables of this domain with a {name}, a constant prediction has excess risk {value:.2g}."
             )
         lines += bound_lines(self.lower_bounds, self.upper_bounds)
-        lines += [f"{one.solver} cannot: {one.reason}" for one in self.rows if not one.able]
+        lines += [f"{one.solver} is left out: {one.reason}" for one in self.rows if not one.able]
         if any(name == WIDE[0].name for name, _ in self.constant):
             lines.append(
                 "So many columns are rehearsed on fewer, with the same records, bounds and noise; there excess risk is on fresh rows, over the model that made them."

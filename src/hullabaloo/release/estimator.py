@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar, dataclass_transform
 
 from sklearn.exceptions import DataConversionWarning
 
@@ -61,6 +61,8 @@ class Estimator(BaseEstimator):
         return without_passwords(super()._html_repr(*given, **named))
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 HABITS = {
     "epsilon eps delta mu rho": "a budget is one object, budget=hb.Budget(1.0, 1e-9) (the residual of hb.HuberRegressor is threshold=0.25)",
     "alpha C l1_ratio lambda_ reg": "a penalty is an object with its strength on the unit domain, such as penalty=hb.SquaredL2Penalty(0.001), hb.L1Penalty(0.01) or hb.ElasticNetPenalty(0.01, 0.5)",
@@ -73,24 +75,27 @@ HABITS = {
 """Parameters that other libraries' estimators have, and what is written here instead."""
 
 
-def told(make: Callable[..., None]) -> Callable[..., None]:
-    """`__init__` that refuses what is no parameter with a sentence, as other libraries' habits are close at hand."""
+def told(make: Callable[P, R], name: str = "") -> Callable[P, R]:
+    """`__init__`, or a function of this name, that refuses what is no parameter with a sentence, as other libraries' habits are close at hand."""
 
-    known = list(inspect.signature(make).parameters)[1:]
-    by_position = len(inspect.getfullargspec(make).args) - 1
+    spec = inspect.getfullargspec(make)
+    known = [one for one in (*spec.args, *spec.kwonlyargs) if one != "self"]
+    needed = {*spec.kwonlyargs} - {*(spec.kwonlydefaults or ())}
 
     @wraps(make)
-    def begin(self: Any, *given: Any, **named: Any) -> None:
-        who = type(self).__name__
-        for name in named:
-            if name not in known:
-                habit = next((f": {said}" for words, said in HABITS.items() if name in words.split()), "")
-                raise UnknownParameter(f"{who} has no parameter {name!r}{habit}. Its parameters: {', '.join(known)}.")
-        if len(given) > by_position:
+    def begin(*given: P.args, **named: P.kwargs) -> R:
+        who = name or type(given[0]).__name__
+        for one in named:
+            if one not in known:
+                habit = next((f": {said}" for words, said in HABITS.items() if one in words.split()), "")
+                raise UnknownParameter(f"{who} has no parameter {one!r}{habit}. Its parameters: {', '.join(known)}.")
+        if len(given) > len(spec.args):
             raise UnknownParameter(
-                f"{who} takes its parameters by name, and got {len(given)} without one. They are {', '.join(known)}."
+                f"{who} takes its parameters by name, and got {len(given) - (not name)} without one. They are {', '.join(known)}."
             )
-        make(self, *given, **named)
+        if missing := sorted(needed - {*named}):
+            raise UnknownParameter(f"{who} was not given {' and '.join(missing)}. Its parameters: {', '.join(known)}.")
+        return make(*given, **named)
 
     return begin
 

@@ -241,8 +241,7 @@ def publicly_known(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str
         if name not in limits:
             shown = ", ".join(map(repr, names[:10])) + ", and so on" * (len(names) > 10)
             raise InvalidParameter(
-                f"known= tells something of {name!r}, which is no column that has a coefficient ({shown}) nor a target ({', '.join(map(repr, targets))}) "
-                f"or its mean ({MEAN.format(targets[0])!r}). Name one of them as coef_ does, a level as 'column=level'."
+                f"known= tells something of {name!r}, which is no column that has a coefficient ({shown}) nor a target ({', '.join(map(repr, targets))}) or its mean ({MEAN.format(targets[0])!r}). Name one of them as coef_ does, a level as 'column=level'."
             )
         lowest, highest = limits[name]
         what = "a standard deviation" + ROOTS * math.isfinite(highest) if name in (*names, *targets) else "a mean"

@@ -105,6 +105,17 @@ def one_of(name: str, value: object, known: Sequence[str]) -> str:
     raise InvalidParameter(f"The parameter {name} was given as {value!r}, and there are {words}. Pass one of them.")
 
 
+def yes_or_no(name: str, value: object) -> bool:
+    """A parameter that is True or False.
+
+    Raises:
+        InvalidParameter: it is neither.
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(f"The parameter {name} is True or False, but {shown(value)} was given. Pass one of them.")
+
+
 def inference_share(value: object) -> bool | float | str:
     """The share of the budget for inference: True and "auto" for the usual one, False (or 0) for none.
 

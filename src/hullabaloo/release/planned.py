@@ -161,8 +161,7 @@ def inferring(task: Task, context: PlanContext) -> tuple[str | Solver, str]:
     errors, public = _errors(task, context), context.facts
     if not context.allowance.is_private and errors in ("robust", "unit") and task.errors != "auto":
         raise CapabilityError(
-            f"errors={task.errors!r} was asked of a fit without noise, whose release holds exact moments and tells homoskedastic errors alone. Nothing "
-            "was charged or read. Leave errors out, or use statsmodels, as nothing is protected."
+            f"errors={task.errors!r} was asked of a fit without noise, whose release holds exact moments and tells homoskedastic errors alone. Nothing was charged or read. Leave errors out, or use statsmodels, as nothing is protected."
         )
     if name_of(asked) == CONSTANT:
         if wanted != "auto":
@@ -190,8 +189,7 @@ def _errors(task: Task, context: PlanContext) -> str:
     if copies > MOST_PER_UNIT and task.errors in ("auto", "unit"):
         if task.errors == "unit":
             raise InvalidParameter(
-                f"errors='unit' was asked, and a unit has up to {copies:,} records; sums of at most {MOST_PER_UNIT:,} are exact. Nothing was charged or "
-                "read. Declare fewer records_per_unit, or leave errors out."
+                f"errors='unit' was asked, and a unit has up to {copies:,} records; sums of at most {MOST_PER_UNIT:,} are exact. Nothing was charged or read. Declare fewer records_per_unit, or leave errors out."
             )
         return "bound"
     if copies == 1:
@@ -219,8 +217,7 @@ def check(task: Task, encoding: Encoding) -> None:
     task.check()
     if not encoding.facts.targets:
         raise DomainError(
-            "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read "
-            "from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
+            "The domain declares no target, so there is nothing to learn. Its bounds scale the noise and are never read from the records: declare target=(lo, hi), target={'column': (lo, hi)}, or classes={'column': ['no', 'yes']}."
         )
     columns = coordinates(task.loss, encoding)
     check_matrix(task.loss, (task.constraint, task.penalty), len(encoding.facts.targets), len(columns))
@@ -269,8 +266,10 @@ def check_dimension(constraint: ConvexSet | None, penalty: Penalty, columns: Seq
         shown = ", ".join(columns[:10]) + (", and so on" if len(columns) > 10 else "")
         raise InvalidParameter(
             f"The {what} in {dimension} dimensions, but {len(columns)} encoded columns get a "
-            f"coefficient ({shown}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, in this order (a Box takes a single number for all, too)."
+            f"coefficient ({shown or 'no feature is left'}; the intercept is never constrained). Nothing was read or charged. Declare it in as many, in this order (a Box takes a single number for all, too)."
         )
+    if not columns:  # beside an intercept alone a set and a penalty have no part
+        return
     reach = 0.0 if constraint is None else constraint.max_norm(2, len(columns))
     price = penalty.value(np.ones(len(columns)))
     if not all(size == 0.0 or 1.0 / LARGEST <= size <= LARGEST for size in (reach, price)):  # NaN is not

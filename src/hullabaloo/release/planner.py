@@ -1,6 +1,7 @@
 """`hb.plan`: which solver, how many steps, how much noise and what to expect, before any data is read."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from hullabaloo.planning.table import UNCONFIRMED, PlanRow, PlanTable, asks_publ
 from hullabaloo.planning.theory.lower_bounds import lower_bounds
 from hullabaloo.planning.theory.upper_bounds import upper_bounds
 from hullabaloo.privacy import Budget, Neighbours
+from hullabaloo.release.estimator import told
 from hullabaloo.release.parameters import shown
 from hullabaloo.release.planned import Task, plan_context, priced, quiet
 from hullabaloo.release.price import FIRST
@@ -27,6 +29,7 @@ from hullabaloo.solvers.moments.moments import MomentsFirstSolver
 
 
 @quiet()
+@partial(told, name="hb.plan")
 def plan(
     *,
     n: int,
@@ -194,8 +197,7 @@ def _domain(who: str, domain: Domain | None, p: int | None, loss: AnyLoss) -> Do
         )
     if isinstance(loss, VectorLoss):
         raise InvalidParameter(
-            f"The loss {loss.name!r} has several targets, and without a domain there is one. Pass "
-            "domain=hb.Domain(row_norm=1.0, classes=[...]) or domain=hb.Domain(row_norm=1.0, target={'a': (0, 1), 'b': (0, 1)})."
+            f"The loss {loss.name!r} has several targets, and without a domain there is one. Pass domain=hb.Domain(row_norm=1.0, classes=[...]) or domain=hb.Domain(row_norm=1.0, target={{'a': (0, 1), 'b': (0, 1)}})."
         )
     if loss.kernel_code in TWO_CLASSES:
         return Domain(row_norm=1.0, classes=[0, 1])

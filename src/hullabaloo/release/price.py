@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from hullabaloo.codec import arguments
 from hullabaloo.data.reference import halves, undetermined
 from hullabaloo.errors import CalibrationError, CapabilityError
@@ -66,7 +68,7 @@ def span(runs: Sequence[Rehearsed], farther: float = FARTHER) -> tuple[float, fl
 
 
 def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]:
-    """What a scenario takes of known deviations: how far numbers vary within their bounds, what is left of a target, a class's share, or how often the mean count goes into its bound.
+    """What a scenario takes of known deviations: how far numbers vary within their bounds, what is left of targets (root mean square), a class's share, or how often the mean count goes into its bound.
 
     Usual of numbers is a third of half the range, mean squares 0.1 and 0.12. A row is as long as one bound for each feature.
     """
@@ -74,12 +76,15 @@ def _shape(prepared: PlannedFit, known: Mapping[str, float]) -> dict[str, float]
     (name, *others), code = encoding.facts.targets, problem.loss.kernel_code
     more = sum(9.0 * (known[one] / half) ** 2 - 1.0 for one, half in halves(encoding).items() if one in known)
     varied = {"varied": max(1.0 + more / (problem.norm_l2**2 - problem.intercept), 1e-9)} if more else {}
-    if others or name not in known:
+    if not known.keys() >= {name, *others}:
+        return varied
+    if code not in (*TWO_CLASSES, KernelCode.MULTINOMIAL, KernelCode.POISSON):
+        left = np.array([known[one] for one in (name, *others)]) / encoding.target_scale
+        return varied | {"left": min(float(np.sqrt(np.mean(left**2))), 1.0)}
+    if others:
         return varied
     if code == KernelCode.POISSON:
         return varied | {"rarity": max(encoding.targets[0].hi * min(1.0 / known[name], 1e9) ** 2, 1.0)}  # type: ignore[union-attr]
-    if code not in TWO_CLASSES:
-        return varied | {"left": min(known[name] / float(encoding.target_scale[0]), 1.0)}
     variance = min(max(known[name], 1e-9), 0.5) ** 2  # s(1 − s)
     return varied | {"rare": variance / (0.5 + math.sqrt(0.25 - variance))}
 
@@ -110,7 +115,8 @@ APART = "it tells errors and totals if coefficients are near their estimates, wh
 WEIGHED = "plan and price take weights to be half their bound on average: where their mean is less, expect larger errors than these, and declare a smaller bound, beyond which weights are clipped; a factor of weights and bound changes nothing"
 DROPS = "records without a target count for nothing (missing_target='drop'), and this is the price of a table in which all have one: where many lack it errors are far larger than expected here, about those of a table of the others alone; under add-or-remove declare as records= about how many have one, and plan and fit are those of a table of these alone"
 CHOSEN = "which columns are chosen is not known beforehand; steps along one column at a time may end short of the optimum, and all other coefficients are 0"
-DIFFERENCES = "{}: every level has a column beside the intercept, so only differences between levels are determined. Predictions do not suffer; to read the coefficients, declare a baseline: hb.Categorical([...], baseline=...)"
+DIFFERENCES = "{}: every level has a column beside the intercept, so only differences between levels are determined. Predictions do not suffer; to read the coefficients, declare a baseline: hb.Categorical([...], baseline=...), in a file baseline = ..."
+DEFAULTED = "{} is this estimator's default and holds its models, the non-private one beside which a gain is told among them: pass another as constraint= or penalty=, in a shell as --set or --penalty"
 LOUD = "it tells no total whose error is above 0.13"
 UNSELECTED = "the gain is that of the fit before selection: columns whose effects noise hides are then set to 0, and where that is so of all the mean is left; of columns that go together noise may hide each, so that all of them go"
 # Passes over the table from which a price tells their time.

@@ -25,10 +25,7 @@ NO_COPY_IS_NOTICED = "Without a ledger nobody can tell a stream's state file fro
 IN_PARTS = "The table was read in parts: a record is a row of what the file or the query gave, and joins, windows, limits or de-duplication before that are not covered; that every question met the same records was checked, unless there was but one, where it cannot be"
 GENERAL = ("The guarantee is computational", "It rests on tier", "Not covered")
 DECLARED_PUBLIC = "A second table helped, which the user declared public and nobody checked to be: its records are not protected, and nothing that is promised of the others rests on it"
-AS_PARSED = (
-    "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no "
-    "quote takes those after it with it, and nothing is promised of whether it does"
-)
+AS_PARSED = "Records of a CSV file are records as parsed: by the domain's declaration quoted cells may hold line breaks, so one that closes no quote takes those after it with it, and nothing is promised of whether it does"
 NOT_PRIVATE = {
     "epsilon": "NOT PRIVATE: epsilon is infinite and no noise was drawn",
     "test_key": "NOT PRIVATE: the noise came from a test key, which anyone who knows the key can subtract",
@@ -49,10 +46,7 @@ def large_delta(budget: Budget, records: int) -> str:
     if budget.kind != "dp" or not budget.is_private or budget.delta * records < 1.0:
         return ""
     better = 10.0 ** math.floor(-2.0 * math.log10(max(records, 10)))
-    return (
-        f"delta = {budget.delta:.3g} is not below one over the {records} records, and publishing a whole record drawn at random "
-        f"would meet such a delta; state one well below it, such as {better:.0e}"
-    )
+    return f"delta = {budget.delta:.3g} is not below one over the {records} records, and publishing a whole record drawn at random would meet such a delta; state one well below it, such as {better:.0e}"
 
 
 TIERS = {
@@ -114,8 +108,7 @@ class PrivacyStatement:
         """Fail closed: what drew no noise is marked whatever a file says, and an unknown mark is refused."""
         if self.not_private and self.not_private not in NOT_PRIVATE:
             raise InvalidParameter(
-                f"A privacy statement is marked {self.not_private!r}, and this version knows {sorted(NOT_PRIVATE)} only. A mark "
-                "that is not understood is not dropped: read the release with the version that wrote it."
+                f"A privacy statement is marked {self.not_private!r}, and this version knows {sorted(NOT_PRIVATE)} only. A mark that is not understood is not dropped: read the release with the version that wrote it."
             )
         if not self.not_private and (not self.budget.is_private or self.event.gdp_mu() == math.inf):
             object.__setattr__(self, "not_private", "epsilon")
@@ -193,8 +186,7 @@ class PrivacyStatement:
         lines.append(f"It rests on tier {self.tier} of the trusted base: {TIERS[self.tier]}")
         if (rows := self._largest()) is not None:
             lines.append(
-                f"Proved for tables of up to {rows} rows, several times the declared number: rounding adds up over rows, and of longer "
-                "tables it is not proved how near to the minimum the released point was computed"
+                f"Proved for tables of up to {rows} rows, several times the declared number: rounding adds up over rows, and of longer tables it is not proved how near to the minimum the released point was computed"
             )
         others = "outside the ledger" if self.ledger else "of the same records"
         lines.append(

@@ -260,8 +260,7 @@ class PrivateStream(DomainEstimator, ABC):
         step = schedule.completed(at) if is_whole(at, 0, schedule.position(schedule.steps)) else 0
         if step == 0:
             raise InvalidParameter(
-                f"What a model can be expected to gain depends on how many records are in, and position={position!r} was asked: pass position=..., a "
-                f"whole number from {schedule.position(1):,}, where the first model is released, up to the horizon."
+                f"What a model can be expected to gain depends on how many records are in, and position={position!r} was asked: pass position=..., a whole number from {schedule.position(1):,}, where the first model is released, up to the horizon."
             )
         told, released = self._priced(process, encoding, step, known), schedule.position(step)
         span = f"the spend is that of all releases together; gain and noise are those of the model that is released after {released:,} records"
@@ -336,10 +335,7 @@ class PrivateStream(DomainEstimator, ABC):
         if self._intake is None and not self._is_copy:
             return f"This {name} instance is not fitted yet. Call 'fit' or 'partial_fit' with records before using this estimator."
         found = "it is a copy made before that" if self._is_copy else f"{self.position_} are in"
-        return (
-            f"This {name} has released nothing yet, so there is no model to read: its first release comes after {self._schedule.position(1)} records, and "
-            f"{found}. Positions of releases are fixed before records are read; every=... sets them."
-        )
+        return f"This {name} has released nothing yet, so there is no model to read: its first release comes after {self._schedule.position(1)} records, and {found}. Positions of releases are fixed before records are read; every=... sets them."
 
     def _knowing_nothing(self) -> Any:
         """The middle of each target's declared bounds."""

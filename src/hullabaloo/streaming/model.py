@@ -24,6 +24,7 @@ from hullabaloo.linear_model.shared import chosen
 from hullabaloo.losses import Squared
 from hullabaloo.privacy.schedule import Schedule
 from hullabaloo.release import PrivacyStatement, Release
+from hullabaloo.release.parameters import yes_or_no
 from hullabaloo.streaming.private_gradient import PrivateGradient
 from hullabaloo.structure.structure_files import penalty_in_file, set_in_file, shape_to_dict
 
@@ -111,7 +112,7 @@ class StreamModel(Saved, CoefficientInference):
 
     def predict(self, X: Any, *, clip: bool = True) -> Array:
         """Predictions in the target's units, with `clip` held to its declared bounds, as totals should not be; (n,) or (n, k)."""
-        values = self._cut(self.encoding_.predictions(X, self.release_.theta), clip)
+        values = self._cut(self.encoding_.predictions(X, self.release_.theta), yes_or_no("clip", clip))
         return values[:, 0].copy() if values.shape[1] == 1 else values
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
@@ -128,14 +129,16 @@ class StreamModel(Saved, CoefficientInference):
             raise NotReleased("This release does not contain the noisy moments that a gradient is computed from.")
         return PrivateGradient(self.release_.moments)
 
-    def refit(self, *, constraint: ConvexSet | None = None, penalty: Penalty | None = None) -> "StreamModel":
-        """The model of the same release under another constraint or penalty; post-processing, at no further cost."""
+    def refit(
+        self, *, features: list[str] | None = None, constraint: ConvexSet | None = None, penalty: Penalty | None = None
+    ) -> "StreamModel":
+        """The model of the same release on other columns or under another constraint or penalty; post-processing, at no further cost."""
         if self.release_.moments is None:
             raise NotReleased(
                 "This release does not contain the noisy moments that other models are computed from, so it cannot be fitted again."
             )
         sibling = replace(self, constraint=constraint, penalty=penalty)
-        return replace(sibling, release_=refit(sibling._fitted()))
+        return replace(sibling, release_=refit(sibling._fitted(), features))
 
     def __str__(self) -> str:
         horizon = "an unknown horizon" if self.schedule.horizon is None else f"a horizon of {self.schedule.horizon:,}"

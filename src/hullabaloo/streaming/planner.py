@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from hullabaloo.planning.favours import CONSTANT
 from hullabaloo.planning.forecasts import WIDEST_REHEARSAL, Forecast, can_rehearse
 from hullabaloo.privacy import Budget, Neighbours, Schedule
 from hullabaloo.release import PlannedFit, Task, plan_context, whole
+from hullabaloo.release.estimator import told
 from hullabaloo.release.planned import quiet, tried_out
 from hullabaloo.release.planner import planned_task
 from hullabaloo.release.price import span
@@ -71,7 +73,7 @@ class StreamPlanRow:
     def cells(self) -> tuple[str, ...]:
         """The line's texts, as in `HEAD`."""
         if not self.able:
-            return (self.name, "cannot", "", "", "")
+            return (self.name, "left out", "", "", "")
         spans = [(f"{low:.0%}", f"{high:.0%}") if high >= NOTHING else ("nothing",) * 2 for low, high in self.spans]
         kept = " ".join(high if low == high else f"{low[:-1]}-{high}" for low, high in spans)
         risk = " ".join(f"{one:.2g}" for one in self.risk)
@@ -106,13 +108,14 @@ class StreamPlan(Printed):
         notes += [KEEPS] if any(way.kept for way in self.ways) else []
         bounds = [bound.cells() for way in self.ways for bound in way.bounds]
         notes += [BOUNDS, *text_table(bounds)] if bounds else []
-        notes += [f"{way.name} cannot: {way.reason}" for way in self.ways if not way.able]
+        notes += [f"{way.name} is left out: {way.reason}" for way in self.ways if not way.able]
         return "\n".join([self.title, "", *table, "", *notes, "Nothing was read or spent."])
 
     to_dict = arguments
 
 
 @quiet()
+@partial(told, name="hb.streaming.plan")
 def plan(
     *,
     horizon: int,

@@ -57,7 +57,7 @@ class MomentsSolver(Solver):
             CapabilityError: the loss is not the squared loss, the set has no projection, or the penalty's prox over it is not known.
         """
         if not isinstance(problem.loss, Squared):
-            raise CapabilityError(f"Moments tell the squared loss, not {problem.loss.name!r}. Use solver='gradient'.")
+            raise CapabilityError(f"Moments tell the squared loss, not {problem.loss.name!r}. Use solver='auto'.")
         require_proximal(problem, "The moments solver")
         query = prices.price("moments", mu=allowance.mu, target_scale=TARGET_SCALE)
         private = allowance.is_private
