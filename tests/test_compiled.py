@@ -306,7 +306,7 @@ def test_what_is_damaged_is_compiled_again(damage: str, kept: Any, tmp_path: Pat
         whole = other.read_bytes()
     if damage == "of a module that is gone":
         body = b"chullabaloo.gone\nkernel\n."
-        whole = sha256(body).digest() + body
+        whole = sha256(file.name.encode() + body).digest() + body
     file.write_bytes(
         {"torn": whole[:-9], "emptied": b"", "changed": whole[:-1] + bytes([whole[-1] ^ 1])}.get(damage, whole)
     )
@@ -314,10 +314,50 @@ def test_what_is_damaged_is_compiled_again(damage: str, kept: Any, tmp_path: Pat
     assert found(kept())
 
 
+@pytest.mark.parametrize("by", ["group", "anybody", "another owner", "a pipe", "another kernel's name"])
+def test_what_somebody_else_may_have_put_there_is_not_run(
+    by: str, kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kept kernel is code. Whoever may write to a folder that several people share could have any of them run theirs."""
+    assert not found(kept())
+    (file,) = tmp_path.rglob("*.nbc")
+    assert not file.stat().st_mode & 0o022, "whatever the umask"
+    if by == "another owner":
+        real = os.fstat
+
+        def owned(number: int) -> Any:
+            told = list(real(number))
+            return os.stat_result([*told[:4], 12345, *told[5:]])
+
+        monkeypatch.setattr(os, "fstat", owned)
+    elif by == "a pipe":
+        file.unlink()
+        os.mkfifo(file)
+    elif by == "another kernel's name":
+        other = njit(cache=True)(lambda x: x * x + 7.0)
+        other(1.5)
+        (another,) = set(tmp_path.rglob("*.nbc")) - {file}
+        another.replace(file)
+    else:
+        more = 0o020 if by == "group" else 0o002
+        file.chmod(0o644 | more)
+        if Path(__file__).stat().st_mode & more:  # who may write to the source may as well
+            assert found(kept())
+            return
+    assert not found(kept())
+
+
+def test_what_root_or_the_owner_of_the_sources_wrote_is_found(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation is often another user's than who runs it, its kernels compiled beforehand."""
+    assert not found(kept())
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert found(kept())
+
+
 def test_where_nothing_can_be_written_everything_still_runs(
     kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "write_bytes", lambda *_: (_ for _ in ()).throw(OSError("the disk is full")))
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("the disk is full")))
     assert not found(kept())
     assert list(tmp_path.rglob("*.nb*")) == []
     monkeypatch.setattr(compiled, "_PLACES", ())

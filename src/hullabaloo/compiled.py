@@ -10,11 +10,13 @@ The digest is of the code that was imported, not of files: it holds whatever an 
 
 import hashlib
 import inspect
+import os
 import pickle
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as remembered
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -79,8 +81,8 @@ class Kept:
     """What was compiled of one kernel, a file for each signature; files of its older code are removed when a new one is written.
 
     **Guarantee.** Claim: `load_overload` gives what was compiled from the code that this process imported, under the same versions, settings
-    and processor, or None. Proof: the name of a file holds a digest of all of these, and the file one of its content; it takes its name
-    in one step (`rename`), so that processes side by side read whole files. A place that cannot be written to keeps nothing.
+    and processor, or None, whoever else may write to the folder. Proof: the name of a file holds a digest of all of these, and the file one of its name and content; it takes its name
+    in one step (`rename`), so that processes side by side read whole files. What may be of somebody else than this user, root or who may write to the sources is not read. A place that cannot be written to keeps nothing.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -94,15 +96,11 @@ class Kept:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was kept for the signature; None where nothing was."""
-        path = self._path(sig, target_context.codegen())
-        # What was kept may name a module or kernel that is gone, or another Numba's: it is compiled again, whatever fails.
-        with suppress(Exception):
-            data = b"" if path is None else path.read_bytes()
-            check, body = data[:32], data[32:]
-            if check == hashlib.sha256(body).digest():
-                kept, parts = _Unpickler(BytesIO(body)).load()
-                if kept == sig:
-                    return _rebuilt(target_context, *parts)
+        if path := self._path(sig, target_context.codegen()):
+            # What was kept may name a module or kernel that is gone, or another Numba's: it is compiled again, whatever fails.
+            with suppress(Exception):
+                kept = _own(path, inspect.getfile(self._kernel.py_func))
+                return _rebuilt(target_context, *_Unpickler(BytesIO(kept)).load())
         _say()
         return None
 
@@ -111,18 +109,17 @@ class Kept:
         path = self._path(sig, data.codegen)
         if path is None or data.lifted or data.library.has_dynamic_globals:
             return
-        body = serialize.dumps((sig, data._reduce()))  # type: ignore[no-untyped-call]
+        body = serialize.dumps(data._reduce())  # type: ignore[no-untyped-call]
         part = path.with_name(f"{path.name}.{uuid4().hex}")
         with suppress(OSError):
             try:
-                part.write_bytes(hashlib.sha256(body).digest() + body)
+                with open(part, "xb", opener=partial(os.open, mode=0o644)) as file:
+                    file.write(hashlib.sha256(path.name.encode() + body).digest() + body)
                 part.replace(path)
             finally:
                 part.unlink(missing_ok=True)
-            stem = path.name.rpartition("-")[0]
-            for older in path.parent.glob(f"{stem}-*"):
-                if older != path:
-                    older.unlink(missing_ok=True)
+            for older in set(path.parent.glob(f"{path.name.rpartition('-')[0]}-*")) - {path}:
+                older.unlink(missing_ok=True)
 
     def flush(self) -> None:
         """Nothing: what is kept is never out of date. (Numba calls this, and the two above.)"""
@@ -136,6 +133,15 @@ class Kept:
         made_for = _hash((str(sig), codegen.magic_tuple(), _VERSIONS, settings))
         file = Path(inspect.getfile(self._kernel.py_func)).stem
         return Path(folder) / f"{file}.{self._kernel.py_func.__qualname__}-{made_for[:24]}-{made_of[:40]}.nbc"
+
+
+def _own(path: Path, source: str) -> bytes:
+    """What is kept in a file that nobody may have written but this user, root and who may write to the source, who decide what runs anyway; nothing where it is another file's."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        found, code = os.fstat(file.fileno()), os.stat(source)
+        own = found.st_uid in (0, getattr(os, "geteuid", int)(), code.st_uid) and not found.st_mode & ~code.st_mode & 0o022
+        check, body = (file.read(32), file.read()) if own else (b"", b"")
+    return body if check == hashlib.sha256(path.name.encode() + body).digest() else b""
 
 
 class _Library(JITCodeLibrary):
@@ -188,8 +194,7 @@ def _rebuilt(context: Any, code: Any, *parts: Any) -> Any:
     found |= {"library": library, "entry_point": context.get_executable(library, about, found["environment"])}
     for each in found["referenced_envs"]:
         library.codegen.set_env(each.env_name, each)
-    typing = context.typing_context
-    return compile_result(target_context=context, typing_context=typing, **found)  # type: ignore[no-untyped-call]
+    return compile_result(target_context=context, typing_context=context.typing_context, **found)  # type: ignore[no-untyped-call]
 
 
 def digest(kernel: Any) -> str | None:

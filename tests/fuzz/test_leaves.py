@@ -139,6 +139,37 @@ def test_noises_of_a_model_that_tells_errors_are_numbers_or_it_is_refused(tmp_pa
     judged(used)
 
 
+@cache
+def pulled() -> str:
+    """Of a model of moments that the constant holds up, which refits follow."""
+    model = hb.LinearRegression(budget=hb.Budget(0.1, 1e-6), domain=examples.domain_for("LinearRegression"))
+    model.set_params(solver="moments", test_key=bytes(32)).fit(examples.table(2_000))
+    assert any("constant" in line for line in model.release_.trace)
+    path = folder() / "pulled.json"
+    model.save(path)
+    return path.read_text()
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("value", MUTATIONS)
+@pytest.mark.parametrize("place", ["ridge", "held up", "constant", "above_mean"])
+def test_a_model_that_is_held_up_is_refitted_or_refused(tmp_path: Path, place: str, value: Any) -> None:
+    """It was loaded, and `summary` or `refit` ended in TypeError or ValueError."""
+    trace = json.loads(pulled())["release"]["trace"]
+    lines = [("trace", k, place) for k, line in enumerate(trace) if place in line] or [("plan", "settings", place)]
+    for one in lines:
+        (tmp_path / "m.json").write_text(changed(pulled(), ("release", *one), value))
+
+        def used() -> None:
+            model = hb.load(tmp_path / "m.json")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                str(model.summary()), str(model.refit(penalty=hb.L1Penalty(0.01)).summary())
+                str(model.refit(selection="fdr").summary())
+
+        judged(used)
+
+
 def test_a_model_whose_plan_has_no_settings_is_shown(tmp_path: Path) -> None:
     """As with any other entry gone: `summary` ended in KeyError."""
     (tmp_path / "m.json").write_text(changed(document("LinearRegression"), ("release", "plan", "settings"), DROPPED))

@@ -46,7 +46,7 @@ def refit(model: FittedModel, features: list[str] | None = None) -> Release:
 def solved(model: FittedModel, places: list[int], targets: list[int] | None = None) -> Solution:
     """Of the released moments of the columns at these places, by the rule of the fit; not yet held up."""
     problem = replace(problem_of(model, model.encoding, model.release.statement.records), dimension=len(places))
-    above_mean = model.release.plan["settings"].get("above_mean", False)
+    above_mean = bool(model.release.plan["settings"].get("above_mean", False))
     return solve_moments(released_moments(model).subset(places, targets), problem, above_mean=above_mean)
 
 

@@ -340,7 +340,7 @@ class Release:
         names = [self.plan["solver"], *(one["name"] for one in queries)]
         said = [getattr(self.statement, name) for name in ("ledger", "dataset", "made", "version", "public")]
         maps = [settings, self.plan, *queries, *self.trace]
-        counts = "answers", "records", "held up", "sigma", "noise_std_of_sum"
+        counts = "answers", "records", "held up", "constant", "ridge", "above_mean", "sigma", "noise_std_of_sum"
         noises = [*settings.get("noises", [])[:], *(settings.get(f"{of}_noise") or 0.0 for of in ("score", "tail"))]
         numbers = [self.statement.records, *noises, *(one[name] for one in maps for name in counts if name in one)]
         kinds: Any = {

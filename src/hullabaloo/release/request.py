@@ -44,13 +44,11 @@ class ReleaseRequest:
         """Refuse a ledger without a dataset, and the other way round; and a process whose arithmetic is not that of proofs and kernels."""
         if not is_usual():
             raise InvalidParameter(
-                "In this process another library changed how the processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, "
-                "feenableexcept), and noise and its price rest on the usual ways. Nothing was charged or read. Work in a process without that library."
+                "In this process another library changed how the processor rounds, flushes or traps floating-point numbers (-ffast-math, fesetround, feenableexcept), and noise and its price rest on the usual ways. Nothing was charged or read. Work in a process without that library."
             )
         if (self.ledger is None) != (self.dataset is None):
             raise InvalidParameter(
-                "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget "
-                "they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
+                "A ledger and a dataset name go together: the ledger says where charges are kept, the name whose budget they use up. Pass both, or neither (and the statement will say that nothing counts repeated fits)."
             )
 
     @property

@@ -156,7 +156,8 @@ def _between(problem: Problem, plan: Plan, level: Array, found: Solution, curato
 
 def pulled(theta: Array, trace: Sequence[Mapping[str, Any]]) -> Array:
     """The point of the line from the constant to θ, (p,) or (p, 1), of which as much is kept as a fit's trace says; θ where that says nothing."""
-    for line in (line for line in trace if "constant" in line):  # of models saved before it was told nothing is pulled
+    # Of models saved before it was told nothing is pulled.
+    for line in (line for line in trace if {"constant", "held up"} <= line.keys()):
         start = np.zeros_like(theta)
         start[-1] = line["constant"]
         theta = start + line["held up"] * (theta - start)
