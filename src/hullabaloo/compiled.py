@@ -139,7 +139,8 @@ def _own(path: Path, source: str) -> bytes:
     """What is kept in a file that nobody may have written but this user, root and who may write to the source, who decide what runs anyway; nothing where it is another file's."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
         found, code = os.fstat(file.fileno()), os.stat(source)
-        own = found.st_uid in (0, getattr(os, "geteuid", int)(), code.st_uid) and not found.st_mode & ~code.st_mode & 0o022
+        user = getattr(os, "geteuid", int)()
+        own = found.st_uid in (0, user, code.st_uid) and not found.st_mode & ~code.st_mode & 0o022
         check, body = (file.read(32), file.read()) if own else (b"", b"")
     return body if check == hashlib.sha256(path.name.encode() + body).digest() else b""
 
