@@ -122,7 +122,7 @@ def test_the_predicted_noise_is_what_a_release_shows() -> None:
 def test_other_losses_are_refused_with_the_remedy() -> None:
     data = table()
     other = replace(problem(data), loss=SimpleNamespace(name="other"))  # type: ignore[arg-type]
-    with pytest.raises(CapabilityError, match="solver='gradient'"):
+    with pytest.raises(CapabilityError, match="solver='auto'"):
         MomentsSolver().plan(other, prices(data, other), Allowance.gdp(1.0))
 
 
