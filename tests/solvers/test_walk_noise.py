@@ -12,7 +12,9 @@ import pytest
 from hullabaloo.data.source import RowFacts
 from hullabaloo.geometry import L2Ball
 from hullabaloo.losses import Logistic
+from hullabaloo.planning.synthetic import SILENCE, synthetic_table
 from hullabaloo.privacy import Allowance
+from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import PreconditionedGradientSolver
 from hullabaloo.solvers.gradient.schedule import GradientSchedule
 from hullabaloo.solvers.gradient.walk_noise import EVIDENT, UNBENT, credible, noise_moves, pace
@@ -103,3 +105,12 @@ def test_a_rare_class_without_a_signal_costs_little_of_the_constants_loss() -> N
 def test_slopes_that_speak_for_themselves_are_left(data: Table, about: dict[str, object]) -> None:
     now, before = (found(data, once=once, **about) for once in (True, False))  # type: ignore[arg-type]
     assert np.array_equal(now, before)
+
+
+def test_rehearsals_compare_slopes_as_walks_leave_them() -> None:
+    """Choices rest on what was measured so: a fit by itself is tried out as one of a stream, to the bit."""
+    data = classes(0.05, 0.0)
+    asked = replace(problem(data), loss=Logistic())
+    plan, table = SOLVER.plan(asked, prices(data, asked), Allowance.gdp(0.02)), synthetic_table(asked, SILENCE, 2_000)
+    one, other = (rehearsal(replace(asked, once=once), SOLVER, plan, table, 1).theta for once in (True, False))
+    assert np.array_equal(one, other)
