@@ -18,6 +18,7 @@ from hullabaloo.release.rehearsal import rehearsal
 from hullabaloo.solvers import PreconditionedGradientSolver
 from hullabaloo.solvers.gradient.schedule import GradientSchedule
 from hullabaloo.solvers.gradient.walk_noise import EVIDENT, UNBENT, credible, noise_moves, pace
+from hullabaloo.solvers.public import PublicTable
 from tests.solvers.tables import Array, Table, prices, problem, solve
 
 SOLVER, Q = PreconditionedGradientSolver(), 10
@@ -36,6 +37,11 @@ def found(data: Table, *, mu: float = 0.05, **about: object) -> Array:
     """(4, n) predictions of four keys."""
     asked = replace(problem(data), loss=Logistic(), **about)  # type: ignore[arg-type]
     return np.array([(data.X @ solve(SOLVER, data, asked, mu, key).theta)[:, 0] for key in range(4)])
+
+
+def published(data: Table) -> PublicTable:
+    """With a model, which slopes may start from."""
+    return PublicTable("a", data.X, data.Y, None, np.random.default_rng(5).normal(size=(Q + 1, 1)))
 
 
 @pytest.mark.parametrize("steps", [1, 7, 40])
@@ -92,15 +98,15 @@ def test_a_rare_class_without_a_signal_costs_little_of_the_constants_loss() -> N
     assert now < 0.65 * before
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("data", "about"),
     [
         (classes(0.02, 0.0), {"constraint": L2Ball(3.0)}),  # which may not hold 0
+        (classes(0.02, 0.0), {"public": published(classes(0.02, 0.0, 30))}),
         (classes(0.3, 1.5), {}),
         (classes(0.05, 1.5), {"mu": 0.2}),
     ],
-    ids=["a set", "a signal", "a signal of a rare class"],
+    ids=["a set", "a start", "a signal", "a signal of a rare class"],
 )
 def test_slopes_that_speak_for_themselves_are_left(data: Table, about: dict[str, object]) -> None:
     now, before = (found(data, once=once, **about) for once in (True, False))  # type: ignore[arg-type]
