@@ -1,6 +1,7 @@
 """What is left when an answer was given: no public object, no cache of a module and no error leads to records, rows or a curator."""
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import FrameType
@@ -38,12 +39,14 @@ def records() -> pd.DataFrame:
 def left() -> set[tuple[str, str]]:
     """What is alive of records, by what it is and what holds it; frames, which hold what is being worked on, are left out."""
     gc.collect()
-    holders = [one for one in gc.get_objects() if not isinstance(one, FrameType)]
+    holders = [
+        one for one in gc.get_objects() if type(one) is not FrameType
+    ]  # a weak proxy, asked by isinstance, asks what may be gone
     return {(told, type(one).__name__) for one in holders for held in _held(one) if (told := _told(held))}
 
 
-COMMON = {int, float, bool, bytes, type, type(None), type(left), type(left.__code__), type(gc)}
-"""Types that no told object has: four of five references."""
+COMMON = {int, float, bool, bytes, type, type(None), type(left), type(left.__code__), type(gc), *weakref.ProxyTypes}
+"""Types that no told object has, four of five references, and weak proxies, which hold nothing."""
 LISTS, BUNDLES = (list, tuple), (dict, tuple)
 
 
